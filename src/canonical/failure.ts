@@ -1,0 +1,265 @@
+/**
+ * Every error a client can see, in one table. A failure is a value; `GatewayError` only carries it
+ * through code that throws. `docs/errors.md` is printed from this table.
+ */
+const TYPES = {
+  invalid: 'invalid_request_error',
+  authentication: 'authentication_error',
+  rate: 'rate_limit_error',
+  quota: 'insufficient_quota',
+  server: 'server_error',
+} as const;
+
+interface CatalogueEntry {
+  readonly status: number;
+  readonly type: (typeof TYPES)[keyof typeof TYPES];
+  readonly message: string;
+  /** When a client may see this, for the docs. */
+  readonly when: string;
+}
+
+export const FAILURES = {
+  invalid_value: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Invalid value.',
+    when: 'a value is outside what the parameter allows',
+  },
+  invalid_type: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Invalid type.',
+    when: 'a value has the wrong JSON type',
+  },
+  missing_required_parameter: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Missing required parameter.',
+    when: 'a parameter that must be there is not',
+  },
+  unknown_parameter: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Unknown parameter.',
+    when: 'a parameter that the API does not have',
+  },
+  unsupported_parameter: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Unsupported parameter.',
+    when: 'a parameter that cannot be honoured here (strict mode: also one that would be ignored)',
+  },
+  unsupported_value: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Unsupported value.',
+    when: 'a value that OpenAI allows and this server cannot serve',
+  },
+  unsupported_tool: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Unsupported tool.',
+    when: 'a tool type that is not served',
+  },
+  unsupported_file: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'Unsupported file.',
+    when: 'a file that is not text',
+  },
+  invalid_json: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'We could not parse the JSON body of your request.',
+    when: 'the body is not JSON',
+  },
+  invalid_image: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'The image could not be read.',
+    when: 'image data that is no PNG, JPEG, GIF or WebP, or could not be fetched',
+  },
+  invalid_prompt: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'The upstream rejected the request.',
+    when: 'the app-server or the backend refused the request without a code of its own',
+  },
+  context_length_exceeded: {
+    status: 400,
+    type: TYPES.invalid,
+    message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    when: "the conversation does not fit the model's context window",
+  },
+  content_policy_violation: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'The request was blocked by a usage policy of the upstream.',
+    when: 'the backend blocked the request for policy reasons',
+  },
+  invalid_api_key: {
+    status: 401,
+    type: TYPES.invalid,
+    message: 'Incorrect API key provided.',
+    when: 'the key in the Authorization header is missing or wrong',
+  },
+  sign_in_required: {
+    status: 401,
+    type: TYPES.authentication,
+    message: 'No backend is signed in.',
+    when: 'no login, no upstream, and the demo model is off',
+  },
+  upstream_unauthorized: {
+    status: 401,
+    type: TYPES.authentication,
+    message: 'The upstream refused its credentials. Sign in again, or check PROXY_UPSTREAM_API_KEY.',
+    when: 'the backend answered 401',
+  },
+  upstream_forbidden: {
+    status: 403,
+    type: TYPES.invalid,
+    message: 'The upstream does not allow this request.',
+    when: 'the backend answered 403',
+  },
+  model_not_found: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'The model does not exist or you do not have access to it.',
+    when: 'the backend does not know the model',
+  },
+  not_found: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'Not found.',
+    when: 'a resource that does not exist',
+  },
+  unknown_url: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'Unknown request URL.',
+    when: 'no such route',
+  },
+  method_not_allowed: {
+    status: 405,
+    type: TYPES.invalid,
+    message: 'Not allowed to use this method on this URL.',
+    when: 'the route exists, the method does not',
+  },
+  request_too_large: {
+    status: 413,
+    type: TYPES.invalid,
+    message: 'The request body is too large.',
+    when: 'the body is larger than PROXY_MAX_BODY_BYTES',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: TYPES.rate,
+    message: 'Rate limit reached. Please try again later.',
+    when: 'the backend answered 429',
+  },
+  insufficient_quota: {
+    status: 429,
+    type: TYPES.quota,
+    message: 'You exceeded your current quota.',
+    when: "the account's usage limit is reached; waiting a moment will not help",
+  },
+  client_too_slow: {
+    status: 500,
+    type: TYPES.server,
+    message: 'The client did not read the answer fast enough.',
+    when: 'the unread part of an answer outgrew its buffer',
+  },
+  server_error: {
+    status: 500,
+    type: TYPES.server,
+    message: 'The server had an error while processing your request.',
+    when: 'something unexpected happened here or in the app-server',
+  },
+  upstream_error: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The upstream had an error while processing the request.',
+    when: 'the backend answered 5xx, or cut the answer off',
+  },
+  upstream_unreachable: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The upstream could not be reached.',
+    when: 'no connection to the backend',
+  },
+  worker_lost: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The app-server stopped while it was answering.',
+    when: 'the app-server process died in the middle of an answer',
+  },
+  worker_unavailable: {
+    status: 503,
+    type: TYPES.server,
+    message: 'No app-server is ready. Please try again shortly.',
+    when: 'the app-server is starting, overloaded or cannot be started',
+  },
+  shutting_down: {
+    status: 503,
+    type: TYPES.server,
+    message: 'The server is shutting down.',
+    when: 'after SIGTERM, until the process ends',
+  },
+  upstream_overloaded: {
+    status: 503,
+    type: TYPES.server,
+    message: 'The upstream is overloaded. Please try again shortly.',
+    when: 'the backend says that it has no capacity',
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type FailureCode = keyof typeof FAILURES;
+
+export interface Failure {
+  /** The row of the catalogue. */
+  readonly kind: FailureCode;
+  readonly status: number;
+  readonly type: string;
+  /** What the client sees as `code`: the row's name, or the upstream's own code. */
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly retryAfterSeconds: number | null;
+}
+
+interface FailureDetails {
+  readonly message?: string;
+  readonly param?: string | null;
+  readonly code?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export const failure = (kind: FailureCode, details: FailureDetails = {}): Failure => {
+  const row: CatalogueEntry = FAILURES[kind];
+  return {
+    kind,
+    status: row.status,
+    type: row.type,
+    code: details.code ?? kind,
+    message: details.message ?? row.message,
+    param: details.param ?? null,
+    retryAfterSeconds: details.retryAfterSeconds ?? null,
+  };
+};
+
+export class GatewayError extends Error {
+  readonly failure: Failure;
+
+  constructor(failed: Failure, options?: ErrorOptions) {
+    super(failed.message, options);
+    this.name = 'GatewayError';
+    this.failure = failed;
+  }
+}
+
+export const fail = (kind: FailureCode, details: FailureDetails = {}): GatewayError =>
+  new GatewayError(failure(kind, details));
+
+/** What an unknown throw is for the client: never its own words, which may name paths or keys. */
+export const failureOf = (error: unknown): Failure =>
+  error instanceof GatewayError ? error.failure : failure('server_error');
