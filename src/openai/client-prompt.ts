@@ -1,0 +1,26 @@
+import type { Item } from '../canonical/item.ts';
+
+export interface ClientPrompt {
+  readonly instructions: string | null;
+  readonly items: readonly Item[];
+  /** Where each item stood in the body. */
+  readonly places: readonly string[];
+}
+
+/** A deployment may refuse its clients a system prompt; what is left out is named. */
+export const withoutClientPrompt = (
+  prompt: ClientPrompt,
+): ClientPrompt & { readonly ignored: readonly string[] } => {
+  const isPrompt = (item: Item | undefined): boolean =>
+    item?.kind === 'message' && (item.role === 'system' || item.role === 'developer');
+  const { items, places } = prompt;
+  return {
+    instructions: null,
+    items: items.filter((item) => !isPrompt(item)),
+    places: places.filter((_, index) => !isPrompt(items[index])),
+    ignored: [
+      ...(prompt.instructions === null ? [] : ['instructions']),
+      ...places.filter((_, index) => isPrompt(items[index])),
+    ],
+  };
+};

@@ -1,0 +1,15 @@
+import type { Failure } from '../canonical/failure.ts';
+
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+  };
+}
+
+/** OpenAI's error object: all four keys are always there. */
+export const errorBody = (failed: Failure): ErrorBody => ({
+  error: { message: failed.message, type: failed.type, param: failed.param, code: failed.code },
+});

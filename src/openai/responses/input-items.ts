@@ -1,0 +1,208 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { Item, MessageItem, Part } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { parseParts } from './input-parts.ts';
+
+/** What was read, where each item stood in the body, and the names of the fields that were not read. */
+export interface ReadItems {
+  readonly items: readonly Item[];
+  readonly places: readonly string[];
+  readonly unread: readonly string[];
+}
+
+const id = z.string().nullish();
+const status = z.string().nullish();
+
+/** Only what is read: clients replay whole output items, with fields that nobody needs. */
+const schemas = {
+  message: z.object({
+    type: z.literal('message').optional(),
+    id,
+    status,
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content: z.union([z.string(), z.array(z.unknown())]),
+    phase: z.enum(['commentary', 'final_answer']).nullish(),
+  }),
+  reasoning: z.object({
+    type: z.literal('reasoning'),
+    id,
+    status,
+    summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })),
+    content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
+    encrypted_content: z.string().nullish(),
+  }),
+  function_call: z.object({
+    type: z.literal('function_call'),
+    id,
+    status,
+    call_id: z.string().min(1),
+    name: z.string().min(1),
+    namespace: z.string().nullish(),
+    arguments: z.string(),
+  }),
+  function_call_output: z.object({
+    type: z.literal('function_call_output'),
+    id,
+    status,
+    call_id: z.string().min(1),
+    output: z.union([z.string(), z.array(z.unknown())]),
+  }),
+  custom_tool_call: z.object({
+    type: z.literal('custom_tool_call'),
+    id,
+    status,
+    call_id: z.string().min(1),
+    name: z.string().min(1),
+    input: z.string(),
+  }),
+  custom_tool_call_output: z.object({
+    type: z.literal('custom_tool_call_output'),
+    id,
+    status,
+    call_id: z.string().min(1),
+    output: z.union([z.string(), z.array(z.unknown())]),
+  }),
+  compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
+  web_search_call: z.looseObject({ type: z.literal('web_search_call') }),
+  image_generation_call: z.looseObject({ type: z.literal('image_generation_call'), result: z.string() }),
+} as const;
+
+type ItemType = keyof typeof schemas;
+const ITEM_TYPES = Object.keys(schemas) as ItemType[];
+const isItemType = (type: unknown): type is ItemType => ITEM_TYPES.includes(type as ItemType);
+
+export const readInput = (input: string | readonly unknown[]): ReadItems => {
+  if (typeof input === 'string') {
+    const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
+    return { items: [item], places: ['input'], unread: [] };
+  }
+  const unread: string[] = [];
+  const read = input.flatMap((value, index) => {
+    const place = `input[${index}]`;
+    const item = readItem(value, place, unread);
+    return item === null ? [] : [{ item, place }];
+  });
+  return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
+};
+
+/** Null for an item that says nothing: the empty assistant message of our own message-first layout. */
+const readItem = (value: unknown, at: string, unread: string[]): Item | null => {
+  const type = typeOf(value, at);
+  unread.push(...unreadFields(schemas[type], value, at));
+  const item = translate(type, value, at, unread);
+  const saysNothing =
+    item.kind === 'message' &&
+    item.role === 'assistant' &&
+    item.parts.every((part) => part.kind === 'text' && part.text === '');
+  return saysNothing ? null : item;
+};
+
+const typeOf = (value: unknown, at: string): ItemType => {
+  if (!isJsonObject(value)) {
+    throw fail('invalid_type', {
+      param: at,
+      message: `Invalid type for '${at}': expected an object, but got ${JSON.stringify(value)} instead.`,
+    });
+  }
+  const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
+  if (type === undefined) throw missing(`${at}.type`);
+  if (isItemType(type)) return type;
+  if (type === 'item_reference') {
+    throw fail('unsupported_value', {
+      param: at,
+      message: `Item references are not supported at '${at}': items are not stored here. Send the item itself.`,
+    });
+  }
+  throw invalidChoice(`${at}.type`, type, ITEM_TYPES);
+};
+
+const translate = (type: ItemType, value: unknown, at: string, unread: string[]): Item => {
+  switch (type) {
+    case 'message':
+      return message(parseWire(schemas.message, value, at), at, unread);
+    case 'reasoning': {
+      const wire = parseWire(schemas.reasoning, value, at);
+      return {
+        kind: 'reasoning',
+        ...idOf(wire),
+        summary: wire.summary.map((one) => one.text),
+        ...(wire.content ? { content: wire.content.map((one) => one.text) } : {}),
+        ...(typeof wire.encrypted_content === 'string' ? { encryptedContent: wire.encrypted_content } : {}),
+      };
+    }
+    case 'function_call': {
+      const wire = parseWire(schemas.function_call, value, at);
+      return {
+        kind: 'function-call',
+        ...idOf(wire),
+        callId: wire.call_id,
+        name: wire.name,
+        ...(wire.namespace ? { namespace: wire.namespace } : {}),
+        arguments: wire.arguments,
+      };
+    }
+    case 'function_call_output': {
+      const wire = parseWire(schemas.function_call_output, value, at);
+      return {
+        kind: 'function-output',
+        ...idOf(wire),
+        callId: wire.call_id,
+        output: output(wire.output, at, unread),
+      };
+    }
+    case 'custom_tool_call': {
+      const wire = parseWire(schemas.custom_tool_call, value, at);
+      return {
+        kind: 'custom-call',
+        ...idOf(wire),
+        callId: wire.call_id,
+        name: wire.name,
+        input: wire.input,
+      };
+    }
+    case 'custom_tool_call_output': {
+      const wire = parseWire(schemas.custom_tool_call_output, value, at);
+      return {
+        kind: 'custom-output',
+        ...idOf(wire),
+        callId: wire.call_id,
+        output: output(wire.output, at, unread),
+      };
+    }
+    case 'compaction': {
+      const wire = parseWire(schemas.compaction, value, at);
+      return { kind: 'compaction', ...idOf(wire), encryptedContent: wire.encrypted_content };
+    }
+    case 'web_search_call':
+    case 'image_generation_call':
+      return { kind: 'carried', wire: parseWire(schemas[type], value, at) as JsonObject & { type: string } };
+    default:
+      return assertNever(type);
+  }
+};
+
+const message = (
+  wire: z.output<typeof schemas.message>,
+  at: string,
+  unread: string[],
+): MessageItem => ({
+  kind: 'message',
+  ...idOf(wire),
+  role: wire.role,
+  parts: typeof wire.content === 'string' ? [{ kind: 'text', text: wire.content }] : parts(wire.content, `${at}.content`, unread),
+  ...(wire.phase ? { phase: wire.phase } : {}),
+});
+
+const output = (wire: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>
+  typeof wire === 'string' ? wire : parts(wire, `${at}.output`, unread);
+
+const parts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  parseParts(wire, at, unread);
+
+const idOf = (wire: { id?: string | null | undefined }): { id?: string } =>
+  typeof wire.id === 'string' && wire.id !== '' ? { id: wire.id } : {};

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { Part } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { textOfFile } from '../text-file.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+
+const schemas = {
+  input_text: z.object({ type: z.literal('input_text'), text: z.string() }),
+  output_text: z.object({
+    type: z.literal('output_text'),
+    text: z.string(),
+    annotations: z.array(z.json()).nullish(),
+    logprobs: z.array(z.json()).nullish(),
+  }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  input_image: z.object({
+    type: z.literal('input_image'),
+    image_url: z.string().nullish(),
+    file_id: z.string().nullish(),
+    detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+  }),
+  input_file: z.object({
+    type: z.literal('input_file'),
+    file_data: z.string().nullish(),
+    file_id: z.string().nullish(),
+    file_url: z.string().nullish(),
+    filename: z.string().nullish(),
+    detail: z.string().nullish(),
+  }),
+  input_audio: z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string().min(1), format: z.enum(['mp3', 'wav']) }),
+  }),
+} as const;
+
+type PartType = keyof typeof schemas;
+const PART_TYPES = Object.keys(schemas) as PartType[];
+const isPartType = (type: unknown): type is PartType => PART_TYPES.includes(type as PartType);
+
+export const parseParts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  wire.map((value, index) => {
+    const place = `${at}[${index}]`;
+    if (!isJsonObject(value)) {
+      throw fail('invalid_type', {
+        param: place,
+        message: `Invalid type for '${place}': expected an object, but got ${JSON.stringify(value)} instead.`,
+      });
+    }
+    const type = value['type'];
+    if (type === undefined) throw missing(`${place}.type`);
+    if (!isPartType(type)) throw invalidChoice(`${place}.type`, type, PART_TYPES);
+    unread.push(...unreadFields(schemas[type], value, place));
+    return part(type, value, place);
+  });
+
+const part = (type: PartType, value: unknown, at: string): Part => {
+  switch (type) {
+    case 'input_text':
+      return { kind: 'text', text: parseWire(schemas.input_text, value, at).text };
+    case 'output_text': {
+      const wire = parseWire(schemas.output_text, value, at);
+      return {
+        kind: 'text',
+        text: wire.text,
+        ...(wire.annotations && wire.annotations.length > 0 ? { annotations: wire.annotations } : {}),
+      };
+    }
+    case 'refusal':
+      return { kind: 'refusal', text: parseWire(schemas.refusal, value, at).refusal };
+    case 'input_image': {
+      const wire = parseWire(schemas.input_image, value, at);
+      if (typeof wire.image_url !== 'string') {
+        if (typeof wire.file_id === 'string') throw noFileIds(`${at}.file_id`);
+        throw missing(`${at}.image_url`);
+      }
+      return { kind: 'image', url: wire.image_url, ...(wire.detail ? { detail: wire.detail } : {}) };
+    }
+    case 'input_file': {
+      const wire = parseWire(schemas.input_file, value, at);
+      if (typeof wire.file_data === 'string') {
+        return textOfFile(wire.file_data, wire.filename ?? null, `${at}.file_data`);
+      }
+      if (typeof wire.file_id === 'string') throw noFileIds(`${at}.file_id`);
+      if (typeof wire.file_url === 'string') {
+        throw fail('unsupported_value', {
+          param: `${at}.file_url`,
+          message: 'Files are not fetched from URLs here. Send the content of a text file in `file_data`.',
+        });
+      }
+      throw missing(`${at}.file_data`);
+    }
+    case 'input_audio': {
+      const { data, format } = parseWire(schemas.input_audio, value, at).input_audio;
+      return { kind: 'audio', data, format };
+    }
+    default:
+      return assertNever(type);
+  }
+};
+
+const noFileIds = (param: string) =>
+  fail('unsupported_value', {
+    param,
+    message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
+  });

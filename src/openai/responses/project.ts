@@ -1,0 +1,194 @@
+import type { Failure } from '../../canonical/failure.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
+import type { Reply, ReplyItem } from '../../canonical/reply.ts';
+import type { FunctionTool } from '../../canonical/turn-request.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { CreateResponse } from './schema.ts';
+
+/** What a response object needs beside the reply. */
+export interface ResponseMeta {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly wire: CreateResponse;
+  readonly tools: readonly FunctionTool[];
+  readonly effort: string | null;
+  readonly includeEncryptedReasoning: boolean;
+  readonly usagePolicy: 'exact' | 'zeros';
+}
+
+export type ResponseBody = ReturnType<typeof responseFields> & {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly output: readonly OutputItem[];
+};
+
+/** The response as it stands in `response.created` and `response.in_progress`. */
+export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
+  ...responseFields(meta),
+  status: 'in_progress',
+  output: [],
+});
+
+/** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
+export const projectReply = (reply: Reply, meta: ResponseMeta, completedAt: number): ResponseBody => {
+  const ended = projectOutcome(reply.outcome);
+  return {
+    ...responseFields(meta),
+    ...ended,
+    completed_at: ended.status === 'completed' ? completedAt : null,
+    output: reply.items.map((item) => projectItem(item, meta)),
+    usage: projectUsage(reply.usage, meta.usagePolicy),
+  };
+};
+
+/** Everything that is known before the turn runs. All keys are there in every response object. */
+const responseFields = (meta: ResponseMeta) => {
+  const { wire } = meta;
+  return {
+    id: meta.id,
+    object: 'response' as const,
+    created_at: meta.createdAt,
+    created: meta.createdAt,
+    completed_at: null as number | null,
+    error: null as { code: string; message: string } | null,
+    incomplete_details: null as { reason: string } | null,
+    instructions: wire.instructions ?? null,
+    max_output_tokens: wire.max_output_tokens ?? null,
+    max_tool_calls: wire.max_tool_calls ?? null,
+    model: wire.model,
+    parallel_tool_calls: wire.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: wire.prompt_cache_key ?? null,
+    ...(wire.prompt_cache_retention ? { prompt_cache_retention: wire.prompt_cache_retention } : {}),
+    reasoning: {
+      effort: meta.effort,
+      summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
+    },
+    safety_identifier: wire.safety_identifier ?? null,
+    // What the tier really was is not said upstream; `auto` means the default here.
+    service_tier: wire.service_tier && wire.service_tier !== 'auto' ? wire.service_tier : 'default',
+    store: false,
+    background: false,
+    temperature: wire.temperature ?? 1,
+    top_p: wire.top_p ?? 1,
+    presence_penalty: wire.presence_penalty ?? 0,
+    frequency_penalty: wire.frequency_penalty ?? 0,
+    top_logprobs: wire.top_logprobs ?? 0,
+    text: { format: projectFormat(wire), verbosity: wire.text?.verbosity ?? 'medium' },
+    tool_choice: wire.tool_choice ?? 'auto',
+    tools: meta.tools.map((tool) => ({
+      type: 'function' as const,
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.parameters,
+      strict: tool.strict ?? false,
+    })),
+    truncation: wire.truncation ?? 'disabled',
+    usage: null as ReturnType<typeof projectUsage>,
+    metadata: wire.metadata ?? {},
+    ...(typeof wire.user === 'string' ? { user: wire.user } : {}),
+  };
+};
+
+const projectFormat = (wire: CreateResponse) => {
+  const format = wire.text?.format;
+  if (!format || format.type === 'text') return { type: 'text' as const };
+  if (format.type === 'json_object') return { type: 'json_object' as const };
+  return {
+    type: 'json_schema' as const,
+    name: format.name,
+    description: format.description ?? null,
+    schema: format.schema,
+    strict: format.strict ?? false,
+  };
+};
+
+const projectOutcome = (outcome: Outcome) => {
+  switch (outcome.kind) {
+    case 'completed':
+    case 'tool-calls':
+      return { status: 'completed' as const, error: null, incomplete_details: null };
+    case 'incomplete':
+      return { status: 'incomplete' as const, error: null, incomplete_details: { reason: outcome.reason } };
+    case 'failed':
+      return {
+        status: 'failed' as const,
+        error: { code: responseErrorCode(outcome.failure), message: outcome.failure.message },
+        incomplete_details: null,
+      };
+    default:
+      return assertNever(outcome);
+  }
+};
+
+/** A response's own error has a closed list of codes; the `error` event beside it has the exact one. */
+const responseErrorCode = (failed: Failure): string => {
+  if (failed.status === 429) return 'rate_limit_exceeded';
+  if (failed.kind === 'invalid_image') return 'invalid_image';
+  return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
+};
+
+const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
+  if (usage === null && policy === 'exact') return null;
+  return {
+    input_tokens: usage?.inputTokens ?? 0,
+    input_tokens_details: {
+      cached_tokens: usage?.cachedInputTokens ?? 0,
+      cache_write_tokens: usage?.cacheWriteInputTokens ?? 0,
+    },
+    output_tokens: usage?.outputTokens ?? 0,
+    output_tokens_details: { reasoning_tokens: usage?.reasoningTokens ?? 0 },
+    total_tokens: usage?.totalTokens ?? 0,
+  };
+};
+
+export type OutputItem = ReturnType<typeof projectItem>;
+
+export const projectItem = (item: ReplyItem, meta: Pick<ResponseMeta, 'includeEncryptedReasoning'>) => {
+  switch (item.kind) {
+    case 'message':
+      return {
+        id: item.id,
+        type: 'message' as const,
+        status: statusOf(item.complete),
+        role: 'assistant' as const,
+        content: [textPart(item.text, item.annotations)],
+        ...(item.phase === null ? {} : { phase: item.phase }),
+      };
+    case 'reasoning':
+      return {
+        id: item.id,
+        type: 'reasoning' as const,
+        summary: item.summary.map(summaryPart),
+        ...(item.content.length === 0 ? {} : { content: item.content.map(reasoningPart) }),
+        ...(meta.includeEncryptedReasoning && item.encryptedContent !== null
+          ? { encrypted_content: item.encryptedContent }
+          : {}),
+      };
+    case 'call':
+      return {
+        id: item.id,
+        type: 'function_call' as const,
+        status: statusOf(item.complete),
+        call_id: item.callId,
+        name: item.name,
+        arguments: item.arguments,
+      };
+    case 'carried':
+      return { ...item.wire, id: item.id };
+    default:
+      return assertNever(item);
+  }
+};
+
+export const textPart = (text: string, annotations: readonly unknown[] = []) => ({
+  type: 'output_text' as const,
+  annotations,
+  logprobs: [],
+  text,
+});
+export const summaryPart = (text: string) => ({ type: 'summary_text' as const, text });
+export const reasoningPart = (text: string) => ({ type: 'reasoning_text' as const, text });
+
+const statusOf = (complete: boolean): 'completed' | 'incomplete' => (complete ? 'completed' : 'incomplete');

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+/**
+ * `CreateResponse` as clients send it. Every key here needs a row in `parameters.ts`: the compiler
+ * asks for it. Input items and tools have a schema per type and are parsed one by one.
+ */
+const jsonObject = z.record(z.string(), z.json());
+
+const textFormat = z.object({
+  type: z.enum(['text', 'json_object', 'json_schema']),
+  name: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.')
+    .optional(),
+  description: z.string().nullish(),
+  schema: jsonObject.optional(),
+  strict: z.boolean().nullish(),
+});
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
+export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
+export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
+
+export const createResponseSchema = z.object({
+  model: z.string().min(1),
+  input: z.union([z.string(), z.array(z.unknown())]),
+  instructions: z.string().nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_obfuscation: z.boolean().optional() }).nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.boolean().nullish(),
+  max_tool_calls: z.int().min(1).nullish(),
+  reasoning: z
+    .object({
+      effort: z.enum(EFFORTS).nullish(),
+      summary: z.enum(SUMMARIES).nullish(),
+      generate_summary: z.enum(SUMMARIES).nullish(),
+    })
+    .nullish(),
+  text: z
+    .object({ format: textFormat.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() })
+    .nullish(),
+  max_output_tokens: z.int().min(16).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  include: z.array(z.string()).nullish(),
+  service_tier: z.enum(SERVICE_TIERS).nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  user: z.string().nullish(),
+  safety_identifier: z.string().max(64).nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
+  prompt_cache_options: jsonObject.nullish(),
+  store: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), jsonObject]).nullish(),
+  prompt: jsonObject.nullish(),
+  moderation: jsonObject.nullish(),
+  context_management: z.array(jsonObject).nullish(),
+});
+
+export type CreateResponse = z.output<typeof createResponseSchema>;
+
+export const functionToolSchema = z.object({
+  type: z.literal('function'),
+  name: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.'),
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+  strict: z.boolean().nullish(),
+});

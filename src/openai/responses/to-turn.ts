@@ -1,0 +1,203 @@
+import { fail } from '../../canonical/failure.ts';
+import { partsOf } from '../../canonical/item.ts';
+import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
+import { findPairingProblem } from '../../canonical/pairing.ts';
+import type { OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { missing, parseWire } from '../validation.ts';
+import { readInput, type ReadItems } from './input-items.ts';
+import { RESPONSES_PARAMETERS } from './parameters.ts';
+import { createResponseSchema, type CreateResponse } from './schema.ts';
+import { readToolChoice, readTools } from './tools.ts';
+
+export interface ResponsesAsk {
+  readonly wire: CreateResponse;
+  readonly request: TurnRequest;
+  /** Where each of the request's items stood in the body. */
+  readonly places: readonly string[];
+  /** Fields that will have no effect, by their place in the body. */
+  readonly ignored: readonly string[];
+}
+
+export interface ToTurnOptions {
+  readonly models: ModelNames;
+  readonly ignoreClientPrompt: boolean;
+}
+
+export const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
+  if (!isJsonObject(body)) {
+    throw fail('invalid_type', { message: 'Invalid body: expected a JSON object.' });
+  }
+  refuseMoved(body);
+  return {
+    wire: parseWire(createResponseSchema, body),
+    unread: unreadFields(createResponseSchema, body, '').filter((name) => name !== 'n'),
+  };
+};
+
+/** Chat parameters that have another name here; OpenAI says so instead of ignoring them. */
+const MOVED: Readonly<Record<string, string>> = {
+  messages: 'input',
+  response_format: 'text.format',
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+  verbosity: 'text.verbosity',
+};
+
+const refuseMoved = (body: Readonly<Record<string, unknown>>): void => {
+  for (const [name, target] of Object.entries(MOVED)) {
+    if (body[name] !== undefined && body[name] !== null) {
+      throw fail('unsupported_parameter', {
+        param: name,
+        message: `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${target}'.`,
+      });
+    }
+  }
+  if (body['n'] !== undefined && body['n'] !== null && body['n'] !== 1) {
+    throw fail('unsupported_value', {
+      param: 'n',
+      message: "Unsupported value: 'n' must be 1 in the Responses API.",
+    });
+  }
+};
+
+export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesAsk => {
+  const { wire, unread } = parseCreateResponse(body);
+  const ignored = [...unread];
+  refuseStateful(wire);
+  const input = readInput(wire.input);
+  ignored.push(...input.unread);
+  checkInput(input);
+  const tools = readTools(wire.tools ?? [], ignored);
+  const toolChoice = readToolChoice(wire.tool_choice, tools);
+  const model = options.models.resolve(wire.model);
+  ignored.push(...withoutEffect(wire, model, toolChoice, input));
+  let prompt: ClientPrompt = {
+    instructions: wire.instructions ?? null,
+    items: input.items,
+    places: input.places,
+  };
+  if (options.ignoreClientPrompt) {
+    const rest = withoutClientPrompt(prompt);
+    ignored.push(...rest.ignored);
+    prompt = rest;
+  }
+  return {
+    wire,
+    ignored,
+    places: prompt.places,
+    request: {
+      model: model.model,
+      instructions: prompt.instructions,
+      items: prompt.items,
+      tools,
+      toolChoice,
+      parallelToolCalls: wire.parallel_tool_calls ?? true,
+      reasoning: {
+        effort: wire.reasoning?.effort ?? model.effort,
+        summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
+      },
+      format: readFormat(wire),
+      verbosity: model.listed ? (wire.text?.verbosity ?? null) : null,
+      serviceTier: wire.service_tier ?? null,
+      maxOutputTokens: wire.max_output_tokens ?? null,
+    },
+  };
+};
+
+const refuseStateful = (wire: CreateResponse): void => {
+  const asked = {
+    background: wire.background === true,
+    previous_response_id: typeof wire.previous_response_id === 'string',
+    conversation: wire.conversation !== undefined && wire.conversation !== null,
+    prompt: wire.prompt !== undefined && wire.prompt !== null,
+  };
+  for (const [name, isAsked] of Object.entries(asked)) {
+    if (isAsked) {
+      throw fail('unsupported_parameter', {
+        param: name,
+        message: `Unsupported parameter: '${name}'. ${RESPONSES_PARAMETERS[name as keyof typeof asked].note}`,
+      });
+    }
+  }
+};
+
+const checkInput = ({ items, places }: ReadItems): void => {
+  if (items.length === 0) {
+    throw fail('invalid_value', {
+      param: 'input',
+      code: 'empty_array',
+      message: "Invalid 'input': the conversation is empty. Expected at least one item.",
+    });
+  }
+  const problem = findPairingProblem(items);
+  if (problem === null) return;
+  const { index, callId } = problem;
+  const at = places[index] ?? 'input';
+  const messages = {
+    'call-without-output': `No tool output found for function call ${callId} (${at}).`,
+    'output-without-call': `No tool call found for function call output with call_id ${callId} (${at}).`,
+    'duplicate-call': `Duplicate tool call with call_id ${callId} (${at}).`,
+    'duplicate-output': `Duplicate tool output with call_id ${callId} (${at}).`,
+  } as const;
+  throw fail('invalid_value', { param: at, message: messages[problem.kind] });
+};
+
+/** Fields that were understood and will change nothing. Values that ask for the default are not named. */
+const withoutEffect = (
+  wire: CreateResponse,
+  model: ResolvedModel,
+  choice: ToolChoice,
+  input: ReadItems,
+): string[] => {
+  const differs = (value: unknown, standard: unknown): boolean =>
+    value !== undefined && value !== null && value !== standard;
+  const forced = choice.mode === 'required' || choice.mode === 'function' || (choice.mode === 'allowed' && choice.required);
+  const candidates: readonly (readonly [string, boolean])[] = [
+    ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
+    ['tool_choice', forced],
+    ['temperature', differs(wire.temperature, null)],
+    ['top_p', differs(wire.top_p, null)],
+    ['top_logprobs', differs(wire.top_logprobs, 0)],
+    ['presence_penalty', differs(wire.presence_penalty, 0)],
+    ['frequency_penalty', differs(wire.frequency_penalty, 0)],
+    ['truncation', wire.truncation === 'auto'],
+    ['text.verbosity', differs(wire.text?.verbosity, null) && !model.listed],
+    ['prompt_cache_options', differs(wire.prompt_cache_options, null)],
+    ['store', wire.store === true],
+    ['moderation', differs(wire.moderation, null)],
+    ['context_management', differs(wire.context_management, null)],
+  ];
+  return [
+    ...candidates.filter(([, without]) => without).map(([name]) => name),
+    ...(wire.include ?? []).filter((one) => one !== 'reasoning.encrypted_content').map((one) => `include.${one}`),
+    ...lowDetailImages(input),
+  ];
+};
+
+/** The app-server replaces an image of low detail by a sentence; it is sent without the detail instead. */
+const lowDetailImages = ({ items, places }: ReadItems): string[] =>
+  items.flatMap((item, index) => {
+    const { field, parts } = partsOf(item);
+    return parts.flatMap((part, at) =>
+      part.kind === 'image' && part.detail === 'low' ? [`${places[index]}.${field}[${at}].detail`] : [],
+    );
+  });
+
+const readFormat = (wire: CreateResponse): OutputFormat => {
+  const format = wire.text?.format;
+  if (!format || format.type === 'text') return { kind: 'text' };
+  if (format.type === 'json_object') return { kind: 'json-object' };
+  if (format.name === undefined) throw missing('text.format.name');
+  if (format.schema === undefined) throw missing('text.format.schema');
+  return {
+    kind: 'json-schema',
+    name: format.name,
+    description: format.description ?? null,
+    schema: format.schema,
+    strict: format.strict ?? null,
+  };
+};

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { functionToolSchema } from './schema.ts';
+
+export const readTools = (
+  wire: readonly unknown[],
+  unread: string[],
+): readonly FunctionTool[] => {
+  const names = new Set<string>();
+  return wire.map((value, index) => {
+    const at = `tools[${index}]`;
+    const type = isJsonObject(value) ? value['type'] : undefined;
+    if (type === undefined) throw missing(`${at}.type`);
+    if (type !== 'function') {
+      throw fail('unsupported_tool', {
+        param: `${at}.type`,
+        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
+      });
+    }
+    const tool = parseWire(functionToolSchema, value, at);
+    unread.push(...unreadFields(functionToolSchema, value, at));
+    checkName(tool.name, names, `${at}.name`);
+    return {
+      name: tool.name,
+      description: tool.description ?? null,
+      parameters: tool.parameters ?? null,
+      strict: tool.strict ?? null,
+    };
+  });
+};
+
+/** The app-server's own rules for names, said before it says them in its words. */
+export const checkName = (name: string, seen: Set<string>, param: string): void => {
+  if (name.startsWith('mcp__')) {
+    throw fail('invalid_value', {
+      param,
+      message: `Invalid '${param}': names that start with 'mcp__' are reserved.`,
+    });
+  }
+  if (seen.has(name)) {
+    throw fail('invalid_value', { param, message: `Invalid '${param}': duplicate tool name '${name}'.` });
+  }
+  seen.add(name);
+};
+
+const forcedSchema = z.object({ type: z.literal('function'), name: z.string().min(1) });
+const allowedSchema = z.object({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: z.array(z.object({ type: z.literal('function'), name: z.string().min(1) })).min(1),
+});
+
+export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
+  if (wire === undefined || wire === null || wire === 'auto') return { mode: 'auto' };
+  if (wire === 'none') return { mode: 'none' };
+  if (wire === 'required') {
+    if (tools.length === 0) {
+      throw fail('invalid_value', {
+        param: 'tool_choice',
+        message: "Tool choice 'required' must be specified with 'tools' parameter.",
+      });
+    }
+    return { mode: 'required' };
+  }
+  const type = isJsonObject(wire) ? wire['type'] : undefined;
+  if (type === 'function') {
+    const { name } = parseWire(forcedSchema, wire, 'tool_choice');
+    checkDeclared(name, tools, 'tool_choice');
+    return { mode: 'function', name };
+  }
+  if (type === 'allowed_tools') {
+    const allowed = parseWire(allowedSchema, wire, 'tool_choice');
+    const names = allowed.tools.map((tool, index) => {
+      checkDeclared(tool.name, tools, `tool_choice.tools[${index}].name`);
+      return tool.name;
+    });
+    return { mode: 'allowed', required: allowed.mode === 'required', names };
+  }
+  throw invalidChoice('tool_choice', type ?? wire, ['none', 'auto', 'required', 'function', 'allowed_tools']);
+};
+
+export const checkDeclared = (name: string, tools: readonly FunctionTool[], param: string): void => {
+  if (tools.some((tool) => tool.name === name)) return;
+  throw fail('invalid_value', {
+    param,
+    message: `Tool choice '${name}' not found in 'tools' parameter.`,
+  });
+};

@@ -1,0 +1,62 @@
+import { fail } from '../canonical/failure.ts';
+import type { TextPart } from '../canonical/item.ts';
+
+const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/s;
+/** Types whose bytes may look like text although nobody can read them as such. */
+const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|vnd\.)/;
+const IMAGE_SVG = 'image/svg+xml';
+
+/**
+ * The app-server takes no files, but a text file is text: it becomes a text part under its name.
+ * Anything else is an honest 400. What decides is the content, because clients label source code
+ * with whatever type their platform guesses.
+ */
+export const textOfFile = (fileData: string, filename: string | null, param: string): TextPart => {
+  const { mediaType, bytes } = decode(fileData, param);
+  const text = readable(mediaType, bytes);
+  if (text === null) {
+    throw fail('unsupported_file', {
+      param,
+      message: `The file '${filename ?? 'without a name'}' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.`,
+    });
+  }
+  return { kind: 'text', text: filename === null ? text : `${filename}:\n\n${text}` };
+};
+
+const decode = (fileData: string, param: string): { mediaType: string; bytes: Uint8Array } => {
+  const match = DATA_URL.exec(fileData);
+  const mediaType = match?.[1]?.toLowerCase() ?? '';
+  const payload = match === null ? fileData : (match[3] ?? '');
+  if (match !== null && !/;base64$/i.test(match[2] ?? '')) {
+    return { mediaType, bytes: percentDecode(payload, param) };
+  }
+  const compact = payload.replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(compact)) throw notBase64(param);
+  return { mediaType, bytes: Buffer.from(compact, 'base64') };
+};
+
+const percentDecode = (payload: string, param: string): Uint8Array => {
+  try {
+    return new TextEncoder().encode(decodeURIComponent(payload));
+  } catch (error) {
+    if (error instanceof URIError) throw notBase64(param);
+    throw error;
+  }
+};
+
+const notBase64 = (param: string) =>
+  fail('invalid_value', { param, message: `Invalid '${param}': expected base64 data or a data URL.` });
+
+const readable = (mediaType: string, bytes: Uint8Array): string | null => {
+  if (NOT_TEXT.test(mediaType) && mediaType !== IMAGE_SVG) return null;
+  if (bytes.includes(0) || startsWithPdf(bytes)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+};
+
+const startsWithPdf = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0x25 && bytes[1] === 0x50 && bytes[2] === 0x44 && bytes[3] === 0x46;

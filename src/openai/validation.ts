@@ -1,0 +1,140 @@
+import type { z } from 'zod';
+
+import { fail, type GatewayError } from '../canonical/failure.ts';
+
+/** Parses a wire value; the first thing that is wrong becomes a 400 in OpenAI's words. */
+export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  const issue = deepestIssue(result.error.issues);
+  throw describeIssue(issue, joinPath(at, issue.path));
+};
+
+/** `input[2].content[0].text`, as OpenAI writes a place in a body. */
+const joinPath = (at: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    return text === '' ? String(key) : `${text}.${String(key)}`;
+  }, at);
+
+type Issue = z.core.$ZodIssue;
+
+/** In a union the branch that got furthest knows best what the client meant. */
+const deepestIssue = (issues: readonly Issue[]): Issue => {
+  const first = issues[0];
+  if (first === undefined) throw new Error('a failed parse has an issue');
+  if (first.code !== 'invalid_union' || first.errors.length === 0) return first;
+  const branches = first.errors
+    .map((branch) => deepestIssue(branch))
+    .toSorted((a, b) => b.path.length - a.path.length);
+  const best = branches[0];
+  if (best === undefined || best.path.length === 0) return first;
+  return { ...best, path: [...first.path, ...best.path] };
+};
+
+const describeIssue = (issue: Issue, param: string): GatewayError => {
+  const got = nameOf(issue.input);
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return missing(param);
+      return fail('invalid_type', {
+        param,
+        message: `Invalid type for '${param}': expected ${article(issue.expected)}, but got ${got} instead.`,
+      });
+    case 'invalid_union':
+      if (issue.input === undefined) return missing(param);
+      return fail('invalid_type', {
+        param,
+        message: `Invalid type for '${param}': ${got} is not one of the forms that this parameter takes.`,
+      });
+    case 'invalid_value':
+      if (issue.input === undefined) return missing(param);
+      return invalidChoice(param, issue.input, issue.values.map(String));
+    case 'too_big':
+      return outOfRange(param, issue.origin, 'above', Number(issue.maximum), issue.input, issue.inclusive ?? true);
+    case 'too_small':
+      return outOfRange(param, issue.origin, 'below', Number(issue.minimum), issue.input, issue.inclusive ?? true);
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
+      return fail('invalid_value', { param, message: `Invalid '${param}': ${issue.message}` });
+    default:
+      return fail('invalid_value', { param, message: `Invalid '${param}'.` });
+  }
+};
+
+export const missing = (param: string): GatewayError =>
+  fail('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
+
+export const invalidChoice = (param: string, value: unknown, supported: readonly string[]): GatewayError =>
+  fail('invalid_value', {
+    param,
+    message: `Invalid value: ${quote(value)}. Supported values are: ${list(supported.map((one) => `'${one}'`))}.`,
+  });
+
+const list = (values: readonly string[]): string => {
+  if (values.length < 2) return values.join('');
+  if (values.length === 2) return values.join(' and ');
+  return `${values.slice(0, -1).join(', ')}, and ${values.at(-1)}`;
+};
+
+const quote = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
+  return `'${text.length > 80 ? `${text.slice(0, 80)}…` : text}'`;
+};
+
+/** OpenAI has a code of its own for each kind of bound. */
+const outOfRange = (
+  param: string,
+  origin: string,
+  side: 'above' | 'below',
+  bound: number,
+  input: unknown,
+  inclusive: boolean,
+): GatewayError => {
+  const limit = side === 'above' ? 'max' : 'min';
+  const limitWord = side === 'above' ? 'maximum' : 'minimum';
+  if (origin === 'string' || origin === 'array') {
+    const length = (input as string | readonly unknown[]).length;
+    const noun = origin === 'string' ? 'a string' : 'an array';
+    const tooWhat = side === 'above' ? 'too long' : 'too short';
+    return fail('invalid_value', {
+      param,
+      code: `${origin}_${side}_${limit}_length`,
+      message: `Invalid '${param}': ${origin} ${tooWhat}. Expected ${noun} with ${limitWord} length ${bound}, but got ${noun} with length ${length} instead.`,
+    });
+  }
+  const kind = Number.isInteger(input) ? 'integer' : 'decimal';
+  const comparison = side === 'above' ? (inclusive ? '<=' : '<') : inclusive ? '>=' : '>';
+  return fail('invalid_value', {
+    param,
+    code: `${kind}_${side}_${limit}_value`,
+    message: `Invalid '${param}': ${kind} ${side} ${limitWord} value. Expected a value ${comparison} ${bound}, but got ${String(input)} instead.`,
+  });
+};
+
+const article = (expected: string): string => {
+  const words: Record<string, string> = {
+    string: 'a string',
+    number: 'a decimal',
+    int: 'an integer',
+    boolean: 'a boolean',
+    array: 'an array',
+    object: 'an object',
+    record: 'an object',
+    null: 'null',
+  };
+  return words[expected] ?? `a ${expected}`;
+};
+
+const nameOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
+  if (typeof value === 'object') return 'an object';
+  return `a ${typeof value}`;
+};

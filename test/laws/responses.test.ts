@@ -1,0 +1,121 @@
+import * as fc from 'fast-check';
+import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
+import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
+import { describe, expect, it } from 'vitest';
+
+import { fold } from '../../src/canonical/reply.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { arrange, type LayoutOptions } from '../../src/openai/responses/layout.ts';
+import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
+import { renderResponse } from '../../src/openai/responses/render.ts';
+import { encodeFrame, type Frame } from '../../src/openai/sse.ts';
+import { validateResponse, validateStreamEvent } from '../support/schema.ts';
+import { readSse } from '../support/sse.ts';
+import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
+
+type Body = ReturnType<typeof projectReply>;
+type Wire = Record<string, unknown> & { type: string; sequence_number: number };
+
+const meta: ResponseMeta = {
+  id: 'resp_1',
+  createdAt: 1_800_000_000,
+  wire: { model: 'gpt-5.5', input: 'hi' },
+  tools: [],
+  effort: null,
+  includeEncryptedReasoning: true,
+  usagePolicy: 'exact',
+};
+
+const layouts = fc.record({
+  layout: fc.constantFrom<LayoutOptions['layout'][]>('message-first', 'natural'),
+  showReasoning: fc.boolean(),
+});
+type Choice = Pick<LayoutOptions, 'layout' | 'showReasoning'>;
+
+const stream = (events: readonly TurnEvent[], choice: Choice): Promise<Frame[]> => {
+  const ambient = fixedAmbient();
+  return collect(renderResponse(arrange(emit(events), { ...choice, ids: ambient.ids }), meta, ambient.clock));
+};
+
+const body = async (events: readonly TurnEvent[], choice: Choice): Promise<Body> =>
+  projectReply(await fold(arrange(emit(events), { ...choice, ids: fixedAmbient().ids })), meta, 1_800_000_000);
+
+/** The frames as a client sees them: through bytes, without the closing word. */
+const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
+  const read = await collect(readSse(frames.map(encodeFrame).join('')));
+  return read.filter((frame) => frame.data !== '[DONE]').map((frame) => JSON.parse(frame.data) as Wire);
+};
+
+const isTerminal = (event: Wire): boolean =>
+  ['response.completed', 'response.incomplete', 'response.failed', 'error'].includes(event.type);
+
+describe('law A: the stream, put together by the SDK, is the JSON answer', () => {
+  it('holds for any turn in both layouts', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+        const answer = JSON.parse(JSON.stringify(await body(events, choice))) as Body;
+        const wire = await wireEvents(await stream(events, choice));
+        let snapshot: Response | undefined;
+        for (const event of wire.filter((one) => !isTerminal(one))) {
+          snapshot = accumulateResponse(event as unknown as ResponseStreamEvent, snapshot);
+        }
+        // Before the last event, which carries the whole response and would hide any gap.
+        expect(snapshot?.output).toEqual(answer.output);
+        const last = wire.at(-1) as unknown as { response: Body };
+        expect(last.response).toEqual(answer);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('law B: deltas joined are the done event are the final item', () => {
+  it('holds for any turn, with sequence numbers without a gap', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+        const wire = await wireEvents(await stream(events, choice));
+        expect(wire.map((event) => event.sequence_number)).toEqual(wire.map((_, index) => index));
+        const joined = new Map<string, string>();
+        const key = (event: Wire, family: string): string =>
+          [family, event['item_id'], event['content_index'] ?? event['summary_index']].join(' ');
+        for (const event of wire) {
+          const family = /^response\.(output_text|function_call_arguments|reasoning_summary_text|reasoning_text)\.(delta|done)$/.exec(event.type);
+          if (family === null) continue;
+          const name = key(event, family[1] ?? '');
+          if (family[2] === 'delta') joined.set(name, (joined.get(name) ?? '') + String(event['delta']));
+          else expect(joined.get(name) ?? '').toBe(event['text'] ?? event['arguments']);
+        }
+        const done = wire.filter((event) => event.type === 'response.output_item.done');
+        const last = wire.at(-1) as unknown as { response: Body };
+        const byIndex = done.toSorted((a, b) => Number(a['output_index']) - Number(b['output_index']));
+        expect(byIndex.map((event) => event['item'])).toEqual(last.response.output);
+        expect(byIndex.map((event) => event['output_index'])).toEqual(last.response.output.map((_, index) => index));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('every event and every body', () => {
+  it("fits OpenAI's schema", async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+        const wire = await wireEvents(await stream(events, choice));
+        const problems = wire.flatMap((event) => validateStreamEvent(event));
+        expect([...problems, ...validateResponse(await body(events, choice))]).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('message-first', () => {
+  it('has the message at index 0 and tool k at 1 + k when reasoning is not shown', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, async (events) => {
+        const answer = await body(events, { layout: 'message-first', showReasoning: false });
+        expect(answer.output[0]).toMatchObject({ type: 'message', content: [{ type: 'output_text' }] });
+      }),
+    );
+  });
+});
