@@ -1,0 +1,110 @@
+import type { Item, MessageItem, Part } from '../../canonical/item.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
+
+/** The whole conversation as the app-server's response items, in order. */
+export const toInjectItems = (request: TurnRequest, settings: ThreadSettings): readonly JsonObject[] => {
+  if (settings.instructionsTarget === 'developer') {
+    return request.items.filter((item) => !isPromptMessage(item)).map(toWireItem);
+  }
+  const items = request.items.map(toWireItem);
+  if (request.instructions === null || request.instructions === '') return items;
+  return [messageOf('developer', [{ type: 'input_text', text: request.instructions }]), ...items];
+};
+
+const toWireItem = (item: Item): JsonObject => {
+  switch (item.kind) {
+    case 'message':
+      return message(item);
+    case 'reasoning':
+      return {
+        type: 'reasoning',
+        ...idOf(item),
+        summary: item.summary.map((text) => ({ type: 'summary_text', text })),
+        ...(item.content === undefined
+          ? {}
+          : { content: item.content.map((text) => ({ type: 'reasoning_text', text })) }),
+        encrypted_content: item.encryptedContent ?? null,
+      };
+    case 'function-call':
+      return {
+        type: 'function_call',
+        ...idOf(item),
+        call_id: item.callId,
+        name: item.name,
+        ...(item.namespace === undefined ? {} : { namespace: item.namespace }),
+        arguments: item.arguments,
+      };
+    case 'function-output':
+      return { type: 'function_call_output', ...idOf(item), call_id: item.callId, output: output(item.output) };
+    case 'custom-call':
+      return {
+        type: 'custom_tool_call',
+        ...idOf(item),
+        call_id: item.callId,
+        name: item.name,
+        input: item.input,
+      };
+    case 'custom-output':
+      return {
+        type: 'custom_tool_call_output',
+        ...idOf(item),
+        call_id: item.callId,
+        output: output(item.output),
+      };
+    case 'compaction':
+      return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
+    case 'carried':
+      return item.wire;
+    default:
+      return assertNever(item);
+  }
+};
+
+const message = (item: MessageItem): JsonObject => ({
+  ...messageOf(
+    // The app-server drops messages of role `system` without a word; `developer` is their rank.
+    item.role === 'system' ? 'developer' : item.role,
+    item.parts.map((part) => wirePart(part, item.role === 'assistant')),
+  ),
+  ...idOf(item),
+  ...(item.phase === undefined ? {} : { phase: item.phase }),
+});
+
+const messageOf = (role: string, content: readonly JsonObject[]): JsonObject => ({
+  type: 'message',
+  role,
+  content,
+});
+
+const output = (value: string | readonly Part[]): string | readonly JsonObject[] =>
+  typeof value === 'string' ? value : value.map((part) => wirePart(part, false));
+
+const wirePart = (part: Part, fromAssistant: boolean): JsonObject => {
+  switch (part.kind) {
+    case 'text':
+      return {
+        type: fromAssistant ? 'output_text' : 'input_text',
+        text: part.text,
+        ...(fromAssistant && part.annotations !== undefined ? { annotations: part.annotations } : {}),
+      };
+    case 'image':
+      return {
+        type: 'input_image',
+        image_url: part.url,
+        // An image of low detail would be replaced by a sentence.
+        ...(part.detail === undefined || part.detail === 'low' ? {} : { detail: part.detail }),
+      };
+    case 'audio':
+      return { type: 'input_audio', audio_url: `data:audio/${part.format};base64,${part.data}` };
+    case 'refusal':
+      // There is no refusal part; the words are the assistant's all the same.
+      return { type: fromAssistant ? 'output_text' : 'input_text', text: part.text };
+    default:
+      return assertNever(part);
+  }
+};
+
+const idOf = (item: { readonly id?: string }): { id?: string } => (item.id === undefined ? {} : { id: item.id });

@@ -1,0 +1,65 @@
+import type { Item } from '../../canonical/item.ts';
+import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
+import type { Json } from '../../kit/json.ts';
+import type { ParamsOf } from '../protocol/methods.ts';
+
+/** What a deployment decides about every thread. */
+export interface ThreadSettings {
+  /** `base`: instructions are the first message. `developer`: they and all client prompts become developer instructions. */
+  readonly instructionsTarget: 'base' | 'developer';
+  readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
+  readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
+  readonly workdir: string;
+}
+
+/** An empty schema: a function without parameters. */
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): ParamsOf<'thread/start'> => {
+  const developerInstructions =
+    settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
+  return {
+    model: request.model,
+    cwd: settings.workdir,
+    sandbox: settings.sandboxMode,
+    approvalPolicy: settings.approvalPolicy,
+    // Always empty, never null: null brings codex's own prompt for a model it does not list, and a
+    // text is sent twice to models of its newest kind. Instructions are injected as a message.
+    baseInstructions: '',
+    ...(developerInstructions === null ? {} : { developerInstructions }),
+    ...(request.verbosity === null ? {} : { config: { model_verbosity: request.verbosity } }),
+    ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
+    dynamicTools: declaredTools(request).map((tool) => ({
+      type: 'function' as const,
+      name: tool.name,
+      description: tool.description ?? '',
+      inputSchema: (tool.parameters ?? NO_PARAMETERS) as Json,
+    })),
+    environments: [],
+    ephemeral: true,
+    experimentalRawEvents: true,
+  };
+};
+
+/** The tools the model is told about: a choice of none or of some is made by declaring fewer. */
+export const declaredTools = (request: TurnRequest): readonly FunctionTool[] => {
+  const choice = request.toolChoice;
+  if (choice.mode === 'none') return [];
+  if (choice.mode === 'allowed') return request.tools.filter((tool) => choice.names.includes(tool.name));
+  return request.tools;
+};
+
+/** A message that only prompts: its text can move into the developer instructions without a loss. */
+export const isPromptMessage = (item: Item): boolean =>
+  item.kind === 'message' &&
+  (item.role === 'system' || item.role === 'developer') &&
+  item.parts.every((part) => part.kind === 'text');
+
+const clientPrompt = (request: TurnRequest): string | null => {
+  const texts = request.items
+    .filter(isPromptMessage)
+    .flatMap((item) => (item.kind === 'message' ? item.parts : []))
+    .flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  const all = request.instructions === null ? texts : [request.instructions, ...texts];
+  return all.length === 0 ? null : all.join('\n\n');
+};

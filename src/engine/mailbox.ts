@@ -1,0 +1,103 @@
+import type { TurnEvent } from '../canonical/turn-event.ts';
+
+/** Above this many unread events, deltas of the same text are joined: a slow reader sees fewer, larger ones. */
+const COALESCE_ABOVE = 64;
+
+/**
+ * The unread events of one turn. The app-server's connection is shared by all turns and cannot wait
+ * for one slow reader, so events are kept here: joined when they pile up, and given up on when even
+ * the joined text outgrows `maxBytes`.
+ */
+export class Mailbox implements AsyncIterable<TurnEvent> {
+  readonly #queue: TurnEvent[] = [];
+  readonly #maxBytes: number;
+  /** Read position: shifting a long array for every event would be quadratic. */
+  #head = 0;
+  #bytes = 0;
+  #closed = false;
+  #wake: (() => void) | null = null;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** False when the reader is too far behind: the caller ends the turn. Ending events are always taken. */
+  push(events: readonly TurnEvent[]): boolean {
+    let hasRoom = true;
+    for (const event of events) {
+      this.#bytes += sizeOf(event);
+      if (!this.#join(event)) this.#queue.push(event);
+    }
+    if (this.#bytes > this.#maxBytes) hasRoom = false;
+    this.#notify();
+    return hasRoom;
+  }
+
+  /** Nothing more will come. What is unread stays readable. */
+  close(): void {
+    this.#closed = true;
+    this.#notify();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
+    for (;;) {
+      const event = this.#take();
+      if (event !== undefined) yield event;
+      else if (this.#closed) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+
+  #take(): TurnEvent | undefined {
+    const event = this.#queue[this.#head];
+    if (event === undefined) return undefined;
+    this.#head += 1;
+    this.#bytes -= sizeOf(event);
+    if (this.#head === this.#queue.length) {
+      this.#queue.length = 0;
+      this.#head = 0;
+    } else if (this.#head > 1024) {
+      this.#queue.splice(0, this.#head);
+      this.#head = 0;
+    }
+    return event;
+  }
+
+  #join(event: TurnEvent): boolean {
+    const last = this.#queue.length - 1;
+    if (this.#queue.length - this.#head < COALESCE_ABOVE || last < this.#head) return false;
+    const previous = this.#queue[last];
+    if (event.type === 'text-delta' && previous?.type === 'text-delta' && previous.itemId === event.itemId) {
+      this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
+      return true;
+    }
+    if (
+      event.type === 'reasoning-summary-delta' &&
+      previous?.type === 'reasoning-summary-delta' &&
+      previous.itemId === event.itemId &&
+      previous.index === event.index
+    ) {
+      this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
+      return true;
+    }
+    return false;
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}
+
+/** What an event costs to keep, roughly: its text. */
+const sizeOf = (event: TurnEvent): number => {
+  if ('delta' in event) return event.delta.length * 2;
+  if (event.type === 'message-ended') return event.text.length * 2;
+  if (event.type === 'call-ended') return event.arguments.length * 2;
+  return 0;
+};

@@ -1,0 +1,51 @@
+import { createModelNames, type ModelInfo, type ModelNames } from '../canonical/model-names.ts';
+import { GatewayError } from '../canonical/failure.ts';
+import type { WorkerPool } from '../codex/worker/supervisor.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { rpcFailure } from './rpc-failure.ts';
+
+/** The models of the app-server, asked for at most once in this time. */
+const MAX_AGE_MS = 5 * 60_000;
+
+export interface ModelDirectory {
+  names(signal: AbortSignal): Promise<ModelNames>;
+}
+
+export const createModelDirectory = (workers: WorkerPool, clock: Clock): ModelDirectory => {
+  let known: { readonly names: ModelNames; readonly at: number } | null = null;
+  return {
+    async names(signal) {
+      if (known !== null && clock.now() - known.at < MAX_AGE_MS) return known.names;
+      const names = createModelNames(await listModels(workers, signal));
+      known = { names, at: clock.now() };
+      return names;
+    },
+  };
+};
+
+const listModels = async (workers: WorkerPool, signal: AbortSignal): Promise<ModelInfo[]> => {
+  const lease = await workers.lease(signal);
+  try {
+    const models: ModelInfo[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof ask>> = await ask(lease.appServer, cursor);
+      models.push(
+        ...page.data.map((model) => ({
+          id: model.id,
+          efforts: model.supportedReasoningEfforts.map((option) => option.reasoningEffort),
+          isDefault: model.isDefault,
+        })),
+      );
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    return models;
+  } catch (error) {
+    throw new GatewayError(rpcFailure(error), { cause: error });
+  } finally {
+    lease.release();
+  }
+};
+
+const ask = (appServer: Awaited<ReturnType<WorkerPool['lease']>>['appServer'], cursor: string | null) =>
+  appServer.request('model/list', cursor === null ? {} : { cursor });

@@ -1,0 +1,164 @@
+import { failure, GatewayError } from '../canonical/failure.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { ThreadSignal } from '../codex/app-server.ts';
+import { isKnownNotification } from '../codex/protocol/methods.ts';
+import { toInjectItems } from '../codex/translate/inject-items.ts';
+import { declaredTools, toThreadStart, type ThreadSettings } from '../codex/translate/thread-start.ts';
+import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
+import { toTurnStart } from '../codex/translate/turn-start.ts';
+import type { Lease, WorkerPool } from '../codex/worker/supervisor.ts';
+import type { IdSource } from '../kit/ambient.ts';
+import type { Engine } from './engine.ts';
+import { Mailbox } from './mailbox.ts';
+import { rpcFailure } from './rpc-failure.ts';
+
+export interface EngineDeps {
+  readonly workers: WorkerPool;
+  readonly settings: ThreadSettings;
+  readonly ids: IdSource;
+  readonly onOddity: (oddity: Oddity) => void;
+}
+
+/** A turn whose worker died before anything was said is run again, this often in all. */
+const ATTEMPTS = 3;
+/** More unread text than this means that nobody is reading. */
+const MAILBOX_MAX_BYTES = 8 * 1024 * 1024;
+
+export const createEngine = (deps: EngineDeps): Engine => ({
+  async *run(request, signal) {
+    for (let attempt = 1; ; attempt += 1) {
+      const lease = await deps.workers.lease(signal);
+      const turn = new Turn(deps, lease, request, signal);
+      try {
+        yield* turn.events(attempt < ATTEMPTS);
+        return;
+      } catch (error) {
+        if (!(error instanceof WorkerLostEarly)) throw error;
+      } finally {
+        turn.letGo();
+      }
+    }
+  },
+});
+
+/** The worker died and the client has seen nothing yet: another one may try. */
+class WorkerLostEarly extends Error {}
+
+/** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
+class Turn {
+  readonly #deps: EngineDeps;
+  readonly #lease: Lease;
+  readonly #request: TurnRequest;
+  readonly #signal: AbortSignal;
+  readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
+  /** What arrives before the turn's id is known. */
+  #early: ThreadSignal[] | null = [];
+  #translator: TurnTranslator | null = null;
+  #running: { readonly threadId: string; readonly turnId: string } | null = null;
+  #unwatch: () => void = () => {};
+
+  constructor(deps: EngineDeps, lease: Lease, request: TurnRequest, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#request = request;
+    this.#signal = signal;
+  }
+
+  async *events(mayRetry: boolean): AsyncGenerator<TurnEvent> {
+    const stop = (): void => this.#mailbox.close();
+    this.#signal.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#start(mayRetry);
+      let isFirst = true;
+      for await (const event of this.#mailbox) {
+        if (isFirst && mayRetry && isLoss(event)) throw new WorkerLostEarly();
+        isFirst = false;
+        yield event;
+      }
+      this.#signal.throwIfAborted();
+    } finally {
+      this.#signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Ends what may still run upstream, without making the client wait for it. */
+  letGo(): void {
+    this.#unwatch();
+    const release = (): void => this.#lease.release();
+    if (this.#running === null) release();
+    else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
+  }
+
+  async #start(mayRetry: boolean): Promise<void> {
+    const { appServer } = this.#lease;
+    try {
+      this.#signal.throwIfAborted();
+      const { thread } = await appServer.request(
+        'thread/start',
+        toThreadStart(this.#request, this.#deps.settings),
+      );
+      this.#lease.threadStarted();
+      this.#unwatch = appServer.watchThread(thread.id, (signal) => this.#receive(signal));
+      const items = toInjectItems(this.#request, this.#deps.settings);
+      if (items.length > 0) await appServer.request('thread/inject_items', { threadId: thread.id, items });
+      this.#signal.throwIfAborted();
+      const { turn } = await appServer.request('turn/start', toTurnStart(this.#request, thread.id));
+      this.#running = { threadId: thread.id, turnId: turn.id };
+      this.#begin(turn.id);
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const failed = rpcFailure(error);
+      if (failed.kind === 'worker_lost' && mayRetry) throw new WorkerLostEarly();
+      throw new GatewayError(failed, { cause: error });
+    }
+  }
+
+  #begin(turnId: string): void {
+    this.#translator = new TurnTranslator({
+      turnId,
+      declaredTools: new Set(declaredTools(this.#request).map((tool) => tool.name)),
+      parallelToolCalls: this.#request.parallelToolCalls,
+      ids: this.#deps.ids,
+      onOddity: this.#deps.onOddity,
+    });
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const signal of early) this.#receive(signal);
+  }
+
+  #receive(signal: ThreadSignal): void {
+    if (this.#translator === null) {
+      this.#early?.push(signal);
+      return;
+    }
+    switch (signal.kind) {
+      case 'closed':
+        this.#running = null;
+        this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
+        return;
+      case 'request':
+        // The client's tools run at the client: the call is in the answer already, and the turn is
+        // interrupted when the answer ends. Nothing else may be asked of us.
+        if (signal.method !== 'item/tool/call') signal.reject('not supported');
+        return;
+      case 'notification':
+        if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
+        if (signal.method === 'turn/completed') this.#running = null;
+    }
+  }
+
+  #deliver(events: readonly TurnEvent[]): void {
+    if (events.length === 0) return;
+    const hasRoom = this.#mailbox.push(events);
+    if (!hasRoom && this.#translator?.ended === false) {
+      this.#mailbox.push(this.#translator.end({ kind: 'failed', failure: failure('client_too_slow') }));
+    }
+    if (this.#translator?.ended === true) this.#mailbox.close();
+  }
+}
+
+const isLoss = (event: TurnEvent): boolean =>
+  event.type === 'turn-ended' &&
+  event.outcome.kind === 'failed' &&
+  event.outcome.failure.kind === 'worker_lost';
