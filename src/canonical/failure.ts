@@ -88,7 +88,7 @@ export const FAILURES = {
   context_length_exceeded: {
     status: 400,
     type: TYPES.invalid,
-    message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    message: 'Your input exceeds the context window of this model. Please adjust your input and try again.',
     when: "the conversation does not fit the model's context window",
   },
   content_policy_violation: {

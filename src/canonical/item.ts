@@ -35,7 +35,7 @@ export interface TextPart {
   readonly annotations?: readonly Json[];
 }
 
-/** `url` is what the client sent, or the data URL it was resolved to (see http/resolve-images). */
+/** `url` is what the client sent, or the data URL it was resolved to (see http/attachments). */
 export interface ImagePart {
   readonly kind: 'image';
   readonly url: string;
@@ -109,7 +109,9 @@ export interface CarriedItem {
 }
 
 /** The content parts of an item and the wire's name of the field that holds them. */
-export const partsOf = (item: Item): { readonly field: 'content' | 'output'; readonly parts: readonly Part[] } => {
+export const partsOf = (
+  item: Item,
+): { readonly field: 'content' | 'output'; readonly parts: readonly Part[] } => {
   switch (item.kind) {
     case 'message':
       return { field: 'content', parts: item.parts };

@@ -2,8 +2,17 @@ import { assertNever } from '../kit/assert-never.ts';
 import type { TurnEvent } from './turn-event.ts';
 
 type Open =
-  | { readonly kind: 'message'; readonly started: Extract<TurnEvent, { type: 'message-started' }>; text: string }
-  | { readonly kind: 'reasoning'; readonly itemId: string; readonly summary: string[]; readonly content: string[] }
+  | {
+      readonly kind: 'message';
+      readonly started: Extract<TurnEvent, { type: 'message-started' }>;
+      text: string;
+    }
+  | {
+      readonly kind: 'reasoning';
+      readonly itemId: string;
+      readonly summary: string[];
+      readonly content: string[];
+    }
   | { readonly kind: 'call'; readonly started: Extract<TurnEvent, { type: 'call-started' }>; text: string };
 
 /**

@@ -10,7 +10,8 @@ export const rpcFailure = (error: unknown): Failure => {
   if (error instanceof GatewayError) return error.failure;
   if (error instanceof ConnectionClosed) return failure('worker_lost');
   if (!(error instanceof RpcError)) return failureOf(error);
-  if (error.code === INVALID_REQUEST) return failure('invalid_prompt', { message: withoutInternals(error.message) });
+  if (error.code === INVALID_REQUEST)
+    return failure('invalid_prompt', { message: withoutInternals(error.message) });
   if (error.code === OVERLOADED) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');
 };

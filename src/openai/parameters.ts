@@ -22,5 +22,7 @@ export type ParameterTable<Wire> = { readonly [Field in keyof Wire]-?: Parameter
 /** The Markdown table of one endpoint for `docs/parameters.md`. */
 export const describeParameters = (title: string, table: Readonly<Record<string, ParameterRow>>): string => {
   const rows = Object.entries(table).map(([name, row]) => `| \`${name}\` | ${row.policy} | ${row.note} |`);
-  return [`## ${title}`, '', '| parameter | policy | what happens |', '|---|---|---|', ...rows, ''].join('\n');
+  return [`## ${title}`, '', '| parameter | policy | what happens |', '|---|---|---|', ...rows, ''].join(
+    '\n',
+  );
 };

@@ -12,6 +12,8 @@ export const unreadFields = (schema: z.ZodType, value: unknown, at: string): str
     return value.flatMap((one, index) => unreadFields(inner.element as z.ZodType, one, `${at}[${index}]`));
   }
   if (!(inner instanceof z.ZodObject) || !isJsonObject(value)) return [];
+  // A loose object keeps all its fields.
+  if (inner.def.catchall !== undefined) return [];
   const shape = inner.shape as Record<string, z.ZodType | undefined>;
   return Object.entries(value).flatMap(([key, one]) => {
     const place = at === '' ? key : `${at}.${key}`;

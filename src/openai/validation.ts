@@ -51,9 +51,23 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
       if (issue.input === undefined) return missing(param);
       return invalidChoice(param, issue.input, issue.values.map(String));
     case 'too_big':
-      return outOfRange(param, issue.origin, 'above', Number(issue.maximum), issue.input, issue.inclusive ?? true);
+      return outOfRange(
+        param,
+        issue.origin,
+        'above',
+        Number(issue.maximum),
+        issue.input,
+        issue.inclusive ?? true,
+      );
     case 'too_small':
-      return outOfRange(param, issue.origin, 'below', Number(issue.minimum), issue.input, issue.inclusive ?? true);
+      return outOfRange(
+        param,
+        issue.origin,
+        'below',
+        Number(issue.minimum),
+        issue.input,
+        issue.inclusive ?? true,
+      );
     case 'invalid_format':
     case 'not_multiple_of':
     case 'unrecognized_keys':

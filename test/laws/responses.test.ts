@@ -38,7 +38,11 @@ const stream = (events: readonly TurnEvent[], choice: Choice): Promise<Frame[]> 
 };
 
 const body = async (events: readonly TurnEvent[], choice: Choice): Promise<Body> =>
-  projectReply(await fold(arrange(emit(events), { ...choice, ids: fixedAmbient().ids })), meta, 1_800_000_000);
+  projectReply(
+    await fold(arrange(emit(events), { ...choice, ids: fixedAmbient().ids })),
+    meta,
+    1_800_000_000,
+  );
 
 /** The frames as a client sees them: through bytes, without the closing word. */
 const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
@@ -79,7 +83,10 @@ describe('law B: deltas joined are the done event are the final item', () => {
         const key = (event: Wire, family: string): string =>
           [family, event['item_id'], event['content_index'] ?? event['summary_index']].join(' ');
         for (const event of wire) {
-          const family = /^response\.(output_text|function_call_arguments|reasoning_summary_text|reasoning_text)\.(delta|done)$/.exec(event.type);
+          const family =
+            /^response\.(output_text|function_call_arguments|reasoning_summary_text|reasoning_text)\.(delta|done)$/.exec(
+              event.type,
+            );
           if (family === null) continue;
           const name = key(event, family[1] ?? '');
           if (family[2] === 'delta') joined.set(name, (joined.get(name) ?? '') + String(event['delta']));
@@ -89,7 +96,9 @@ describe('law B: deltas joined are the done event are the final item', () => {
         const last = wire.at(-1) as unknown as { response: Body };
         const byIndex = done.toSorted((a, b) => Number(a['output_index']) - Number(b['output_index']));
         expect(byIndex.map((event) => event['item'])).toEqual(last.response.output);
-        expect(byIndex.map((event) => event['output_index'])).toEqual(last.response.output.map((_, index) => index));
+        expect(byIndex.map((event) => event['output_index'])).toEqual(
+          last.response.output.map((_, index) => index),
+        );
       }),
       { numRuns: 400 },
     );

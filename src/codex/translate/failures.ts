@@ -75,7 +75,8 @@ const byMessage = (message: string): Failure => {
   if (upstream !== null) return upstream;
   const status = /unexpected status (\d{3})/.exec(message)?.[1];
   if (status !== undefined) return ofStatus(Number(status));
-  if (/error sending request|connection refused|dns error/i.test(message)) return failure('upstream_unreachable');
+  if (/error sending request|connection refused|dns error/i.test(message))
+    return failure('upstream_unreachable');
   return failure('upstream_error');
 };
 

@@ -38,7 +38,12 @@ const toWireItem = (item: Item): JsonObject => {
         arguments: item.arguments,
       };
     case 'function-output':
-      return { type: 'function_call_output', ...idOf(item), call_id: item.callId, output: output(item.output) };
+      return {
+        type: 'function_call_output',
+        ...idOf(item),
+        call_id: item.callId,
+        output: output(item.output),
+      };
     case 'custom-call':
       return {
         type: 'custom_tool_call',
@@ -107,4 +112,5 @@ const wirePart = (part: Part, fromAssistant: boolean): JsonObject => {
   }
 };
 
-const idOf = (item: { readonly id?: string }): { id?: string } => (item.id === undefined ? {} : { id: item.id });
+const idOf = (item: { readonly id?: string }): { id?: string } =>
+  item.id === undefined ? {} : { id: item.id };

@@ -16,8 +16,7 @@ export interface ThreadSettings {
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
 export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): ParamsOf<'thread/start'> => {
-  const developerInstructions =
-    settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
+  const developerInstructions = settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
   return {
     model: request.model,
     cwd: settings.workdir,

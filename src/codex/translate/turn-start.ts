@@ -1,5 +1,4 @@
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 
 /** The turn runs on the injected history, so it has no input of its own. */
@@ -9,5 +8,5 @@ export const toTurnStart = (request: TurnRequest, threadId: string): ParamsOf<'t
   ...(request.reasoning.effort === null ? {} : { effort: request.reasoning.effort }),
   // Left out, models that codex does not list are asked for summaries that nobody wanted.
   summary: request.reasoning.summary ?? 'none',
-  ...(request.format.kind === 'json-schema' ? { outputSchema: request.format.schema as Json } : {}),
+  ...(request.format.kind === 'json-schema' ? { outputSchema: request.format.schema } : {}),
 });

@@ -186,15 +186,14 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
   }
 };
 
-const message = (
-  wire: z.output<typeof schemas.message>,
-  at: string,
-  unread: string[],
-): MessageItem => ({
+const message = (wire: z.output<typeof schemas.message>, at: string, unread: string[]): MessageItem => ({
   kind: 'message',
   ...idOf(wire),
   role: wire.role,
-  parts: typeof wire.content === 'string' ? [{ kind: 'text', text: wire.content }] : parts(wire.content, `${at}.content`, unread),
+  parts:
+    typeof wire.content === 'string'
+      ? [{ kind: 'text', text: wire.content }]
+      : parts(wire.content, `${at}.content`, unread),
   ...(wire.phase ? { phase: wire.phase } : {}),
 });
 

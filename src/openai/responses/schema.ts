@@ -10,7 +10,10 @@ const textFormat = z.object({
   type: z.enum(['text', 'json_object', 'json_schema']),
   name: z
     .string()
-    .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.')
+    .regex(
+      /^[a-zA-Z0-9_-]{1,64}$/,
+      'expected letters, digits, underscores and dashes, at most 64 characters.',
+    )
     .optional(),
   description: z.string().nullish(),
   schema: jsonObject.optional(),
@@ -71,7 +74,10 @@ export const functionToolSchema = z.object({
   type: z.literal('function'),
   name: z
     .string()
-    .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.'),
+    .regex(
+      /^[a-zA-Z0-9_-]{1,64}$/,
+      'expected letters, digits, underscores and dashes, at most 64 characters.',
+    ),
   description: z.string().nullish(),
   parameters: jsonObject.nullish(),
   strict: z.boolean().nullish(),

@@ -155,7 +155,10 @@ const withoutEffect = (
 ): string[] => {
   const differs = (value: unknown, standard: unknown): boolean =>
     value !== undefined && value !== null && value !== standard;
-  const forced = choice.mode === 'required' || choice.mode === 'function' || (choice.mode === 'allowed' && choice.required);
+  const forced =
+    choice.mode === 'required' ||
+    choice.mode === 'function' ||
+    (choice.mode === 'allowed' && choice.required);
   const candidates: readonly (readonly [string, boolean])[] = [
     ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
     ['tool_choice', forced],
@@ -173,7 +176,9 @@ const withoutEffect = (
   ];
   return [
     ...candidates.filter(([, without]) => without).map(([name]) => name),
-    ...(wire.include ?? []).filter((one) => one !== 'reasoning.encrypted_content').map((one) => `include.${one}`),
+    ...(wire.include ?? [])
+      .filter((one) => one !== 'reasoning.encrypted_content')
+      .map((one) => `include.${one}`),
     ...lowDetailImages(input),
   ];
 };

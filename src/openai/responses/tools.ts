@@ -7,10 +7,7 @@ import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, missing, parseWire } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
 
-export const readTools = (
-  wire: readonly unknown[],
-  unread: string[],
-): readonly FunctionTool[] => {
+export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] => {
   const names = new Set<string>();
   return wire.map((value, index) => {
     const at = `tools[${index}]`;

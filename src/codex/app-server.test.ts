@@ -1,0 +1,176 @@
+import { setImmediate } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { connectAppServer, type ThreadSignal } from './app-server.ts';
+import { IGNORED_NOTIFICATIONS } from './protocol/methods.ts';
+import { ConnectionClosed, RpcError } from './rpc/errors.ts';
+import { linkedTransports } from './rpc/memory-transport.ts';
+
+const clientInfo = { name: 'test', title: null, version: '1.0.0' };
+
+interface Line {
+  readonly id?: number | string;
+  readonly method?: string;
+}
+
+const isLine = (value: unknown): value is Line => typeof value === 'object' && value !== null;
+
+/** A server that answers `initialize` and keeps the rest. */
+const connect = async () => {
+  const [ours, server] = linkedTransports();
+  const received: Line[] = [];
+  const reports: unknown[] = [];
+  server.onMessage((text) => {
+    const line: unknown = JSON.parse(text);
+    if (!isLine(line)) throw new Error('not a message');
+    received.push(line);
+    if (line.method === 'initialize') server.send(JSON.stringify({ id: line.id, result: {} }));
+  });
+  const appServer = await connectAppServer(ours, {
+    clientInfo,
+    onUnknownNotification: (method) => reports.push({ unknown: method }),
+    onMalformedLine: (reason) => reports.push({ malformed: reason }),
+    onListenerError: (error) => reports.push({ threw: error }),
+  });
+  const say = async (...lines: readonly unknown[]): Promise<void> => {
+    for (const line of lines) server.send(JSON.stringify(line));
+    await setImmediate();
+  };
+  await setImmediate();
+  return { appServer, server, received, reports, say };
+};
+
+const delta = (threadId: string, text: string) => ({
+  method: 'item/agentMessage/delta',
+  params: { threadId, turnId: 't', itemId: 'i', delta: text },
+});
+
+/** A signal as data: functions left out. */
+const plain = (signal: ThreadSignal): unknown => JSON.parse(JSON.stringify(signal));
+
+describe('connectAppServer', () => {
+  it('initializes, opts out of what we do not read, and says that it did', async () => {
+    const { received } = await connect();
+    expect(received).toEqual([
+      {
+        id: 1,
+        method: 'initialize',
+        params: {
+          clientInfo,
+          capabilities: {
+            experimentalApi: true,
+            requestAttestation: false,
+            optOutNotificationMethods: IGNORED_NOTIFICATIONS,
+          },
+        },
+      },
+      { method: 'initialized' },
+    ]);
+  });
+
+  it('closes the transport when the server refuses', async () => {
+    const [ours, server] = linkedTransports();
+    const closed: unknown[] = [];
+    server.onMessage(() => server.send('{"id":1,"error":{"code":-32600,"message":"no"}}'));
+    server.onClose((cause) => closed.push(cause));
+    const connecting = connectAppServer(ours, { clientInfo, onListenerError: (error) => closed.push(error) });
+    await expect(connecting).rejects.toThrow(RpcError);
+    await setImmediate();
+    expect(closed).toEqual([null]);
+  });
+
+  it('gives a thread what names it, in order, until it is no longer watched', async () => {
+    const { appServer, reports, say } = await connect();
+    const signals: unknown[] = [];
+    const unwatch = appServer.watchThread('a', (signal) => signals.push(plain(signal)));
+    await say(delta('a', '1'), delta('b', 'other'), {
+      id: 'q',
+      method: 'item/tool/call',
+      params: { threadId: 'a' },
+    });
+    await say(delta('a', '2'));
+    unwatch();
+    unwatch();
+    await say(delta('a', '3'));
+    expect([signals, reports]).toEqual([
+      [
+        { kind: 'notification', ...delta('a', '1') },
+        { kind: 'request', method: 'item/tool/call', params: { threadId: 'a' } },
+        { kind: 'notification', ...delta('a', '2') },
+      ],
+      [],
+    ]);
+  });
+
+  it('lets the watcher answer a tool call', async () => {
+    const { appServer, received, say } = await connect();
+    appServer.watchThread('a', (signal) => {
+      if (signal.kind !== 'request') return;
+      signal.respond({ contentItems: [], success: true });
+      signal.reject('twice');
+    });
+    appServer.watchThread('b', (signal) => signal.kind === 'request' && signal.reject('not today'));
+    await say(
+      { id: 5, method: 'item/tool/call', params: { threadId: 'a' } },
+      { id: 6, method: 'item/tool/call', params: { threadId: 'b' } },
+    );
+    expect(received.slice(2)).toEqual([
+      { id: 5, result: { contentItems: [], success: true } },
+      { id: 6, error: { code: -32_603, message: 'not today' } },
+    ]);
+  });
+
+  it('answers what nobody watches, and every approval', async () => {
+    const { appServer, received, say } = await connect();
+    const signals: ThreadSignal[] = [];
+    appServer.watchThread('a', (signal) => signals.push(signal));
+    await say(
+      { id: 1, method: 'item/tool/call', params: { threadId: 'gone' } },
+      { id: 2, method: 'item/tool/call', params: null },
+      { id: 3, method: 'item/commandExecution/requestApproval', params: { threadId: 'a' } },
+      { id: 4, method: 'item/tool/requestUserInput', params: { threadId: 'a' } },
+      { id: 5, method: 'brand/new', params: {} },
+    );
+    const nobody = { code: -32_603, message: 'nobody answers tool calls of this thread' };
+    expect([received.slice(2), signals]).toEqual([
+      [
+        { id: 1, error: nobody },
+        { id: 2, error: nobody },
+        { id: 3, result: { decision: 'decline' } },
+        { id: 4, error: { code: -32_601, message: 'there is no person here to ask' } },
+        { id: 5, error: { code: -32_601, message: 'unknown request: brand/new' } },
+      ],
+      [],
+    ]);
+  });
+
+  it('reports what it does not know, and keeps quiet about what it ignores', async () => {
+    const { reports, say } = await connect();
+    await say({ method: 'turn/started', params: {} }, { method: 'turn/reconsidered', params: {} }, 7);
+    expect(reports).toEqual([{ unknown: 'turn/reconsidered' }, { malformed: 'not an object' }]);
+  });
+
+  it('keeps the error of one listener from the others', async () => {
+    const { appServer, reports, say } = await connect();
+    const signals: unknown[] = [];
+    const bug = new Error('bug');
+    appServer.watchThread('a', () => {
+      throw bug;
+    });
+    appServer.watchThread('a', (signal) => signals.push(plain(signal)));
+    await say(delta('a', '1'));
+    expect([signals, reports]).toEqual([[{ kind: 'notification', ...delta('a', '1') }], [{ threw: bug }]]);
+  });
+
+  it('tells every watcher and every caller when the connection ends', async () => {
+    const { appServer, server } = await connect();
+    const signals: ThreadSignal[] = [];
+    appServer.watchThread('a', (signal) => signals.push(signal));
+    const call = appServer.request('thread/start', {});
+    server.close();
+    await expect(call).rejects.toThrow(ConnectionClosed);
+    appServer.watchThread('late', (signal) => signals.push(signal));
+    expect(signals).toEqual([{ kind: 'closed' }, { kind: 'closed' }]);
+  });
+});

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+/**
+ * The native codex binary. We spawn it itself and not the package's JavaScript wrapper: that is one
+ * process less, and signals reach it.
+ */
+export interface CodexBinary {
+  readonly path: string;
+  /** The version of `@openai/codex`, such as `0.166.0`. */
+  readonly version: string;
+}
+
+/** How the package names its platforms: npm package suffix, and folder below `vendor`. */
+const TARGETS: Readonly<Record<string, string>> = {
+  'linux-x64': 'x86_64-unknown-linux-musl',
+  'linux-arm64': 'aarch64-unknown-linux-musl',
+  'darwin-x64': 'x86_64-apple-darwin',
+  'darwin-arm64': 'aarch64-apple-darwin',
+  'win32-x64': 'x86_64-pc-windows-msvc',
+  'win32-arm64': 'aarch64-pc-windows-msvc',
+};
+
+export interface Platform {
+  readonly platform: string;
+  readonly arch: string;
+}
+
+/** The platform package and the path of the binary inside it, or null where codex does not exist. */
+export const platformPackage = ({
+  platform,
+  arch,
+}: Platform): { readonly name: string; readonly binary: string } | null => {
+  const suffix = `${platform}-${arch}`;
+  const target = TARGETS[suffix];
+  if (target === undefined) return null;
+  const file = platform === 'win32' ? 'codex.exe' : 'codex';
+  return { name: `@openai/codex-${suffix}`, binary: path.join('vendor', target, 'bin', file) };
+};
+
+const readVersion = (packageJson: string): string => {
+  const parsed: unknown = JSON.parse(readFileSync(packageJson, 'utf8'));
+  if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) {
+    if (typeof parsed.version === 'string') return parsed.version;
+  }
+  throw new Error(`${packageJson} has no version`);
+};
+
+/** `from` is a file or URL of the project that depends on `@openai/codex`. */
+export const findCodexBinary = (
+  platform: Platform = process,
+  from: string | URL = import.meta.url,
+): CodexBinary => {
+  const target = platformPackage(platform);
+  if (target === null) {
+    throw new Error(`codex has no binary for ${platform.platform} on ${platform.arch}`);
+  }
+  const mainPackage = resolvePackage(createRequire(from), '@openai/codex');
+  // The platform package is a dependency of `@openai/codex`, so it is looked up from there: with
+  // some package managers our own project cannot see it.
+  const nativePackage = resolvePackage(createRequire(mainPackage), target.name);
+  const binary = path.join(path.dirname(nativePackage), target.binary);
+  if (!existsSync(binary)) throw new Error(`the codex binary is missing: ${binary}`);
+  return { path: binary, version: readVersion(mainPackage) };
+};
+
+const resolvePackage = (require: NodeJS.Require, name: string): string => {
+  try {
+    return require.resolve(`${name}/package.json`);
+  } catch (cause) {
+    throw new Error(
+      `${name} is not installed. Run "npm ci" again; optional dependencies must not be left out.`,
+      { cause },
+    );
+  }
+};

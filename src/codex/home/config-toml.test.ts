@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Backend } from './backend.ts';
+import { configToml, tomlString } from './config-toml.ts';
+
+const provider = (backend: Backend): string | undefined => {
+  const text = configToml({ backend, catalogueFile: '/state/catalog.json' });
+  return /\[model_providers\.proxy\]\n([^[]*)/.exec(text)?.[1]?.trim();
+};
+
+const FIXED = `name = "proxy"
+wire_api = "responses"
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 0`;
+
+describe('configToml', () => {
+  it.each<[string, Backend, string]>([
+    [
+      'an upstream with a key: its variable is named, not its value',
+      { kind: 'upstream', baseUrl: 'https://up.example/v1', apiKeyEnv: 'PROXY_UPSTREAM_API_KEY' },
+      'base_url = "https://up.example/v1"\nrequires_openai_auth = false\nenv_key = "PROXY_UPSTREAM_API_KEY"',
+    ],
+    [
+      'an upstream without a key',
+      { kind: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: null },
+      'base_url = "http://127.0.0.1:1/v1"\nrequires_openai_auth = false',
+    ],
+    [
+      "the login, at codex's own address",
+      { kind: 'login', login: 'chatgpt', baseUrl: null },
+      'requires_openai_auth = true',
+    ],
+    [
+      'the login, by way of a relay',
+      { kind: 'login', login: 'api-key', baseUrl: 'http://127.0.0.1:2' },
+      'base_url = "http://127.0.0.1:2"\nrequires_openai_auth = true',
+    ],
+    [
+      'the demo model',
+      { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },
+      'base_url = "http://127.0.0.1:3/v1"\nrequires_openai_auth = false',
+    ],
+    [
+      'no backend: nothing leaves the machine',
+      { kind: 'none' },
+      'base_url = "http://127.0.0.1:9"\nrequires_openai_auth = false',
+    ],
+  ])('%s', (_, backend, expected) => {
+    expect(provider(backend)).toBe(`${FIXED}\n${expected}`);
+  });
+
+  it('is this text, whole', () => {
+    expect(
+      configToml({
+        backend: { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },
+        catalogueFile: '/s/catalog.json',
+      }),
+    ).toMatchInlineSnapshot(`
+      "model_provider = "proxy"
+      model_catalog_json = "/s/catalog.json"
+      web_search = "disabled"
+      include_permissions_instructions = false
+      include_environment_context = false
+      include_apps_instructions = false
+      include_collaboration_mode_instructions = false
+      project_doc_max_bytes = 0
+      suppress_unstable_features_warning = true
+      check_for_update_on_startup = false
+      cli_auth_credentials_store = "file"
+
+      [model_providers.proxy]
+      name = "proxy"
+      wire_api = "responses"
+      supports_websockets = false
+      request_max_retries = 0
+      stream_max_retries = 0
+      base_url = "http://127.0.0.1:3/v1"
+      requires_openai_auth = false
+
+      [skills]
+      include_instructions = false
+      bundled.enabled = false
+
+      [agents]
+      enabled = false
+      interrupt_message = false
+
+      [features]
+      shell_tool = false
+      unified_exec = false
+      multi_agent = false
+      goals = false
+      view_image = false
+      apps = false
+      plugins = false
+      image_generation = false
+      hooks = false
+      tool_suggest = false
+      sleep_tool = false
+      browser_use = false
+      computer_use = false
+      in_app_browser = false
+      code_mode_host = false
+      shell_snapshot = false
+      memories = false
+      enable_request_compression = false
+
+      [tools]
+      experimental_request_user_input.enabled = false
+      update_plan.enabled = false
+
+      [orchestrator]
+      skills.enabled = false
+      mcp.enabled = false
+
+      [history]
+      persistence = "none"
+
+      [analytics]
+      enabled = false
+
+      [feedback]
+      enabled = false
+      "
+    `);
+  });
+});
+
+describe('tomlString', () => {
+  it.each([
+    ['plain', '"plain"'],
+    [String.raw`C:\codex "home"`, String.raw`"C:\\codex \"home\""`],
+    ['a\nb\tc\u0001', String.raw`"a\nb\tc\u0001"`],
+    ['\u007f', String.raw`"\u007f"`],
+    ['é😀', '"é😀"'],
+    ['\ud800', '"\ufffd"'],
+  ])('%j', (text, expected) => {
+    expect(tomlString(text)).toBe(expected);
+  });
+});

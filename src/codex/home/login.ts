@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+
+import { isJsonObject } from '../../kit/json.ts';
+import type { Login } from './backend.ts';
+import { readIfPresent } from './files.ts';
+import type { CodexHome, CodexHomes } from './prepare-home.ts';
+
+const COMMAND_TIMEOUT_MS = 30_000;
+
+export interface LoginStatus {
+  readonly exitCode: number;
+  /** Both streams: codex prints the status on stderr. */
+  readonly output: string;
+}
+
+/**
+ * Reads what `codex login status` says. Lines are matched from their beginning, since "Not logged in"
+ * holds the words of a login too; an unknown kind of login is none that we can serve.
+ */
+export const readLoginStatus = ({ exitCode, output }: LoginStatus): Login | null => {
+  if (exitCode !== 0) return null;
+  if (/^(API key configured|Logged in using an? API key)/m.test(output)) return 'api-key';
+  return /^Logged in using ChatGPT/m.test(output) ? 'chatgpt' : null;
+};
+
+/**
+ * The kind of login in `homes.loginHome`, or null. It works without a network, unlike `account/read`.
+ */
+export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
+  const auth = await readIfPresent(path.join(homes.loginHome, 'auth.json'));
+  if (auth === null || !holdsSomething(auth)) return null;
+  const home = await homes.create({ kind: 'none' });
+  try {
+    return readLoginStatus(await loginStatus(homes.binary.path, home));
+  } finally {
+    await home.remove();
+  }
+};
+
+/** codex calls an empty `{}` a ChatGPT login, and fails at the first request. */
+const holdsSomething = (text: string): boolean => {
+  try {
+    const auth: unknown = JSON.parse(text);
+    return isJsonObject(auth) && ['OPENAI_API_KEY', 'tokens'].some((key) => (auth[key] ?? null) !== null);
+  } catch {
+    return false;
+  }
+};
+
+const loginStatus = (binary: string, home: CodexHome): Promise<LoginStatus> =>
+  new Promise((resolve) => {
+    const options = { env: home.environment, cwd: home.path, timeout: COMMAND_TIMEOUT_MS };
+    execFile(binary, ['login', 'status'], options, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ exitCode, output: `${stdout}\n${stderr}` });
+    });
+  });

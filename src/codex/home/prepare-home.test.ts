@@ -1,0 +1,128 @@
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { findCodexBinary } from '../binary.ts';
+import { configToml } from './config-toml.ts';
+import { detectLogin, readLoginStatus } from './login.ts';
+import { prepareHomes } from './prepare-home.ts';
+
+const binary = findCodexBinary();
+const DEMO = { kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' } as const;
+
+let scratch: string;
+let stateDir: string;
+const withNamed = (codexHome: string) => ({ ...process.env, CODEX_HOME: codexHome });
+const unnamed = { ...process.env, CODEX_HOME: undefined };
+const mode = async (file: string): Promise<string> => ((await stat(file)).mode & 0o777).toString(8);
+
+beforeEach(async () => {
+  scratch = await mkdtemp(path.join(os.tmpdir(), 'homes-'));
+  stateDir = path.join(scratch, 'state');
+});
+afterEach(() => rm(scratch, { recursive: true, force: true }));
+
+describe('prepareHomes', () => {
+  it('makes a private home per worker, and removes it whole', async () => {
+    const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
+    const [first, second] = [await homes.create(DEMO), await homes.create(DEMO)];
+    const catalogueFile = path.join(first.path, 'catalog.json');
+    expect({
+      names: (await readdir(first.path)).toSorted(),
+      modes: [await mode(first.path), await mode(path.join(first.path, 'config.toml')), await mode(stateDir)],
+      config: await readFile(path.join(first.path, 'config.toml'), 'utf8'),
+      codexHome: first.environment['CODEX_HOME'],
+      apart: first.path !== second.path,
+      sameInstallation:
+        (await readFile(path.join(first.path, 'installation_id'), 'utf8')) ===
+        (await readFile(path.join(second.path, 'installation_id'), 'utf8')),
+      loginHome: homes.loginHome,
+    }).toEqual({
+      names: ['catalog.json', 'config.toml', 'installation_id'],
+      modes: ['700', '600', '700'],
+      config: configToml({ backend: DEMO, catalogueFile }),
+      codexHome: first.path,
+      apart: true,
+      sameInstallation: true,
+      loginHome: path.join(stateDir, 'codex'),
+    });
+    await first.remove();
+    await second.remove();
+    expect(await readdir(path.join(stateDir, 'run'))).toEqual([]);
+  });
+
+  it("keeps codex's list of models by version, and makes a broken one again", async () => {
+    const cache = path.join(stateDir, 'codex', `models-${binary.version}.json`);
+    const catalogue = async (): Promise<string> => {
+      const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
+      return readFile(path.join((await homes.create(DEMO)).path, 'catalog.json'), 'utf8');
+    };
+    const fresh = await catalogue();
+    await writeFile(cache, '{"models":[{"slug":"kept"}]}');
+    const kept = await catalogue();
+    await writeFile(cache, '{"models":[');
+    const again = await catalogue();
+    expect([kept.includes('"slug":"kept"'), again === fresh, fresh.includes('"slug":"gpt-5.5"')]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it('links the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
+    const named = path.join(scratch, 'mine');
+    await mkdir(named);
+    const create = async () => {
+      const homes = await prepareHomes({ stateDir, binary, environment: withNamed(named) });
+      return homes.create(DEMO);
+    };
+    const before = await create();
+    await writeFile(path.join(named, 'auth.json'), '{"OPENAI_API_KEY":"sk-test"}');
+    const after = await create();
+    expect([
+      (await readdir(before.path)).includes('auth.json'),
+      await readlink(path.join(after.path, 'auth.json')),
+    ]).toEqual([false, path.join(named, 'auth.json')]);
+    await after.remove();
+    expect(await readdir(named)).toEqual(['auth.json']);
+  });
+});
+
+describe('detectLogin', () => {
+  const tokens = { id_token: 'a.e30.c', access_token: 'a.e30.c', refresh_token: 'r', account_id: 'acc' };
+  it.each([
+    ['an API key', JSON.stringify({ OPENAI_API_KEY: 'sk-test123456789012345' }), 'api-key'],
+    ['an empty object, which codex takes for a login', '{}', null],
+    ['empty members', '{"OPENAI_API_KEY":null,"tokens":null}', null],
+    ['garbage', 'garbage', null],
+    ['tokens that are none', JSON.stringify({ tokens: 'x' }), null],
+    ['no file', null, null],
+    [
+      'a ChatGPT login',
+      JSON.stringify({ OPENAI_API_KEY: null, tokens, last_refresh: '2026-11-15T00:00:00Z' }),
+      'chatgpt',
+    ],
+  ])('%s', async (_, auth, expected) => {
+    const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
+    if (auth !== null) await writeFile(path.join(stateDir, 'codex', 'auth.json'), auth);
+    expect(await detectLogin(homes)).toBe(expected);
+  });
+});
+
+describe('readLoginStatus', () => {
+  it.each([
+    [0, 'WARNING: x\nLogged in using ChatGPT\n', 'chatgpt'],
+    [0, 'API key configured - sk-te***\nAuthentication is checked when you send a request.', 'api-key'],
+    [0, 'Logged in using an API key - sk-te***', 'api-key'],
+    [1, 'Not logged in', null],
+    [0, 'Not logged in', null],
+    [0, 'You are not Logged in using ChatGPT', null],
+    [1, 'Logged in using ChatGPT', null],
+    [0, 'Logged in using something new', null],
+    [0, '', null],
+  ])('%i %j', (exitCode, output, expected) => {
+    expect(readLoginStatus({ exitCode, output })).toBe(expected);
+  });
+});

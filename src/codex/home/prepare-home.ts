@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import type { CodexBinary } from '../binary.ts';
+import { childEnvironment, type Environment } from '../worker/environment.ts';
+import type { Backend } from './backend.ts';
+import { cleanCatalogue } from './catalogue.ts';
+import { configToml } from './config-toml.ts';
+import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
+import { runDirectoryName, sweepRunDirectories } from './run-directories.ts';
+
+/**
+ * The homes of codex below our state directory:
+ *
+ *   <state>/codex/            what lasts: our own login (`auth.json`), the installation id, and the
+ *                             models of this version of codex
+ *   <state>/run/<pid>-…/      the CODEX_HOME of one worker
+ *
+ * Each worker has a home of its own, which goes with it. codex writes some 50 KB of log database per
+ * turn into its home and gets slower as that grows, so a worker that is replaced begins with an empty
+ * one; and processes of ours that share a state directory cannot disturb each other.
+ * `CODEX_SQLITE_HOME` alone would keep the databases apart too, but not the configuration.
+ */
+export interface CodexHomes {
+  /** Where `codex login` puts a login that we use: `CODEX_HOME=<this> codex login`. */
+  readonly loginHome: string;
+  readonly binary: CodexBinary;
+  create(backend: Backend): Promise<CodexHome>;
+}
+
+export interface CodexHome {
+  readonly path: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Removes the directory. A linked login stays where it is. */
+  remove(): Promise<void>;
+}
+
+export interface HomesOptions {
+  readonly stateDir: string;
+  readonly binary: CodexBinary;
+  /** The environment that we were started with. A CODEX_HOME in it names the login to use. */
+  readonly environment: Environment;
+}
+
+const COMMAND_TIMEOUT_MS = 30_000;
+
+export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptions): Promise<CodexHomes> => {
+  const lasting = path.resolve(stateDir, 'codex');
+  const runs = path.resolve(stateDir, 'run');
+  await makePrivateDirectory(lasting);
+  await makePrivateDirectory(runs);
+  await sweepRunDirectories(runs);
+
+  const emptyHome = async (apiKeyEnv: string | null): Promise<CodexHome> => {
+    const directory = path.join(runs, runDirectoryName(process.pid, Date.now()));
+    await mkdir(directory, { mode: 0o700 });
+    return {
+      path: directory,
+      environment: childEnvironment(environment, { codexHome: directory, apiKeyEnv }),
+      // codex may still be closing its databases: what appears during the removal is removed as well.
+      remove: () => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),
+    };
+  };
+
+  const catalogue = await loadCatalogue(path.join(lasting, `models-${binary.version}.json`), async () => {
+    const scratch = await emptyHome(null);
+    try {
+      return await bundledModels(binary, scratch);
+    } finally {
+      await scratch.remove();
+    }
+  });
+  const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
+  const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
+
+  return {
+    loginHome,
+    binary,
+    create: async (backend) => {
+      const home = await emptyHome(backend.kind === 'upstream' ? backend.apiKeyEnv : null);
+      try {
+        await furnish(home.path, { backend, catalogue, installationId, loginHome });
+      } catch (error) {
+        await home.remove();
+        throw error;
+      }
+      return home;
+    },
+  };
+};
+
+interface Furniture {
+  readonly backend: Backend;
+  readonly catalogue: string;
+  readonly installationId: string;
+  readonly loginHome: string;
+}
+
+const furnish = async (directory: string, furniture: Furniture): Promise<void> => {
+  const within = (name: string): string => path.join(directory, name);
+  const write = (name: string, text: string): Promise<void> => writeFile(within(name), text, { mode: 0o600 });
+  const catalogueFile = within('catalog.json');
+  await write('catalog.json', furniture.catalogue);
+  await write('installation_id', furniture.installationId);
+  await write('config.toml', configToml({ backend: furniture.backend, catalogueFile }));
+  const auth = path.join(furniture.loginHome, 'auth.json');
+  // codex writes a refreshed token through the link, and a logout removes only the link.
+  if (await exists(auth)) await symlink(auth, within('auth.json'));
+};
+
+/**
+ * A CODEX_HOME that the user named is theirs: we link its `auth.json` and write nothing else to it.
+ * Without one, `~/.codex` is not looked at.
+ */
+const loginHomeOf = async (named: string | undefined, own: string): Promise<string> => {
+  if (named === undefined || named === '') return own;
+  const directory = path.resolve(named);
+  return (await exists(directory)) ? realpath(directory) : directory;
+};
+
+/**
+ * The models of a version of codex never change, so its own list is kept. Our edits are applied anew at
+ * each start: a cache of the result would outlive a change of ours.
+ */
+const loadCatalogue = async (cache: string, ask: () => Promise<string>): Promise<string> => {
+  const cached = await readIfPresent(cache);
+  const kept = cached === null ? null : catalogueOrNull(cached);
+  if (kept !== null) return kept;
+  const text = await ask();
+  const catalogue = JSON.stringify(cleanCatalogue(JSON.parse(text)));
+  await writeAtomically(cache, text);
+  return catalogue;
+};
+
+/** A broken cache is no reason to stop: it is made again. */
+const catalogueOrNull = (cached: string): string | null => {
+  try {
+    return JSON.stringify(cleanCatalogue(JSON.parse(cached)));
+  } catch {
+    return null;
+  }
+};
+
+const bundledModels = async (binary: CodexBinary, home: CodexHome): Promise<string> => {
+  const { stdout } = await promisify(execFile)(binary.path, ['debug', 'models', '--bundled'], {
+    env: home.environment,
+    cwd: home.path,
+    timeout: COMMAND_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout;
+};
+
+/**
+ * codex sends this id to its backend with every request. One per home would look like a new
+ * installation at each start, so ours lasts.
+ */
+const loadInstallationId = async (file: string): Promise<string> => {
+  const known = await readIfPresent(file);
+  if (known !== null && known.trim() !== '') return known.trim();
+  await writeAtomically(file, randomUUID());
+  // Read back: another process may have been first, or last.
+  return ((await readIfPresent(file)) ?? '').trim();
+};

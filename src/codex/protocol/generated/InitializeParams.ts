@@ -1,0 +1,7 @@
+// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Do not edit: run `npm run protocol:update`.
+
+import type { ClientInfo } from "./ClientInfo.ts";
+import type { InitializeCapabilities } from "./InitializeCapabilities.ts";
+
+export type InitializeParams = { clientInfo: ClientInfo, capabilities: InitializeCapabilities | null, };

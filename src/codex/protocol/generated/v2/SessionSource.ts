@@ -1,0 +1,6 @@
+// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Do not edit: run `npm run protocol:update`.
+
+import type { SubAgentSource } from "../SubAgentSource.ts";
+
+export type SessionSource = "cli" | "vscode" | "exec" | "appServer" | { "custom": string } | { "subAgent": SubAgentSource } | "unknown";

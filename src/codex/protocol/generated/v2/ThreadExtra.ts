@@ -1,0 +1,7 @@
+// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Do not edit: run `npm run protocol:update`.
+
+/**
+ * Extra app-server data for a thread.
+ */
+export type ThreadExtra = Record<string, never>;

@@ -1,0 +1,41 @@
+/**
+ * The types of the app-server protocol that we use, as paths in the output of
+ * `codex app-server generate-ts --experimental`. `scripts/protocol.ts` vendors these and whatever
+ * they refer to. Add a root here, then run `npm run protocol:update`.
+ */
+export const PROTOCOL_ROOTS = [
+  // Requests of ours and their results.
+  'InitializeParams',
+  'InitializeResponse',
+  'v2/ThreadStartParams',
+  'v2/ThreadStartResponse',
+  'v2/ThreadInjectItemsParams',
+  'v2/ThreadInjectItemsResponse',
+  'v2/TurnStartParams',
+  'v2/TurnStartResponse',
+  'v2/TurnInterruptParams',
+  'v2/TurnInterruptResponse',
+  'v2/ModelListParams',
+  'v2/ModelListResponse',
+  'v2/GetAccountParams',
+  'v2/GetAccountResponse',
+  'v2/ServerDiagnosticsParams',
+  'v2/ServerDiagnosticsResponse',
+  // Notifications that we read.
+  'v2/ErrorNotification',
+  'v2/TurnCompletedNotification',
+  'v2/ItemStartedNotification',
+  'v2/AgentMessageDeltaNotification',
+  'v2/ReasoningSummaryPartAddedNotification',
+  'v2/ReasoningSummaryTextDeltaNotification',
+  'v2/ReasoningTextDeltaNotification',
+  'v2/RawResponseItemCompletedNotification',
+  'v2/RawResponseCompletedNotification',
+  'v2/ThreadTokenUsageUpdatedNotification',
+  // Requests of the server that we answer.
+  'v2/DynamicToolCallParams',
+  'v2/DynamicToolCallResponse',
+] as const;
+
+/** The unions whose members name every notification and every request that the server can send. */
+export const SERVER_UNIONS = { notifications: 'ServerNotification', requests: 'ServerRequest' } as const;

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
+import {
+  IGNORED_NOTIFICATIONS,
+  isIgnoredNotification,
+  isKnownNotification,
+  KNOWN_NOTIFICATIONS,
+} from './methods.ts';
+
+const judge = (method: string) => [
+  isKnownNotification({ method, params: {} }),
+  isIgnoredNotification(method),
+];
+
+describe('notification methods', () => {
+  it('are each either read or ignored, and never both', () => {
+    expect([...KNOWN_NOTIFICATIONS, ...IGNORED_NOTIFICATIONS].toSorted()).toEqual([
+      ...SERVER_NOTIFICATION_METHODS,
+    ]);
+  });
+
+  it('tell read, ignored and unknown apart, also for names that every object has', () => {
+    expect({
+      read: judge('item/agentMessage/delta'),
+      ignored: judge('turn/started'),
+      unknown: judge('turn/reconsidered'),
+      inherited: judge('toString'),
+    }).toEqual({
+      read: [true, false],
+      ignored: [false, true],
+      unknown: [false, false],
+      inherited: [false, false],
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import type { Json } from '../../kit/json.ts';
+import type { InitializeParams } from './generated/InitializeParams.ts';
+import type { InitializeResponse } from './generated/InitializeResponse.ts';
+import type { JsonValue } from './generated/serde_json/JsonValue.ts';
+import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
+import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
+import type { DynamicToolCallParams } from './generated/v2/DynamicToolCallParams.ts';
+import type { DynamicToolCallResponse } from './generated/v2/DynamicToolCallResponse.ts';
+import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
+import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
+import type { GetAccountResponse } from './generated/v2/GetAccountResponse.ts';
+import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
+import type { ModelListParams } from './generated/v2/ModelListParams.ts';
+import type { ModelListResponse } from './generated/v2/ModelListResponse.ts';
+import type { RawResponseCompletedNotification } from './generated/v2/RawResponseCompletedNotification.ts';
+import type { RawResponseItemCompletedNotification } from './generated/v2/RawResponseItemCompletedNotification.ts';
+import type { ReasoningSummaryPartAddedNotification } from './generated/v2/ReasoningSummaryPartAddedNotification.ts';
+import type { ReasoningSummaryTextDeltaNotification } from './generated/v2/ReasoningSummaryTextDeltaNotification.ts';
+import type { ReasoningTextDeltaNotification } from './generated/v2/ReasoningTextDeltaNotification.ts';
+import type { ServerDiagnosticsParams } from './generated/v2/ServerDiagnosticsParams.ts';
+import type { ServerDiagnosticsResponse } from './generated/v2/ServerDiagnosticsResponse.ts';
+import type { ThreadInjectItemsParams } from './generated/v2/ThreadInjectItemsParams.ts';
+import type { ThreadInjectItemsResponse } from './generated/v2/ThreadInjectItemsResponse.ts';
+import type { ThreadStartParams } from './generated/v2/ThreadStartParams.ts';
+import type { ThreadStartResponse } from './generated/v2/ThreadStartResponse.ts';
+import type { ThreadTokenUsageUpdatedNotification } from './generated/v2/ThreadTokenUsageUpdatedNotification.ts';
+import type { TurnCompletedNotification } from './generated/v2/TurnCompletedNotification.ts';
+import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts';
+import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
+import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
+import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
+
+/** What we send may be readonly through and through; the generated types are not. */
+type Sent<T> = [JsonValue] extends [T]
+  ? Json | Extract<T, undefined>
+  : T extends readonly (infer Element)[]
+    ? readonly Sent<Element>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Sent<T[Key]> }
+      : T;
+
+/**
+ * The requests that we send. Results that carry a whole thread or turn are cut down to the members
+ * that we read: the rest is large, changes with every release, and would have to be invented by
+ * every fake in a test.
+ */
+export interface ClientMethods {
+  readonly initialize: { params: InitializeParams; result: InitializeResponse };
+  readonly 'thread/start': {
+    params: ThreadStartParams;
+    result: { readonly thread: Pick<ThreadStartResponse['thread'], 'id'> };
+  };
+  readonly 'thread/inject_items': { params: ThreadInjectItemsParams; result: ThreadInjectItemsResponse };
+  readonly 'turn/start': {
+    params: TurnStartParams;
+    result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
+  };
+  readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
+  readonly 'model/list': { params: ModelListParams; result: ModelListResponse };
+  readonly 'account/read': { params: GetAccountParams; result: GetAccountResponse };
+  readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
+}
+
+export type ClientMethod = keyof ClientMethods;
+export type ParamsOf<M extends ClientMethod> = Sent<ClientMethods[M]['params']>;
+export type ResultOf<M extends ClientMethod> = ClientMethods[M]['result'];
+
+/** The notifications that we read. A finished turn is cut down like the results above. */
+interface KnownNotifications {
+  readonly error: ErrorNotification;
+  readonly 'turn/completed': {
+    readonly threadId: string;
+    readonly turn: Pick<TurnCompletedNotification['turn'], 'id' | 'status' | 'error'>;
+  };
+  readonly 'item/started': ItemStartedNotification;
+  readonly 'item/agentMessage/delta': AgentMessageDeltaNotification;
+  readonly 'item/reasoning/summaryPartAdded': ReasoningSummaryPartAddedNotification;
+  readonly 'item/reasoning/summaryTextDelta': ReasoningSummaryTextDeltaNotification;
+  readonly 'item/reasoning/textDelta': ReasoningTextDeltaNotification;
+  readonly 'rawResponseItem/completed': RawResponseItemCompletedNotification;
+  readonly 'rawResponse/completed': RawResponseCompletedNotification;
+  readonly 'thread/tokenUsage/updated': ThreadTokenUsageUpdatedNotification;
+}
+
+export type KnownNotificationMethod = keyof KnownNotifications;
+
+export type KnownNotification = {
+  readonly [M in KnownNotificationMethod]: { readonly method: M; readonly params: KnownNotifications[M] };
+}[KnownNotificationMethod];
+
+/** The one server request that a turn of ours answers: the model calls a tool of the client. */
+export interface ToolCallRequest {
+  readonly method: 'item/tool/call';
+  readonly params: DynamicToolCallParams;
+}
+export type ToolCallResult = DynamicToolCallResponse;
+
+const KNOWN: Readonly<Record<KnownNotificationMethod, true>> = {
+  error: true,
+  'turn/completed': true,
+  'item/started': true,
+  'item/agentMessage/delta': true,
+  'item/reasoning/summaryPartAdded': true,
+  'item/reasoning/summaryTextDelta': true,
+  'item/reasoning/textDelta': true,
+  'rawResponseItem/completed': true,
+  'rawResponse/completed': true,
+  'thread/tokenUsage/updated': true,
+};
+
+/**
+ * Looks at the method only. That the params then have the vendored shape is trusted: the binary is
+ * pinned, its types are generated from its source, and a check per delta would cost more than the delta.
+ */
+export const isKnownNotification = (notification: {
+  readonly method: string;
+  readonly params: unknown;
+}): notification is KnownNotification => Object.hasOwn(KNOWN, notification.method);
+
+export const KNOWN_NOTIFICATIONS: readonly string[] = Object.keys(KNOWN);
+
+type ServerNotificationMethod = (typeof SERVER_NOTIFICATION_METHODS)[number];
+type IgnoredNotificationMethod = Exclude<ServerNotificationMethod, KnownNotificationMethod>;
+
+/**
+ * What the server can send and we do not read. It is told not to send them at all, which saves work
+ * on both sides. The record is complete by type: a new binary with a new notification does not compile
+ * until someone decides whether it is read or ignored.
+ */
+const IGNORED: Readonly<Record<IgnoredNotificationMethod, true>> = {
+  'account/gatewayOAuth/changed': true,
+  'account/login/completed': true,
+  'account/rateLimits/updated': true,
+  'account/updated': true,
+  'app/list/updated': true,
+  'autoApprovalReview/strictReviewRequired': true,
+  'command/exec/outputDelta': true,
+  configWarning: true,
+  deprecationNotice: true,
+  'externalAgentConfig/import/completed': true,
+  'externalAgentConfig/import/progress': true,
+  'fs/changed': true,
+  'fuzzyFileSearch/sessionCompleted': true,
+  'fuzzyFileSearch/sessionUpdated': true,
+  guardianWarning: true,
+  'hook/completed': true,
+  'hook/started': true,
+  'item/autoApprovalReview/completed': true,
+  'item/autoApprovalReview/started': true,
+  'item/commandExecution/outputDelta': true,
+  'item/commandExecution/terminalInteraction': true,
+  'item/completed': true,
+  'item/fileChange/outputDelta': true,
+  'item/fileChange/patchUpdated': true,
+  'item/mcpToolCall/progress': true,
+  'item/plan/delta': true,
+  'mcpServer/event/stream/notification': true,
+  'mcpServer/oauthLogin/completed': true,
+  'mcpServer/startupStatus/updated': true,
+  'model/rerouted': true,
+  'model/safetyBuffering/updated': true,
+  'model/verification': true,
+  'modelProvider/authRecoveryCompleted': true,
+  'modelProvider/authRecoveryStarted': true,
+  'process/exited': true,
+  'process/outputDelta': true,
+  'project/changed': true,
+  'remoteControl/status/changed': true,
+  'serverRequest/resolved': true,
+  'skills/changed': true,
+  'thread/archived': true,
+  'thread/attachment/updated': true,
+  'thread/closed': true,
+  'thread/compacted': true,
+  'thread/deleted': true,
+  'thread/environment/connected': true,
+  'thread/environment/disconnected': true,
+  'thread/goal/cleared': true,
+  'thread/goal/updated': true,
+  'thread/name/updated': true,
+  'thread/prediction/updated': true,
+  'thread/project/updated': true,
+  'thread/queue/changed': true,
+  'thread/readState/changed': true,
+  'thread/realtime/closed': true,
+  'thread/realtime/error': true,
+  'thread/realtime/item/completed': true,
+  'thread/realtime/item/started': true,
+  'thread/realtime/item/transcript/delta': true,
+  'thread/realtime/itemAdded': true,
+  'thread/realtime/outputAudio/delta': true,
+  'thread/realtime/sdp': true,
+  'thread/realtime/started': true,
+  'thread/realtime/transcript/delta': true,
+  'thread/realtime/transcript/done': true,
+  'thread/reverted': true,
+  'thread/settings/updated': true,
+  'thread/started': true,
+  'thread/status/changed': true,
+  'thread/unarchived': true,
+  'turn/diff/updated': true,
+  'turn/moderationMetadata': true,
+  'turn/plan/updated': true,
+  'turn/started': true,
+  warning: true,
+  'windows/worldWritableWarning': true,
+  'windowsSandbox/setupCompleted': true,
+};
+
+export const IGNORED_NOTIFICATIONS: readonly string[] = Object.keys(IGNORED);
+
+export const isIgnoredNotification = (method: string): boolean => Object.hasOwn(IGNORED, method);

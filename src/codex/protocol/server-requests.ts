@@ -1,0 +1,35 @@
+import type { SERVER_REQUEST_METHODS } from './generated/server-methods.ts';
+
+type Decline =
+  | { readonly kind: 'result'; readonly result: unknown }
+  | { readonly kind: 'error'; readonly message: string };
+
+const result = (value: unknown): Decline => ({ kind: 'result', result: value });
+const error = (message: string): Decline => ({ kind: 'error', message });
+
+const NO_PERSON = 'there is no person here to ask';
+
+/**
+ * How we say no to what the server may ask besides tool calls. With our configuration it asks none of
+ * this; if it does, an approval is declined in its own words, so that the turn goes on. The record is
+ * complete by type: a new request in a new binary needs a decision.
+ */
+const DECLINES: Readonly<
+  Record<Exclude<(typeof SERVER_REQUEST_METHODS)[number], 'item/tool/call'>, Decline>
+> = {
+  'item/commandExecution/requestApproval': result({ decision: 'decline' }),
+  'item/fileChange/requestApproval': result({ decision: 'decline' }),
+  'item/permissions/requestApproval': result({ permissions: {}, scope: 'turn' }),
+  'mcpServer/elicitation/request': result({ action: 'decline', content: null, _meta: null }),
+  applyPatchApproval: result({ decision: { denied: { rejection: NO_PERSON } } }),
+  execCommandApproval: result({ decision: { denied: { rejection: NO_PERSON } } }),
+  'item/tool/requestUserInput': error(NO_PERSON),
+  'account/chatgptAuthTokens/refresh': error('this client holds no tokens'),
+  'attestation/generate': error('this client does not attest'),
+  'currentTime/read': error('this client has no clock to offer'),
+};
+
+const isDeclined = (method: string): method is keyof typeof DECLINES => Object.hasOwn(DECLINES, method);
+
+export const declineOf = (method: string): Decline =>
+  isDeclined(method) ? DECLINES[method] : error(`unknown request: ${method}`);

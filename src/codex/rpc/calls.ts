@@ -1,0 +1,105 @@
+import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
+import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
+
+/** How often an overloaded server is asked again, and how long we wait before it. */
+export interface OverloadRetry {
+  readonly attempts: number;
+  readonly firstDelayMs: number;
+  readonly maxDelayMs: number;
+}
+
+export interface CallOptions {
+  readonly requestTimeoutMs: number;
+  readonly overloadRetry: OverloadRetry;
+  /** In [0, 1). Spreads the retries of many callers. */
+  readonly random: () => number;
+}
+
+/** Our requests that are under way. */
+export interface Calls {
+  start(method: string, params: unknown, timeoutMs?: number): Promise<unknown>;
+  /** False: this id was never given out. */
+  resolve(id: RpcId, result: unknown): boolean;
+  reject(id: RpcId, error: RpcErrorBody): boolean;
+  /** Every call under way, and every later one, fails. */
+  close(cause: Error | null): void;
+}
+
+interface Call {
+  readonly method: string;
+  readonly params: unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly deadline: NodeJS.Timeout;
+  attempt: number;
+  retry: NodeJS.Timeout | null;
+}
+
+/** Doubling, with half of the delay left to chance. */
+export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: number): number => {
+  const ceiling = Math.min(retry.maxDelayMs, retry.firstDelayMs * 2 ** attempt);
+  return ceiling / 2 + (ceiling / 2) * random;
+};
+
+export const createCalls = (send: (line: string) => void, options: CallOptions): Calls => {
+  const { overloadRetry } = options;
+  const underway = new Map<RpcId, Call>();
+  let nextId = 1;
+  let closed: ConnectionClosed | null = null;
+
+  const transmit = (id: RpcId, { method, params }: Call): void => send(encodeMessage({ id, method, params }));
+
+  const take = (id: RpcId): Call | undefined => {
+    const call = underway.get(id);
+    if (call === undefined) return undefined;
+    underway.delete(id);
+    clearTimeout(call.deadline);
+    if (call.retry !== null) clearTimeout(call.retry);
+    return call;
+  };
+
+  // An answer that comes after its deadline is late, not wrong: only ids never given out are.
+  const wasGivenOut = (id: RpcId): boolean => typeof id === 'number' && id >= 1 && id < nextId;
+
+  const retryLater = (id: RpcId, error: RpcErrorBody): boolean => {
+    const call = underway.get(id);
+    if (call === undefined || error.code !== RPC_CODES.overloaded) return false;
+    if (call.attempt >= overloadRetry.attempts) return false;
+    const delay = overloadDelayMs(overloadRetry, call.attempt, options.random());
+    call.attempt += 1;
+    // The id stays: the refused request is over, so nothing else can answer to it.
+    call.retry = setTimeout(() => transmit(id, call), delay);
+    return true;
+  };
+
+  return {
+    start: (method, params, timeoutMs = options.requestTimeoutMs) =>
+      new Promise((resolve, reject) => {
+        if (closed !== null) {
+          reject(closed);
+          return;
+        }
+        const id = nextId;
+        nextId += 1;
+        const expire = (): void => take(id)?.reject(new RequestTimeout(method, timeoutMs));
+        const deadline = setTimeout(expire, timeoutMs);
+        const call: Call = { method, params, resolve, reject, deadline, attempt: 0, retry: null };
+        underway.set(id, call);
+        transmit(id, call);
+      }),
+    resolve: (id, result) => {
+      take(id)?.resolve(result);
+      return wasGivenOut(id);
+    },
+    reject: (id, error) => {
+      if (retryLater(id, error)) return true;
+      const call = take(id);
+      call?.reject(new RpcError(call.method, error));
+      return wasGivenOut(id);
+    },
+    close: (cause) => {
+      closed = new ConnectionClosed(cause === null ? {} : { cause });
+      for (const id of underway.keys()) take(id)?.reject(closed);
+    },
+  };
+};

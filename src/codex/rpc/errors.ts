@@ -1,0 +1,38 @@
+import type { RpcErrorBody } from './message.ts';
+
+/** The app-server said no. */
+export class RpcError extends Error {
+  readonly method: string;
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(method: string, body: RpcErrorBody) {
+    super(body.message);
+    this.name = 'RpcError';
+    this.method = method;
+    this.code = body.code;
+    this.data = body.data;
+  }
+}
+
+/** The connection ended before the answer came. */
+export class ConnectionClosed extends Error {
+  constructor(options?: ErrorOptions) {
+    super('the connection to the app-server is closed', options);
+    this.name = 'ConnectionClosed';
+  }
+}
+
+/** The app-server is alive but did not answer in time. */
+export class RequestTimeout extends Error {
+  readonly method: string;
+
+  constructor(method: string, timeoutMs: number) {
+    super(`the app-server did not answer ${method} within ${timeoutMs} ms`);
+    this.name = 'RequestTimeout';
+    this.method = method;
+  }
+}
+
+/** Codes of the app-server that mean something to us. */
+export const RPC_CODES = { overloaded: -32_001, methodNotFound: -32_601, internal: -32_603 } as const;

@@ -1,0 +1,57 @@
+import type { Transport } from './transport.ts';
+
+/**
+ * Two ends that hear each other, for tests. Lines arrive in a later microtask, as they would from a
+ * process: code that only works when an answer comes back within the call does not pass here.
+ */
+export const linkedTransports = (): readonly [Transport, Transport] => {
+  const [left, right] = [createEnd(), createEnd()];
+  left.link(right);
+  right.link(left);
+  return [left.transport, right.transport];
+};
+
+interface End {
+  readonly transport: Transport;
+  link(other: End): void;
+  receive(line: string): void;
+  end(): void;
+}
+
+const nobodyListens = (): void => {};
+
+const createEnd = (): End => {
+  let other: End | null = null;
+  let open = true;
+  let onMessage: (line: string) => void = nobodyListens;
+  let onClose: (cause: Error | null) => void = nobodyListens;
+  const end = (): void => {
+    if (!open) return;
+    open = false;
+    onClose(null);
+  };
+  return {
+    link: (linked) => {
+      other = linked;
+    },
+    receive: (line) => {
+      if (open) onMessage(line);
+    },
+    end,
+    transport: {
+      send: (line) => {
+        if (open) queueMicrotask(() => other?.receive(line));
+      },
+      onMessage: (listener) => {
+        onMessage = listener;
+      },
+      onClose: (listener) => {
+        onClose = listener;
+      },
+      close: () => {
+        end();
+        queueMicrotask(() => other?.end());
+      },
+    },
+  };
+};

@@ -1,0 +1,73 @@
+import { PassThrough, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { createStdioTransport } from './stdio-transport.ts';
+
+/** A stdin that keeps every write until it is told that the child has read it. */
+const slowStdin = () => {
+  const writes: string[] = [];
+  let release: (() => void) | null = null;
+  const stdin = new Writable({
+    highWaterMark: 4,
+    decodeStrings: false,
+    write: (chunk: string, _encoding, done) => {
+      writes.push(chunk);
+      release = done;
+    },
+  });
+  return { stdin, writes, read: () => release?.() };
+};
+
+const listen = (stdin: Writable) => {
+  const stdout = new PassThrough();
+  const transport = createStdioTransport({ stdin, stdout });
+  const heard: unknown[] = [];
+  transport.onMessage((line) => heard.push(line));
+  transport.onClose((cause) => heard.push({ closed: cause?.message ?? null }));
+  return { stdout, transport, heard };
+};
+
+describe('createStdioTransport', () => {
+  it('reads lines, skips empty ones, takes a last line without its end, and closes once', async () => {
+    const { stdout, heard } = listen(new PassThrough());
+    stdout.write('{"a":1}\n\n{"b"');
+    stdout.write(':2}\r\n{"c":3}');
+    stdout.end();
+    await setImmediate();
+    expect(heard).toEqual(['{"a":1}', '{"b":2}', '{"c":3}', { closed: null }]);
+  });
+
+  it('waits for a full pipe, then sends what has gathered in one write, in order', async () => {
+    const { stdin, writes, read } = slowStdin();
+    const { transport } = listen(stdin);
+    for (const line of ['first', 'second', 'third']) transport.send(line);
+    expect(writes).toEqual(['first\n']);
+    read();
+    await setImmediate();
+    expect(writes).toEqual(['first\n', 'second\nthird\n']);
+    read();
+    await setImmediate();
+    transport.send('fourth');
+    expect(writes).toEqual(['first\n', 'second\nthird\n', 'fourth\n']);
+  });
+
+  it('closes with the cause when the child no longer reads', async () => {
+    const stdin = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
+    const { transport, heard } = listen(stdin);
+    transport.send('x');
+    await setImmediate();
+    transport.send('y');
+    expect(heard).toEqual([{ closed: 'EPIPE' }]);
+  });
+
+  it('ends stdin on close, and drops what comes afterwards', async () => {
+    const stdin = new PassThrough();
+    const { transport, stdout, heard } = listen(stdin);
+    transport.close();
+    stdout.write('late\n');
+    await setImmediate();
+    expect([stdin.writableEnded, heard]).toEqual([true, [{ closed: null }]]);
+  });
+});

@@ -1,0 +1,24 @@
+import type { AppServerOptions } from '../app-server.ts';
+import type { Backend } from '../home/backend.ts';
+import type { CodexHomes } from '../home/prepare-home.ts';
+import { startWorker, type Worker } from './worker.ts';
+
+export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose'> {
+  readonly homes: CodexHomes;
+  readonly backend: Backend;
+  readonly onStderr: (line: string) => void;
+}
+
+/** What the pool calls for a new worker: a fresh home, and a process in it that takes the home along. */
+export const createWorkerSpawner =
+  ({ homes, backend, ...options }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
+  async () => {
+    const home = await homes.create(backend);
+    return startWorker({
+      ...options,
+      binaryPath: homes.binary.path,
+      environment: home.environment,
+      cwd: home.path,
+      cleanUp: () => home.remove(),
+    });
+  };

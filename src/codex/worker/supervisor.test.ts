@@ -1,0 +1,406 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { GatewayError } from '../../canonical/failure.ts';
+import type { AppServer } from '../app-server.ts';
+import { createWorkerPool, type WorkerPoolEvent, type WorkerPoolOptions } from './supervisor.ts';
+import type { Worker } from './worker.ts';
+
+const never = new AbortController().signal;
+
+const idleAppServer: AppServer = {
+  request: () => Promise.reject(new Error('not asked in these tests')),
+  watchThread: () => () => {},
+};
+
+interface FakeWorker extends Worker {
+  die(): void;
+  stops: number;
+  bytes: number;
+}
+
+const fakeWorker = (pid: number): FakeWorker => {
+  const lost = new AbortController();
+  const worker: FakeWorker = {
+    pid,
+    appServer: { ...idleAppServer },
+    lost: lost.signal,
+    stops: 0,
+    bytes: 0,
+    residentBytes: () => Promise.resolve(worker.bytes),
+    stop: () => {
+      worker.stops += 1;
+      lost.abort();
+      return Promise.resolve();
+    },
+    die: () => lost.abort(),
+  };
+  return worker;
+};
+
+/** A pool over fake workers. `fail` makes the next spawns fail, `hold` makes them wait for `go`. */
+const setUp = (overrides: Partial<WorkerPoolOptions> = {}) => {
+  const workers: FakeWorker[] = [];
+  const events: WorkerPoolEvent[] = [];
+  const spawns: number[] = [];
+  const control = { fail: 0, hold: false, go: (): void => undefined };
+  const startedAt = Date.now();
+  const pool = createWorkerPool({
+    spawnWorker: async () => {
+      spawns.push(Date.now() - startedAt);
+      if (control.hold) {
+        await new Promise<void>((resolve) => {
+          control.go = resolve;
+        });
+      }
+      if (control.fail > 0) {
+        control.fail -= 1;
+        throw new Error('no');
+      }
+      const worker = fakeWorker(workers.length + 1);
+      workers.push(worker);
+      return worker;
+    },
+    maxThreads: 3,
+    maxRssMb: 100,
+    waitMs: 10_000,
+    clock: { now: () => Date.now() },
+    onEvent: (event) => events.push(event),
+    ...overrides,
+  });
+  const worker = (index: number): FakeWorker => {
+    const found = workers[index];
+    if (found === undefined) throw new Error(`there is no worker ${index}`);
+    return found;
+  };
+  return { pool, worker, workers, events, spawns, control };
+};
+
+const tick = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
+const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
+  const error: unknown = await promise.catch((thrown: unknown) => thrown);
+  return error instanceof GatewayError
+    ? { kind: error.failure.kind, retryAfterSeconds: error.failure.retryAfterSeconds }
+    : error;
+};
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => {
+  const left = vi.getTimerCount();
+  vi.useRealTimers();
+  // A timer that outlives its pool would keep the process alive.
+  if (left !== 0) throw new Error(`${left} timers are left`);
+});
+
+describe('leases', () => {
+  it('come from the ready worker, and count', async () => {
+    const { pool, worker } = setUp();
+    await pool.start();
+    const lease = await pool.lease(never);
+    lease.threadStarted();
+    const during = pool.describe();
+    lease.release();
+    lease.release();
+    expect([
+      lease.appServer === worker(0).appServer,
+      lease.lost === worker(0).lost,
+      during,
+      pool.describe(),
+    ]).toEqual([
+      true,
+      true,
+      [{ pid: 1, state: 'ready', threads: 1, leases: 1 }],
+      [{ pid: 1, state: 'ready', threads: 1, leases: 0 }],
+    ]);
+  });
+
+  it('wait for a worker, but not for ever', async () => {
+    const { pool, control, worker } = setUp({ waitMs: 1_000 });
+    control.hold = true;
+    const started = pool.start();
+    const early = failureOf(pool.lease(never));
+    await tick(1_000);
+    const late = pool.lease(never);
+    control.go();
+    await started;
+    expect([await early, (await late).appServer === worker(0).appServer]).toEqual([
+      { kind: 'worker_unavailable', retryAfterSeconds: 1 },
+      true,
+    ]);
+  });
+
+  it('say when the next try is due', async () => {
+    const { pool, control, worker } = setUp({ waitMs: 100 });
+    await pool.start();
+    control.fail = 3;
+    worker(0).die();
+    await tick(500 + 1_000 + 2_000);
+    const failed = failureOf(pool.lease(never));
+    await tick(100);
+    expect(await failed).toEqual({ kind: 'worker_unavailable', retryAfterSeconds: 4 });
+    await tick(4_000);
+    expect(pool.ready).toBe(true);
+  });
+
+  it('end with their signal, before and while they wait', async () => {
+    const { pool } = setUp();
+    const caller = new AbortController();
+    const gone = new Error('client gone');
+    const waiting = failureOf(pool.lease(caller.signal));
+    caller.abort(gone);
+    expect([await waiting, await failureOf(pool.lease(caller.signal))]).toEqual([gone, gone]);
+  });
+});
+
+describe('crashes', () => {
+  it('fail the start itself when there is no first worker', async () => {
+    const { pool, control, spawns } = setUp();
+    control.fail = 1;
+    await expect(pool.start()).rejects.toThrow('no');
+    await tick(60_000);
+    expect([pool.ready, spawns]).toEqual([false, [0]]);
+  });
+
+  it('restart with back-off, and serve those who wait', async () => {
+    const { pool, control, worker, events, spawns } = setUp();
+    await pool.start();
+    const lease = await pool.lease(never);
+    control.fail = 7;
+    worker(0).die();
+    const states = [lease.lost.aborted, pool.ready];
+    lease.release();
+    await tick(91_000);
+    const waiting = pool.lease(never);
+    await tick(501);
+    expect({
+      states,
+      spawns,
+      ready: pool.ready,
+      leasedOn: (await waiting).appServer === worker(1).appServer,
+      delays: events.flatMap((event) => (event.kind === 'start-failed' ? [event.retryInMs] : [])),
+      others: events.filter((event) => event.kind !== 'start-failed'),
+    }).toEqual({
+      states: [true, false],
+      spawns: [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 61_500, 91_500],
+      ready: true,
+      leasedOn: true,
+      delays: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000],
+      others: [
+        { kind: 'worker-ready', pid: 1 },
+        { kind: 'worker-lost', pid: 1, leases: 1, restartInMs: 500 },
+        { kind: 'worker-stopped', pid: 1 },
+        { kind: 'worker-ready', pid: 2 },
+      ],
+    });
+  });
+
+  it('are forgiven after a quiet time', async () => {
+    const { pool, worker, spawns } = setUp();
+    await pool.start();
+    worker(0).die();
+    await tick(500);
+    worker(1).die();
+    await tick(1_000);
+    await tick(121_000);
+    worker(2).die();
+    await tick(500);
+    expect(spawns).toEqual([0, 500, 1_500, 123_000]);
+  });
+
+  it('count a worker that is dead on arrival as a failed start', async () => {
+    const { pool, worker, events } = setUp({
+      spawnWorker: () => {
+        const dead = fakeWorker(9);
+        dead.die();
+        return Promise.resolve(dead);
+      },
+    });
+    await expect(pool.start()).rejects.toThrow('as soon as it was ready');
+    expect([pool.ready, pool.describe(), events]).toEqual([false, [], []]);
+    expect(() => worker(0)).toThrow('no worker');
+  });
+});
+
+describe('replacement', () => {
+  const startThreads = async (pool: ReturnType<typeof setUp>['pool'], count: number) => {
+    const lease = await pool.lease(never);
+    for (let thread = 0; thread < count; thread += 1) lease.threadStarted();
+    return lease;
+  };
+
+  it('by threads: the new one is ready first, the old one finishes its leases', async () => {
+    const { pool, control, worker, events } = setUp();
+    await pool.start();
+    const old = await startThreads(pool, 3);
+    expect(pool.describe()).toHaveLength(1);
+    control.hold = true;
+    old.threadStarted();
+    old.threadStarted();
+    const between = await pool.lease(never);
+    const readyBetween = pool.ready;
+    control.go();
+    await tick();
+    const fresh = await pool.lease(never);
+    between.release();
+    const during = pool.describe();
+    old.release();
+    await tick();
+    expect({
+      readyBetween,
+      betweenOn: between.appServer === worker(0).appServer,
+      freshOn: fresh.appServer === worker(1).appServer,
+      during,
+      after: pool.describe(),
+      stops: [worker(0).stops, worker(1).stops],
+      events,
+    }).toEqual({
+      readyBetween: true,
+      betweenOn: true,
+      freshOn: true,
+      during: [
+        { pid: 1, state: 'retiring', threads: 5, leases: 1 },
+        { pid: 2, state: 'ready', threads: 0, leases: 1 },
+      ],
+      after: [{ pid: 2, state: 'ready', threads: 0, leases: 1 }],
+      stops: [1, 0],
+      events: [
+        { kind: 'worker-ready', pid: 1 },
+        { kind: 'worker-worn', pid: 1, wear: 'threads', threads: 4 },
+        { kind: 'worker-ready', pid: 2 },
+        { kind: 'worker-stopped', pid: 1 },
+      ],
+    });
+  });
+
+  it('by memory: asked after a release, at most once a second', async () => {
+    const { pool, worker, events } = setUp();
+    await pool.start();
+    const asked = vi.spyOn(worker(0), 'residentBytes');
+    const useOnce = async (): Promise<void> => {
+      (await pool.lease(never)).release();
+      await tick();
+    };
+    await tick(10_000);
+    await useOnce();
+    await useOnce();
+    worker(0).bytes = 101 * 1024 * 1024;
+    await tick(999);
+    await useOnce();
+    const askedBefore = asked.mock.calls.length;
+    await tick(1);
+    await useOnce();
+    expect([askedBefore, asked.mock.calls.length, events]).toEqual([
+      1,
+      2,
+      [
+        { kind: 'worker-ready', pid: 1 },
+        { kind: 'worker-worn', pid: 1, wear: 'memory', threads: 0 },
+        { kind: 'worker-ready', pid: 2 },
+        { kind: 'worker-stopped', pid: 1 },
+      ],
+    ]);
+  });
+
+  it('is only news when the question about memory fails', async () => {
+    const { pool, worker, events } = setUp();
+    await pool.start();
+    const error = new Error('busy');
+    vi.spyOn(worker(0), 'residentBytes').mockRejectedValue(error);
+    (await pool.lease(never)).release();
+    await tick();
+    expect([pool.ready, events]).toEqual([
+      true,
+      [
+        { kind: 'worker-ready', pid: 1 },
+        { kind: 'diagnostics-failed', pid: 1, error },
+      ],
+    ]);
+  });
+
+  it('leaves the old one at work when the new one does not start, and tries again', async () => {
+    const { pool, control, worker, spawns } = setUp();
+    await pool.start();
+    control.fail = 2;
+    const lease = await startThreads(pool, 4);
+    await tick(500);
+    const meanwhile = await pool.lease(never);
+    expect([pool.ready, meanwhile.appServer === worker(0).appServer]).toEqual([true, true]);
+    meanwhile.release();
+    lease.release();
+    await tick(1_000);
+    expect([spawns, pool.describe()]).toEqual([
+      [0, 0, 500, 1_500],
+      [{ pid: 2, state: 'ready', threads: 0, leases: 0 }],
+    ]);
+  });
+
+  it('is the restart when the old one dies meanwhile', async () => {
+    const { pool, control, worker, events, spawns } = setUp();
+    await pool.start();
+    control.hold = true;
+    const lease = await startThreads(pool, 4);
+    worker(0).die();
+    lease.release();
+    control.go();
+    await tick();
+    expect([pool.ready, spawns, events.slice(2)]).toEqual([
+      true,
+      [0, 0],
+      [
+        { kind: 'worker-lost', pid: 1, leases: 1, restartInMs: null },
+        { kind: 'worker-stopped', pid: 1 },
+        { kind: 'worker-ready', pid: 2 },
+      ],
+    ]);
+  });
+});
+
+describe('drain', () => {
+  it('refuses new leases, waits for those that are out, and stops everything', async () => {
+    const { pool, worker } = setUp();
+    await pool.start();
+    const lease = await pool.lease(never);
+    const drained = vi.fn<() => void>();
+    const draining = pool.drain(5_000).then(drained);
+    const refused = await failureOf(pool.lease(never));
+    await tick(4_999);
+    const before = { drained: drained.mock.calls.length, ready: pool.ready, stops: worker(0).stops };
+    lease.release();
+    await draining;
+    expect([refused, before, worker(0).stops, pool.describe()]).toEqual([
+      { kind: 'shutting_down', retryAfterSeconds: null },
+      { drained: 0, ready: false, stops: 0 },
+      1,
+      [],
+    ]);
+  });
+
+  it('stops waiting after its time: the leases are lost', async () => {
+    const { pool } = setUp();
+    await pool.start();
+    const lease = await pool.lease(never);
+    const draining = Promise.all([pool.drain(5_000), pool.drain(1)]);
+    await tick(5_000);
+    await draining;
+    expect([lease.lost.aborted, pool.describe()]).toEqual([true, []]);
+  });
+
+  it('sends those away who wait, and does not restart', async () => {
+    const { pool, worker, spawns } = setUp();
+    await pool.start();
+    worker(0).die();
+    const waiting = failureOf(pool.lease(never));
+    await pool.drain(1_000);
+    await tick(60_000);
+    expect([await waiting, spawns]).toEqual([{ kind: 'shutting_down', retryAfterSeconds: null }, [0]]);
+  });
+
+  it('stops a worker that becomes ready too late', async () => {
+    const { pool, control, worker } = setUp();
+    control.hold = true;
+    const started = pool.start();
+    const draining = pool.drain(1_000);
+    control.go();
+    await Promise.all([started, draining]);
+    expect([worker(0).stops, pool.ready, pool.describe()]).toEqual([1, false, []]);
+  });
+});

@@ -1,0 +1,133 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+
+import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
+import { createStdioTransport } from '../rpc/stdio-transport.ts';
+
+/** One app-server process that has been initialized. */
+export interface Worker {
+  readonly pid: number;
+  readonly appServer: AppServer;
+  /** Aborted when the process or its connection has ended, for whatever reason. */
+  readonly lost: AbortSignal;
+  /** Asks the process itself. */
+  residentBytes(): Promise<number>;
+  /** Ends the process, by force if need be. Resolves when it is gone and cleaned up after. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerOptions extends Omit<AppServerOptions, 'onClose'> {
+  readonly binaryPath: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** A line of the child's stderr. It may hold a user's text. */
+  readonly onStderr: (line: string) => void;
+  /** Called once when the process is gone, also if it never became ready. */
+  readonly cleanUp: () => Promise<void>;
+  /** How long the process may take to end by itself, and then once more after SIGTERM. */
+  readonly stopGraceMs?: number;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const STOP_GRACE_MS = 2_000;
+const STDERR_LINES_KEPT = 10;
+
+export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
+  const stderr: string[] = [];
+  const child = spawnChild(options, (line) => {
+    if (stderr.push(line) > STDERR_LINES_KEPT) stderr.shift();
+    options.onStderr(line);
+  });
+  const lost = new AbortController();
+  const stopping = createStop(child, options);
+  try {
+    await once(child, 'spawn');
+    const appServer = await connectAppServer(createStdioTransport(child), {
+      ...options,
+      onClose: () => {
+        lost.abort(new Error('the app-server process has ended'));
+        // A process that has closed its stdout is of no use, even if it still runs.
+        void stopping();
+      },
+    });
+    return {
+      pid: child.pid ?? 0,
+      appServer,
+      lost: lost.signal,
+      residentBytes: async () => {
+        const { process: usage } = await appServer.request('server/diagnostics', {}, { timeoutMs: 5_000 });
+        return Number(usage.residentMemoryBytes);
+      },
+      stop: () => {
+        appServer.close();
+        return stopping();
+      },
+    };
+  } catch (cause) {
+    await stopping();
+    const said = stderr.length === 0 ? '' : `; it said: ${stderr.join(' | ')}`;
+    throw new Error(`codex app-server did not start${said}`, { cause });
+  }
+};
+
+const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): Child => {
+  const child = spawn(options.binaryPath, ['app-server'], {
+    cwd: options.cwd,
+    env: options.environment,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own: Ctrl-C in a terminal is for us, and we let the turns finish first. When we
+    // die the child reads the end of its stdin and goes, so it is never an orphan.
+    detached: process.platform !== 'win32',
+  });
+  const decoder = createLineDecoder();
+  child.stderr.on('data', (chunk: Buffer) => decoder.push(chunk).forEach(onStderr));
+  // Without a listener the error of a failed spawn or kill would end our own process. A failed spawn
+  // is reported by `once(child, 'spawn')`.
+  child.on('error', (error) => onStderr(error.message));
+  return child;
+};
+
+/** The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. */
+const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_MS }: WorkerOptions) => {
+  // A process that could not be spawned has no pid and will never exit.
+  const isGone = (): boolean =>
+    child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      resolve();
+      // Something that the child started may hold its stdout open: do not wait for that.
+      setTimeout(() => child.stdout.destroy(), 200).unref();
+    });
+  });
+  const goneWithin = async (ms: number): Promise<boolean> => {
+    if (isGone()) return true;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([gone, timeout]);
+    clearTimeout(timer);
+    return isGone();
+  };
+  const end = async (): Promise<void> => {
+    child.stdin.end();
+    if (!(await goneWithin(stopGraceMs))) {
+      child.kill('SIGTERM');
+      if (!(await goneWithin(stopGraceMs))) {
+        child.kill('SIGKILL');
+        await goneWithin(stopGraceMs);
+      }
+    }
+    try {
+      await cleanUp();
+    } catch (error) {
+      // A directory that cannot be removed now is swept at the next start.
+      onStderr(`could not clean up: ${String(error)}`);
+    }
+  };
+  let ending: Promise<void> | null = null;
+  return (): Promise<void> => (ending ??= end());
+};

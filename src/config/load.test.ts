@@ -1,0 +1,162 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from './load.ts';
+import type { Config } from './schema.ts';
+
+const defaults: Config = {
+  http: {
+    port: 11_435,
+    host: '127.0.0.1',
+    apiKeys: [],
+    maxBodyBytes: 33_554_432,
+    sseKeepaliveMs: 15_000,
+    drainTimeoutMs: 30_000,
+  },
+  upstream: { baseUrl: null, apiKey: null, codexHome: null, demoEnabled: true },
+  state: { dir: join(homedir(), '.codex-app-server-proxy') },
+  api: {
+    strictParams: false,
+    instructionsTarget: 'base',
+    ignoreClientSystemPrompt: false,
+    responsesLayout: 'message-first',
+    usagePolicy: 'exact',
+  },
+  images: { fetchEnabled: true, fetchPrivate: false },
+  codex: { sandboxMode: 'read-only', approvalPolicy: 'never', workDir: resolve('/tmp/codex-work') },
+  worker: { maxThreads: 500, maxRssMb: 1024 },
+  log: { level: 'info', content: false },
+  warnings: [],
+};
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+describe('loadConfig', () => {
+  it('has a default for everything', () => {
+    expect(loadConfig({})).toEqual(defaults);
+  });
+
+  it('reads every key', () => {
+    const config = loadConfig({
+      PORT: '0',
+      PROXY_HOST: '::1',
+      PROXY_API_KEY: ' sk-a , ,sk-b,',
+      PROXY_MAX_BODY_BYTES: '1000',
+      PROXY_SSE_KEEPALIVE_MS: '20',
+      PROXY_DRAIN_TIMEOUT_MS: '0',
+      PROXY_UPSTREAM_BASE_URL: 'https://models.example/v1//',
+      PROXY_UPSTREAM_API_KEY: 'sk-up',
+      CODEX_HOME: '/srv/codex',
+      PROXY_DEMO: '0',
+      PROXY_STATE_DIR: '~/state',
+      PROXY_STRICT_PARAMS: '1',
+      PROXY_INSTRUCTIONS_TARGET: 'developer',
+      PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'true',
+      PROXY_RESPONSES_LAYOUT: 'natural',
+      PROXY_USAGE_POLICY: 'zeros',
+      PROXY_IMAGE_FETCH: 'false',
+      PROXY_IMAGE_FETCH_PRIVATE: 'true',
+      PROXY_SANDBOX_MODE: 'workspace-write',
+      PROXY_APPROVAL_POLICY: 'untrusted',
+      PROXY_CODEX_WORKDIR: 'work',
+      PROXY_WORKER_MAX_THREADS: '7',
+      PROXY_WORKER_MAX_RSS_MB: '300',
+      PROXY_LOG_LEVEL: 'silent',
+      PROXY_LOG_CONTENT: 'true',
+    });
+    expect(config).toEqual({
+      http: {
+        port: 0,
+        host: '::1',
+        apiKeys: ['sk-a', 'sk-b'],
+        maxBodyBytes: 1000,
+        sseKeepaliveMs: 20,
+        drainTimeoutMs: 0,
+      },
+      upstream: {
+        baseUrl: 'https://models.example/v1',
+        apiKey: 'sk-up',
+        codexHome: resolve('/srv/codex'),
+        demoEnabled: false,
+      },
+      state: { dir: join(homedir(), 'state') },
+      api: {
+        strictParams: true,
+        instructionsTarget: 'developer',
+        ignoreClientSystemPrompt: true,
+        responsesLayout: 'natural',
+        usagePolicy: 'zeros',
+      },
+      images: { fetchEnabled: false, fetchPrivate: true },
+      codex: { sandboxMode: 'workspace-write', approvalPolicy: 'untrusted', workDir: resolve('work') },
+      worker: { maxThreads: 7, maxRssMb: 300 },
+      log: { level: 'silent', content: true },
+      warnings: [],
+    } satisfies Config);
+  });
+
+  it('is frozen through and through', () => {
+    const config = loadConfig({ PROXY_API_KEY: 'sk-a' });
+    const parts = [config, ...Object.values(config), config.http.apiKeys];
+    expect(parts.map((part) => Object.isFrozen(part))).toEqual(parts.map(() => true));
+  });
+
+  it('takes an empty value for one that was not chosen', () => {
+    expect(loadConfig({ PORT: '', PROXY_DEMO: ' ', PROXY_API_KEY: '', PROXY_UPSTREAM_API_KEY: '' })).toEqual(
+      defaults,
+    );
+  });
+
+  it('reports every bad key at once, with the value and what is allowed', () => {
+    expect(problemsOf({ PORT: '65536', PROXY_DEMO: 'yes', PROXY_USAGE_POLICY: 'A' })).toEqual([
+      'PORT: "65536" is not allowed; allowed is a whole number from 0 to 65535.',
+      'PROXY_DEMO: "yes" is not allowed; allowed is true, false, 1 or 0.',
+      'PROXY_USAGE_POLICY: "A" is not allowed; allowed is one of exact, zeros.',
+    ]);
+  });
+
+  it.each([
+    ['PORT', '-1'],
+    ['PORT', '80.5'],
+    ['PORT', '0x50'],
+    ['PORT', '1e3'],
+    ['PROXY_DRAIN_TIMEOUT_MS', '2147483648'],
+    ['PROXY_SSE_KEEPALIVE_MS', '0'],
+    ['PROXY_HOST', '[::1]'],
+    ['PROXY_HOST', 'a b'],
+    ['PROXY_DEMO', 'TRUE'],
+    ['PROXY_STATE_DIR', '~root/x'],
+    ['PROXY_UPSTREAM_BASE_URL', 'models.example/v1'],
+    ['PROXY_UPSTREAM_BASE_URL', 'ftp://models.example'],
+    ['PROXY_UPSTREAM_BASE_URL', 'https://models.example/v1?x=1'],
+    ['PROXY_LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s', (name, value) => {
+    const problems = problemsOf({ [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`${name}: ${JSON.stringify(value)} is not allowed; allowed is `);
+  });
+
+  it('shows no secret in a message', () => {
+    const problems = problemsOf({
+      PROXY_API_KEY: 'hunter2 hunter3',
+      PROXY_UPSTREAM_API_KEY: 'hunter4\thunter5',
+      PROXY_UPSTREAM_BASE_URL: 'https://user:hunter6@models.example',
+    });
+    expect(problems).toHaveLength(3);
+    expect(problems.join('\n')).not.toContain('hunter');
+  });
+
+  it('warns of keys that it does not know', () => {
+    expect(
+      loadConfig({ PROXY_SANBOX_MODE: 'read-only', PATH: '/bin', PROXY_UNSET: undefined }).warnings,
+    ).toEqual(['PROXY_SANBOX_MODE is not a setting of this server and has no effect.']);
+  });
+});

@@ -1,0 +1,249 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  baseUrl,
+  directory,
+  hostName,
+  MAX_TIMER_MS,
+  oneOf,
+  secret,
+  secretList,
+  wholeNumber,
+  yesOrNo,
+} from './value.ts';
+import type { ValueType } from './value.ts';
+
+/** The slices of the configuration, in the order of the docs. */
+export const SLICES = {
+  http: 'HTTP server',
+  upstream: 'Backend',
+  state: 'Files of our own',
+  api: 'How requests and answers are shaped',
+  images: 'Images given by URL',
+  codex: 'What codex may do',
+  worker: 'App-server processes',
+  log: 'Logs',
+} as const;
+
+type Slice = keyof typeof SLICES;
+
+interface Row {
+  /** Where the value is found: `config[slice][field]`. The field names its unit. */
+  readonly slice: Slice;
+  readonly field: string;
+  readonly type: ValueType<unknown>;
+  /** As it would be written in the environment; null: the value is null when the key is not set. */
+  readonly default: string | null;
+  /** For a default that depends on the machine: what the docs say. */
+  readonly defaultInDocs?: string;
+  readonly unit?: string;
+  readonly secret?: true;
+  readonly description: string;
+}
+
+/** Every setting there is. `Config`, the loader and docs/configuration.md are made from this table. */
+export const SETTINGS = {
+  PORT: {
+    slice: 'http',
+    field: 'port',
+    type: wholeNumber(0, 65_535),
+    default: '11435',
+    description: 'The TCP port to listen on; 0 takes a free one.',
+  },
+  PROXY_HOST: {
+    slice: 'http',
+    field: 'host',
+    type: hostName,
+    default: '127.0.0.1',
+    description: 'The address to listen on; 0.0.0.0 opens the server to the network.',
+  },
+  PROXY_API_KEY: {
+    slice: 'http',
+    field: 'apiKeys',
+    type: secretList,
+    default: '',
+    defaultInDocs: 'a key made at the first start, in `PROXY_STATE_DIR/api-key`',
+    secret: true,
+    description: 'The keys that clients may use, separated by commas.',
+  },
+  PROXY_MAX_BODY_BYTES: {
+    slice: 'http',
+    field: 'maxBodyBytes',
+    type: wholeNumber(1, 500_000_000),
+    default: '33554432',
+    unit: 'bytes',
+    description: 'The largest request body; a larger one is answered with 413.',
+  },
+  PROXY_SSE_KEEPALIVE_MS: {
+    slice: 'http',
+    field: 'sseKeepaliveMs',
+    type: wholeNumber(1, MAX_TIMER_MS),
+    default: '15000',
+    unit: 'ms',
+    description: 'How long a stream may be silent before a keepalive comment is sent.',
+  },
+  PROXY_DRAIN_TIMEOUT_MS: {
+    slice: 'http',
+    field: 'drainTimeoutMs',
+    type: wholeNumber(0, MAX_TIMER_MS),
+    default: '30000',
+    unit: 'ms',
+    description: 'How long running answers may take to finish after SIGTERM before they are interrupted.',
+  },
+  PROXY_UPSTREAM_BASE_URL: {
+    slice: 'upstream',
+    field: 'baseUrl',
+    type: baseUrl,
+    default: null,
+    description: 'The base URL of a provider with a Responses API; it goes before the Codex login.',
+  },
+  PROXY_UPSTREAM_API_KEY: {
+    slice: 'upstream',
+    field: 'apiKey',
+    type: secret,
+    default: null,
+    secret: true,
+    description: 'The key for that provider; it is passed on by environment and never written to a file.',
+  },
+  CODEX_HOME: {
+    slice: 'upstream',
+    field: 'codexHome',
+    type: directory,
+    default: null,
+    description: 'A codex home whose login is used; `~/.codex` is not touched unless it is named here.',
+  },
+  PROXY_DEMO: {
+    slice: 'upstream',
+    field: 'demoEnabled',
+    type: yesOrNo,
+    default: 'true',
+    description: 'Whether the scripted demo model answers when there is neither a provider nor a login.',
+  },
+  PROXY_STATE_DIR: {
+    slice: 'state',
+    field: 'dir',
+    type: directory,
+    default: '~/.codex-app-server-proxy',
+    description: 'Where our own key, codex home and data are kept.',
+  },
+  PROXY_STRICT_PARAMS: {
+    slice: 'api',
+    field: 'strictParams',
+    type: yesOrNo,
+    default: 'false',
+    description: 'Whether a parameter that would be ignored is answered with 400 instead.',
+  },
+  PROXY_INSTRUCTIONS_TARGET: {
+    slice: 'api',
+    field: 'instructionsTarget',
+    type: oneOf(['base', 'developer']),
+    default: 'base',
+    description:
+      "Whether a client's instructions take the place of codex's own or are added as the developer's.",
+  },
+  PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: {
+    slice: 'api',
+    field: 'ignoreClientSystemPrompt',
+    type: yesOrNo,
+    default: 'false',
+    description: "Whether a client's instructions, system and developer messages are left out.",
+  },
+  PROXY_RESPONSES_LAYOUT: {
+    slice: 'api',
+    field: 'responsesLayout',
+    type: oneOf(['message-first', 'natural']),
+    default: 'message-first',
+    description: "Whether the message is always `output[0]`, or items keep the model's own order.",
+  },
+  PROXY_USAGE_POLICY: {
+    slice: 'api',
+    field: 'usagePolicy',
+    type: oneOf(['exact', 'zeros']),
+    default: 'exact',
+    description: 'What `usage` is when the upstream gave no numbers: left out, or zeros.',
+  },
+  PROXY_IMAGE_FETCH: {
+    slice: 'images',
+    field: 'fetchEnabled',
+    type: yesOrNo,
+    default: 'true',
+    description: 'Whether images given by an http or https URL are fetched.',
+  },
+  PROXY_IMAGE_FETCH_PRIVATE: {
+    slice: 'images',
+    field: 'fetchPrivate',
+    type: yesOrNo,
+    default: 'false',
+    description: 'Whether such a URL may lead to a private, loopback or link-local address.',
+  },
+  PROXY_SANDBOX_MODE: {
+    slice: 'codex',
+    field: 'sandboxMode',
+    type: oneOf(['read-only', 'workspace-write', 'danger-full-access']),
+    default: 'read-only',
+    description: "What codex's own tools may write to, where they are on.",
+  },
+  PROXY_APPROVAL_POLICY: {
+    slice: 'codex',
+    field: 'approvalPolicy',
+    type: oneOf(['never', 'on-request', 'untrusted']),
+    default: 'never',
+    description: 'When codex asks before it runs a tool of its own.',
+  },
+  PROXY_CODEX_WORKDIR: {
+    slice: 'codex',
+    field: 'workDir',
+    type: directory,
+    default: process.platform === 'win32' ? join(tmpdir(), 'codex-work') : '/tmp/codex-work',
+    defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
+    description: 'The working directory that codex is told.',
+  },
+  PROXY_WORKER_MAX_THREADS: {
+    slice: 'worker',
+    field: 'maxThreads',
+    type: wholeNumber(1, 1_000_000),
+    default: '500',
+    unit: 'threads',
+    description: 'How many threads an app-server may hold before it is replaced.',
+  },
+  PROXY_WORKER_MAX_RSS_MB: {
+    slice: 'worker',
+    field: 'maxRssMb',
+    type: wholeNumber(1, 1_000_000),
+    default: '1024',
+    unit: 'MB',
+    description: 'How much memory an app-server may hold before it is replaced.',
+  },
+  PROXY_LOG_LEVEL: {
+    slice: 'log',
+    field: 'level',
+    type: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    default: 'info',
+    description: 'The least important level that is logged.',
+  },
+  PROXY_LOG_CONTENT: {
+    slice: 'log',
+    field: 'content',
+    type: yesOrNo,
+    default: 'false',
+    description: 'Whether prompts and answers are logged too.',
+  },
+} as const satisfies Record<string, Row>;
+
+type Settings = typeof SETTINGS;
+type SettingName = keyof Settings;
+export type SettingRow = Row;
+
+type Value<R extends Row> =
+  | (R['type'] extends ValueType<infer Output> ? Output : never)
+  | (R['default'] extends null ? null : never);
+
+type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly slice: S }>;
+
+/** The whole configuration: frozen, read once, handed on in slices. */
+export type Config = {
+  readonly [S in Slice]: { readonly [R in RowOf<S> as R['field']]: Value<R> };
+} & {
+  /** What is odd but does not stop a start, such as a misspelt key. */
+  readonly warnings: readonly string[];
+};

@@ -1,0 +1,85 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+/** How one setting is read from its text: what is allowed, in words and as a schema. */
+export interface ValueType<Output> {
+  /** Completes the sentence "allowed is …". */
+  readonly allowed: string;
+  readonly schema: z.ZodType<Output, string>;
+}
+
+/** A longer delay overflows the timers of Node, which then fire at once. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+export const wholeNumber = (min: number, max: number): ValueType<number> => ({
+  allowed: `a whole number from ${min} to ${max}`,
+  schema: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max)),
+});
+
+export const yesOrNo: ValueType<boolean> = {
+  allowed: 'true, false, 1 or 0',
+  schema: z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1'),
+};
+
+export const oneOf = <const Choice extends string>(choices: readonly Choice[]): ValueType<Choice> => ({
+  allowed: `one of ${choices.join(', ')}`,
+  schema: z.string().pipe(z.enum(choices)),
+});
+
+export const hostName: ValueType<string> = {
+  allowed: 'a host name or an IP address (IPv6 without brackets)',
+  schema: z.string().regex(/^[A-Za-z0-9._:%-]+$/),
+};
+
+/** `~` is the home directory; a relative path is taken from the working directory of the process. */
+export const directory: ValueType<string> = {
+  allowed: 'a path (~ is the home directory)',
+  schema: z
+    .string()
+    .refine((text) => !text.includes('\0') && !/^~[^/\\]/.test(text))
+    .transform((text) => resolve(text.replace(/^~(?=$|[/\\])/, () => homedir()))),
+};
+
+/** A header can carry nothing else, so any other key could never match. */
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+export const secret: ValueType<string> = {
+  allowed: 'visible ASCII characters without spaces',
+  schema: z.string().regex(VISIBLE_ASCII),
+};
+
+export const secretList: ValueType<readonly string[]> = {
+  allowed: 'a comma-separated list of keys, each of visible ASCII characters without spaces',
+  schema: z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    )
+    .pipe(z.array(z.string().regex(VISIBLE_ASCII))),
+};
+
+/**
+ * The URL is written into codex's `config.toml` and paths are appended to it: so it carries no
+ * password, no query and no fragment.
+ */
+const isBaseUrl = (text: string): boolean => {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
+  return url.username === '' && url.password === '' && !/[?#]/.test(text);
+};
+
+export const baseUrl: ValueType<string> = {
+  allowed: 'an http or https URL without user name, password, query or fragment',
+  schema: z
+    .string()
+    .refine(isBaseUrl)
+    .transform((text) => new URL(text).href.replace(/\/+$/, '')),
+};

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import type { Usage } from '../canonical/usage.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { isJsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json.ts';
+import type { ModelConnection } from './connection.ts';
+import { ItemWriter } from './item-writer.ts';
+import { responseObject, roughTokens, wireUsage } from './response-object.ts';
+import type { ResponseState } from './response-object.ts';
+import type { Step } from './step.ts';
+
+export interface AnswerOptions {
+  /** Default: the model that was asked for. */
+  readonly model?: string;
+  /** Default: plausible numbers from the lengths. Null: no usage at all. */
+  readonly usage?: Usage | null;
+  readonly responseId?: string;
+  /** Between two deltas, where the step itself says nothing. */
+  readonly delayMs?: number;
+  /** Headers of the stream, such as rate limits. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Time and ids, where a test wants them fixed. */
+  readonly ambient?: Ambient;
+}
+
+const AMBIENT: Ambient = {
+  clock: { now: () => Date.now() },
+  ids: { mint: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}` },
+};
+
+type Ended =
+  | { readonly status: 'completed' }
+  | { readonly status: 'failed'; readonly error: JsonObject }
+  | { readonly status: 'incomplete'; readonly reason: string };
+
+/** Answers with a whole, well-formed event sequence made of the steps. */
+export const answer = async (
+  connection: ModelConnection,
+  steps: readonly Step[],
+  options: AnswerOptions = {},
+): Promise<void> => {
+  const { clock, ids } = options.ambient ?? AMBIENT;
+  const request = connection.request.body;
+  const seconds = (): number => Math.floor(clock.now() / 1000);
+  const identity = {
+    id: options.responseId ?? ids.mint('resp'),
+    createdAt: seconds(),
+    model: options.model ?? (typeof request['model'] === 'string' ? request['model'] : 'demo'),
+  };
+  const items = new ItemWriter(connection, ids, options.delayMs ?? null);
+  const send = (type: string, state: Partial<ResponseState>): void =>
+    items.event({ type, response: responseObject(identity, request, { ...STARTED, ...state }) });
+
+  connection.open(options.headers);
+  send('response.created', {});
+  send('response.in_progress', {});
+
+  const ended = await runSteps(connection, items, steps);
+  if (ended === null || connection.closed) return;
+  const usage = options.usage === undefined ? plausibleUsage(request, items.output) : options.usage;
+  send(`response.${ended.status}`, {
+    status: ended.status,
+    output: items.output,
+    usage: usage === null ? undefined : wireUsage(usage),
+    ...(ended.status === 'completed' && { completedAt: seconds() }),
+    ...(ended.status === 'failed' && { error: ended.error, usage: null }),
+    ...(ended.status === 'incomplete' && { incompleteDetails: { reason: ended.reason } }),
+  });
+  await connection.flush();
+  connection.end();
+};
+
+const STARTED: ResponseState = {
+  status: 'in_progress',
+  output: [],
+  completedAt: null,
+  error: null,
+  incompleteDetails: null,
+  usage: null,
+};
+
+/** Null: the stream was left without an end. */
+const runSteps = async (
+  connection: ModelConnection,
+  items: ItemWriter,
+  steps: readonly Step[],
+): Promise<Ended | null> => {
+  for (const step of steps) {
+    if (connection.closed) return null;
+    if ('text' in step) await items.text(step);
+    else if ('reasoning' in step) await items.reasoning(step);
+    else if ('call' in step) await items.call(step);
+    else if ('refusal' in step) await items.refusal(step);
+    else if ('item' in step) items.whole(step.item);
+    else if ('event' in step) items.event(step.event);
+    else if ('raw' in step) connection.write(step.raw);
+    else if ('wait' in step) await connection.wait(step.wait);
+    else if ('fail' in step) return { status: 'failed', error: { ...step.fail } };
+    else if ('incomplete' in step) return { status: 'incomplete', reason: step.incomplete };
+    else if ('cut' in step) {
+      await connection.flush();
+      connection.destroy();
+    } else if ('hang' in step) await connection.hang();
+    else assertNever(step);
+  }
+  return { status: 'completed' };
+};
+
+const plausibleUsage = (request: JsonObject, output: readonly JsonObject[]): Usage => {
+  const inputTokens = roughTokens(JSON.stringify(request['input'] ?? ''));
+  const reasoningTokens = tokensOf(output.filter((item) => item['type'] === 'reasoning'));
+  const outputTokens = tokensOf(output);
+  return {
+    inputTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    outputTokens,
+    reasoningTokens,
+    totalTokens: inputTokens + outputTokens,
+  };
+};
+
+const tokensOf = (items: readonly JsonObject[]): number =>
+  items.reduce((sum, item) => sum + roughTokens(visibleText(item)), 0);
+
+/** What the model "wrote" of an item, without the JSON around it. */
+const visibleText = (item: JsonObject): string => {
+  const parts = [item['content'], item['summary']].flatMap((list) => (Array.isArray(list) ? list : []));
+  return [item, ...parts]
+    .filter(isJsonObject)
+    .flatMap((part) => [part['text'], part['refusal'], part['arguments']])
+    .filter((text) => typeof text === 'string')
+    .join('');
+};

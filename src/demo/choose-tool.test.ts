@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { chooseTool, sampleArguments } from './choose-tool.ts';
+import type { DeclaredTool, ToolWish } from './read-request.ts';
+
+const tool = (name: string, description = '', parameters = {}): DeclaredTool => ({
+  name,
+  namespace: null,
+  description,
+  parameters,
+});
+
+const TOOLS = [
+  tool('get_weather', 'Get the current weather of a city.'),
+  tool('sendEmail', 'Sends a message to a person.'),
+  tool('lookup', 'Finds a person in the address book.'),
+];
+const fitting: ToolWish = { mode: 'if-fitting', names: null };
+
+describe('chooseTool', () => {
+  it.each<[string, ToolWish, string, string | null]>([
+    ['a word of the name', fitting, 'Send an email to Ann', 'sendEmail'],
+    ['a word of the description', fitting, 'What is the address of Ann?', 'lookup'],
+    ['a name beats a description', fitting, 'email this person', 'sendEmail'],
+    ['nothing in common', fitting, 'Hello, how are you?', null],
+    ['only stop words in common', fitting, 'Get the', null],
+    ['never', { mode: 'never' }, 'weather', null],
+    ['always', { mode: 'always', names: null }, 'hello', 'get_weather'],
+    ['always, by name', { mode: 'always', names: ['lookup'] }, 'weather', 'lookup'],
+    ['only some allowed', { mode: 'if-fitting', names: ['lookup'] }, 'weather', null],
+    ['a name that is not there', { mode: 'always', names: ['nope'] }, 'weather', null],
+  ])('%s', (_name, wish, text, expected) => {
+    expect(chooseTool(TOOLS, wish, text)?.name ?? null).toBe(expected);
+  });
+});
+
+describe('sampleArguments', () => {
+  const city = { city: { type: 'string' } };
+  it.each([
+    [
+      'required ones',
+      { properties: { ...city, unit: { enum: ['c', 'f'] } }, required: ['city'] },
+      { city: 'Oslo' },
+    ],
+    ['all, where all are optional', { type: 'object', properties: city }, { city: 'Oslo' }],
+    ['none declared', {}, {}],
+    ['none possible', { required: ['x'], additionalProperties: false }, {}],
+  ])('%s', (_name, parameters, expected) => {
+    expect(sampleArguments(tool('f', '', parameters), 'How warm is it in Oslo?')).toEqual(expected);
+  });
+});

@@ -1,0 +1,31 @@
+import type { Json } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json.ts';
+import type { DeclaredTool, ToolWish } from './read-request.ts';
+import { sampleValue } from './sample-value.ts';
+import { topicWords } from './words.ts';
+
+/** The tool that shares most words with the text; a word of the name counts double. */
+export const chooseTool = (
+  tools: readonly DeclaredTool[],
+  wish: ToolWish,
+  text: string,
+): DeclaredTool | null => {
+  if (wish.mode === 'never') return null;
+  const open = tools.filter((tool) => wish.names === null || wish.names.includes(tool.name));
+  const asked = topicWords(text);
+  const shared = (words: string): number => [...topicWords(words)].filter((word) => asked.has(word)).length;
+  const scored = open.map((tool) => ({ tool, score: 2 * shared(tool.name) + shared(tool.description) }));
+  const best = scored.toSorted((a, b) => b.score - a.score)[0];
+  if (best === undefined || (best.score === 0 && wish.mode !== 'always')) return null;
+  return best.tool;
+};
+
+/** Arguments that fit the tool's schema, as far as they can be told from the text. */
+export const sampleArguments = (tool: DeclaredTool, text: string): Json => {
+  const { parameters } = tool;
+  const properties = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : [];
+  const required = Array.isArray(parameters['required']) ? parameters['required'] : [];
+  // A call without any argument would be dull, so where all are optional all are given.
+  const full = required.length === 0 ? sampleValue({ ...parameters, required: properties }, text) : undefined;
+  return full ?? sampleValue({ type: 'object', ...parameters }, text) ?? {};
+};

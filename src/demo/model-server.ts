@@ -1,0 +1,207 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Json, JsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { openConnection } from './connection.ts';
+import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
+
+/** How the model answers. The stream ends when the script returns, if it did not end it itself. */
+export type Script = (request: ModelRequest, connection: ModelConnection) => Promise<void> | void;
+
+export interface RecordedRequest {
+  readonly body: JsonObject;
+  readonly headers: IncomingHttpHeaders;
+  /** The caller went away before the answer was whole. */
+  readonly aborted: boolean;
+  /** Null while the exchange runs. */
+  readonly ending: Ending | null;
+  readonly ended: Promise<Ending>;
+}
+
+export interface ModelServerOptions {
+  readonly script: Script;
+  /** Default: any free port. */
+  readonly port?: number;
+  readonly record?: (request: RecordedRequest) => void;
+  /** How many of the newest requests `requests` holds. Default 0: bodies can be large. */
+  readonly keepRequests?: number;
+  /** A script that throws. Default: a warning of the process. */
+  readonly onScriptError?: (error: unknown) => void;
+}
+
+export interface ModelServer {
+  /** What `base_url` of a provider is set to. */
+  readonly baseUrl: string;
+  /** Oldest first; see `keepRequests`. */
+  readonly requests: readonly RecordedRequest[];
+  /** Sockets that are open now, idle ones too. */
+  openConnections(): number;
+  /** Model calls that are being answered now. */
+  activeRequests(): number;
+  close(): Promise<void>;
+}
+
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+
+/**
+ * Longer than the 90 seconds for which app-server keeps an idle connection: whoever reuses a
+ * connection must be the one who closes it, or a request meets a closing socket now and then.
+ */
+const KEEP_ALIVE_MS = 120_000;
+
+const MODELS = {
+  object: 'list',
+  data: [{ id: 'demo', object: 'model', created: 0, owned_by: 'codex-app-server-proxy' }],
+};
+
+/** A Responses backend on loopback, as app-server calls one; what it answers is up to the script. */
+export const startModelServer = async (options: ModelServerOptions): Promise<ModelServer> => {
+  const kept: RecordedRequest[] = [];
+  const keep = options.keepRequests ?? 0;
+  const onScriptError = options.onScriptError ?? warn;
+  let active = 0;
+  let sockets = 0;
+
+  const record = (request: RecordedRequest): void => {
+    options.record?.(request);
+    if (keep === 0) return;
+    kept.push(request);
+    if (kept.length > keep) kept.shift();
+  };
+
+  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(incoming);
+    if ('refusal' in body) return refuse(response, body.status, body.refusal, body.param);
+    const { connection, ended } = openConnection({ body: body.value, headers: incoming.headers }, response);
+    record(recordOf(connection.request, ended));
+    active += 1;
+    try {
+      await options.script(connection.request, connection);
+      connection.end();
+    } catch (error) {
+      onScriptError(error);
+      if (response.headersSent) connection.destroy();
+      else connection.reply(500, errorBody('The script failed.', 'server_error', null, null));
+    }
+    await ended;
+    active -= 1;
+  };
+
+  const server = createServer((incoming, response) => {
+    const route = `${incoming.method ?? ''} ${(incoming.url ?? '').split('?', 1)[0] ?? ''}`;
+    if (route === 'POST /v1/responses') {
+      answer(incoming, response).catch((error: unknown) => {
+        // The caller broke off while it was still sending: there is nobody to answer.
+        if (!incoming.complete) response.destroy();
+        else onScriptError(error);
+      });
+    } else if (route === 'GET /v1/models') sendJson(response, 200, MODELS);
+    else refuse(response, 404, `Unknown request URL: ${route}.`, null, 'unknown_url');
+  });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.requestTimeout = 0;
+  server.on('connection', (socket) => {
+    sockets += 1;
+    // Small writes with pauses between them: Nagle's algorithm would hold them back.
+    socket.setNoDelay(true);
+    socket.once('close', () => {
+      sockets -= 1;
+    });
+  });
+
+  const listening = Promise.withResolvers<void>();
+  server.once('error', listening.reject);
+  server.listen(options.port ?? 0, '127.0.0.1', listening.resolve);
+  await listening.promise;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the model server has no port');
+
+  return {
+    baseUrl: `http://127.0.0.1:${address.port}/v1`,
+    requests: kept,
+    openConnections: () => sockets,
+    activeRequests: () => active,
+    close: () =>
+      new Promise((resolve) => {
+        // Its only error is "not running", and then it is closed already.
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
+
+const recordOf = (request: ModelRequest, ended: Promise<Ending>): RecordedRequest => {
+  let ending: Ending | null = null;
+  const noted = ended.then((how) => {
+    ending = how;
+    return how;
+  });
+  return {
+    body: request.body,
+    headers: request.headers,
+    ended: noted,
+    get ending() {
+      return ending;
+    },
+    get aborted() {
+      return request.signal.aborted;
+    },
+  };
+};
+
+type Body =
+  | { readonly value: JsonObject }
+  | { readonly refusal: string; readonly status: number; readonly param: string | null };
+
+const readBody = async (incoming: IncomingMessage): Promise<Body> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Read to the end all the same: an answer to a half-sent request is often lost.
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  if (bytes > MAX_BODY_BYTES) return { refusal: 'The request body is too large.', status: 413, param: null };
+  const encoding = incoming.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    return { refusal: `Content-Encoding ${encoding} is not understood here.`, status: 415, param: null };
+  const value = parseObject(Buffer.concat(chunks).toString('utf8'));
+  if (value === null) return { refusal: 'The body is not a JSON object.', status: 400, param: null };
+  if (value['stream'] !== true) return { refusal: 'This server only streams.', status: 400, param: 'stream' };
+  return { value };
+};
+
+const parseObject = (text: string): JsonObject | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    // The caller is told so by the null.
+    return null;
+  }
+};
+
+/** The error object as OpenAI words it, all four keys always there. */
+export const errorBody = (
+  message: string,
+  type: string,
+  param: string | null,
+  code: string | null,
+): JsonObject => ({ error: { message, type, param, code } });
+
+const refuse = (
+  response: ServerResponse,
+  status: number,
+  message: string,
+  param: string | null,
+  code: string | null = null,
+): void => sendJson(response, status, errorBody(message, 'invalid_request_error', param, code));
+
+const sendJson = (response: ServerResponse, status: number, body: Json): void => {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+};
+
+const warn = (error: unknown): void => {
+  process.emitWarning(error instanceof Error ? error : String(error), 'ModelScriptWarning');
+};

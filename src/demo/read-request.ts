@@ -1,0 +1,131 @@
+import { isJsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+
+/** Reads what the demo model needs from a Responses request, whatever else is in it. */
+
+export interface DeclaredTool {
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+
+const stringOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+/** Input items; a bare string is a user's message. */
+const inputItems = (body: JsonObject): readonly JsonObject[] =>
+  typeof body['input'] === 'string'
+    ? [{ type: 'message', role: 'user', content: body['input'] }]
+    : objectsOf(body['input']);
+
+const isUserMessage = (item: JsonObject): boolean =>
+  (item['type'] ?? 'message') === 'message' && item['role'] === 'user';
+
+const isToolOutput = (item: JsonObject): boolean =>
+  item['type'] === 'function_call_output' || item['type'] === 'custom_tool_call_output';
+
+/** Text of a message's content or of a tool's output: a string, or a list of parts. */
+const textOf = (content: Json | undefined): string =>
+  typeof content === 'string'
+    ? content
+    : objectsOf(content)
+        .map((part) => stringOf(part['text']))
+        .filter((text) => text !== '')
+        .join('\n');
+
+/** The newest user message; an earlier one stays what the conversation is about. */
+export const lastUserMessage = (body: JsonObject): { readonly text: string; readonly images: number } => {
+  const message = inputItems(body).findLast(isUserMessage);
+  return {
+    text: textOf(message?.['content']),
+    images: objectsOf(message?.['content']).filter((part) => part['type'] === 'input_image').length,
+  };
+};
+
+export interface ToolOutput {
+  readonly name: string;
+  readonly output: string;
+}
+
+/** Outputs at the very end of the input: the ones the model has not answered yet. */
+export const freshToolOutputs = (body: JsonObject): readonly ToolOutput[] => {
+  const items = inputItems(body);
+  const before = items.findLastIndex((item) => !isToolOutput(item));
+  return items.slice(before + 1).map((item) => {
+    const call = items.find((other) => other['call_id'] === item['call_id'] && other['name'] !== undefined);
+    return { name: stringOf(call?.['name']), output: textOf(item['output']) };
+  });
+};
+
+export const endsWithUserMessage = (body: JsonObject): boolean => {
+  const last = inputItems(body).at(-1);
+  return last !== undefined && isUserMessage(last);
+};
+
+/** Function tools, wherever they are declared: newer models get them as an input item. */
+export const declaredTools = (body: JsonObject): readonly DeclaredTool[] => [
+  ...toolsIn(body['tools'], null),
+  ...inputItems(body)
+    .filter((item) => item['type'] === 'additional_tools')
+    .flatMap((item) => toolsIn(item['tools'], null)),
+];
+
+const toolsIn = (tools: Json | undefined, namespace: string | null): readonly DeclaredTool[] =>
+  objectsOf(tools).flatMap((tool) => {
+    const name = stringOf(tool['name']);
+    if (tool['type'] === 'namespace') return toolsIn(tool['tools'], name);
+    if (tool['type'] !== 'function') return [];
+    const parameters = isJsonObject(tool['parameters']) ? tool['parameters'] : {};
+    return [{ name, namespace, description: stringOf(tool['description']), parameters }];
+  });
+
+export type ToolWish =
+  | { readonly mode: 'never' }
+  | { readonly mode: 'if-fitting' | 'always'; readonly names: readonly string[] | null };
+
+export const toolWish = (body: JsonObject): ToolWish => {
+  const choice = body['tool_choice'];
+  if (choice === 'none') return { mode: 'never' };
+  if (choice === 'required') return { mode: 'always', names: null };
+  if (!isJsonObject(choice)) return { mode: 'if-fitting', names: null };
+  if (choice['type'] === 'function') return { mode: 'always', names: [stringOf(choice['name'])] };
+  if (choice['type'] !== 'allowed_tools') return { mode: 'if-fitting', names: null };
+  return {
+    mode: choice['mode'] === 'required' ? 'always' : 'if-fitting',
+    names: objectsOf(choice['tools']).map((tool) => stringOf(tool['name'])),
+  };
+};
+
+export type AskedFormat =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'object' }
+  | { readonly kind: 'schema'; readonly schema: Json };
+
+export const askedFormat = (body: JsonObject): AskedFormat => {
+  const format = isJsonObject(body['text']) ? body['text']['format'] : undefined;
+  if (!isJsonObject(format)) return { kind: 'text' };
+  if (format['type'] === 'json_object') return { kind: 'object' };
+  return format['type'] === 'json_schema'
+    ? { kind: 'schema', schema: format['schema'] ?? {} }
+    : { kind: 'text' };
+};
+
+export interface AskedReasoning {
+  readonly summary: boolean;
+  readonly encrypted: boolean;
+}
+
+/** Null: the model need not think aloud. */
+export const askedReasoning = (body: JsonObject): AskedReasoning | null => {
+  const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
+  const asked = (key: string): boolean => typeof reasoning[key] === 'string' && reasoning[key] !== 'none';
+  if (!asked('summary') && !asked('effort')) return null;
+  const include = Array.isArray(body['include']) ? body['include'] : [];
+  return { summary: asked('summary'), encrypted: include.includes('reasoning.encrypted_content') };
+};
+
+export const maxOutputTokens = (body: JsonObject): number =>
+  typeof body['max_output_tokens'] === 'number' ? body['max_output_tokens'] : Infinity;

@@ -1,0 +1,248 @@
+import { isJsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import { fitsPattern, limit, list, matches, resolveRef } from './schema-match.ts';
+import { mergeSchemas } from './schema-merge.ts';
+import { numbersOf, phrasesOf } from './words.ts';
+
+interface Sampling {
+  readonly root: Json;
+  readonly text: string;
+  readonly phrases: readonly string[];
+  readonly numbers: readonly number[];
+  /** How many phrases and numbers are used up: two arguments get two different names. */
+  readonly used: { phrases: number; numbers: number };
+}
+
+/** Where in the schema we are. */
+interface Spot {
+  /** References being followed: one that comes back would never end. */
+  readonly refs: readonly string[];
+  /** Makes values differ where an array wants unique ones. */
+  readonly salt: number;
+}
+
+/** A small value that fits the schema, with names and numbers from the text; undefined if none was found. */
+export const sampleValue = (schema: Json, text = ''): Json | undefined => {
+  const sampling: Sampling = {
+    root: schema,
+    text,
+    phrases: phrasesOf(text),
+    numbers: numbersOf(text),
+    used: { phrases: 0, numbers: 0 },
+  };
+  return sample(schema, sampling, { refs: [], salt: 0 });
+};
+
+const sample = (schema: Json | undefined, sampling: Sampling, from: Spot): Json | undefined => {
+  if (schema === false) return undefined;
+  const flat = flatten(schema ?? true, sampling, from.refs);
+  if (flat === null) return undefined;
+  const spot = { ...from, refs: flat.refs };
+  for (const union of ['anyOf', 'oneOf']) {
+    if (!Array.isArray(flat.schema[union])) continue;
+    const { [union]: branches, ...rest } = flat.schema;
+    for (const branch of list(branches)) {
+      const value = sample({ allOf: [rest, branch] }, sampling, spot);
+      if (value !== undefined && matches(flat.schema, value, sampling.root)) return value;
+    }
+    return undefined;
+  }
+  return samplePlain(flat.schema, sampling, spot);
+};
+
+/** Follows `$ref` and folds `allOf`, so that what is left speaks for itself. */
+const flatten = (
+  schema: Json,
+  sampling: Sampling,
+  refs: readonly string[],
+): { schema: JsonObject; refs: readonly string[] } | null => {
+  if (schema === true) return { schema: {}, refs };
+  if (!isJsonObject(schema)) return null;
+  const { $ref: target, allOf, ...own } = schema;
+  const parts = [...list(allOf)];
+  let followed = refs;
+  if (typeof target === 'string') {
+    const found = resolveRef(sampling.root, target);
+    if (found === undefined || refs.includes(target)) return null;
+    followed = [...refs, target];
+    parts.unshift(found);
+  }
+  let merged: JsonObject = own;
+  for (const part of parts) {
+    const flat = flatten(part, sampling, followed);
+    if (flat === null) return null;
+    merged = mergeSchemas(flat.schema, merged);
+    followed = flat.refs;
+  }
+  return { schema: merged, refs: followed };
+};
+
+const samplePlain = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
+  const fits = (value: Json): boolean => matches(schema, value, sampling.root);
+  if (schema['const'] !== undefined) return fits(schema['const']) ? schema['const'] : undefined;
+  if (Array.isArray(schema['enum'])) return pickEnum(list(schema['enum']).filter(fits), sampling, spot);
+  for (const type of typesOf(schema)) {
+    const value = sampleType(type, schema, sampling, spot);
+    if (value !== undefined && fits(value)) return value;
+  }
+  return undefined;
+};
+
+/** An option that the user named, else the first. */
+const pickEnum = (options: readonly Json[], sampling: Sampling, spot: Spot): Json | undefined => {
+  const lower = sampling.text.toLowerCase();
+  const named = options.find(
+    (one) => typeof one === 'string' && one !== '' && lower.includes(one.toLowerCase()),
+  );
+  return spot.salt === 0 && named !== undefined ? named : options[spot.salt % Math.max(1, options.length)];
+};
+
+/** Null comes last: it is the least to show. */
+const typesOf = (schema: JsonObject): readonly string[] => {
+  const type = schema['type'];
+  if (typeof type === 'string') return [type];
+  if (Array.isArray(type)) {
+    const names = list(type).filter((name) => typeof name === 'string');
+    return names.toSorted((a, b) => Number(a === 'null') - Number(b === 'null'));
+  }
+  const has = (...keys: readonly string[]): boolean => keys.some((key) => schema[key] !== undefined);
+  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return ['object'];
+  if (has('items', 'prefixItems', 'minItems')) return ['array'];
+  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) return ['number'];
+  return ['string', 'number', 'boolean', 'object', 'array', 'null'];
+};
+
+const sampleType = (type: string, schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
+  switch (type) {
+    case 'string':
+      return sampleString(schema, sampling, spot);
+    case 'integer':
+    case 'number':
+      return sampleNumber(schema, sampling, spot);
+    case 'boolean':
+      return spot.salt % 2 === 0;
+    case 'array':
+      return sampleArray(schema, sampling, spot);
+    case 'object':
+      return sampleObject(schema, sampling, spot);
+    case 'null':
+      return null;
+    default:
+      return undefined;
+  }
+};
+
+const FORMATS: Readonly<Record<string, (salt: number) => string>> = {
+  date: (salt) => day(salt),
+  'date-time': (salt) => `${day(salt)}T12:00:00Z`,
+  time: (salt) => `12:00:${twoDigits(salt % 60)}Z`,
+  duration: (salt) => `P${String(salt + 1)}D`,
+  email: (salt) => `demo${salt === 0 ? '' : String(salt)}@example.com`,
+  hostname: (salt) => (salt === 0 ? 'example.com' : `demo${String(salt)}.example.com`),
+  ipv4: (salt) => `192.0.2.${String(1 + (salt % 254))}`,
+  ipv6: (salt) => `2001:db8::${(salt + 1).toString(16)}`,
+  uuid: (salt) => `00000000-0000-4000-8000-${salt.toString(16).padStart(12, '0')}`,
+  uri: (salt) => `https://example.com/${salt === 0 ? '' : String(salt)}`,
+  'uri-reference': (salt) => `https://example.com/${salt === 0 ? '' : String(salt)}`,
+};
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
+const day = (salt: number): string => `2026-01-${twoDigits(1 + (salt % 28))}`;
+
+/** Tried where a pattern is asked for; patterns are not taken apart. */
+const COMMON = [
+  'demo',
+  'Demo',
+  'DEMO',
+  'demo-1',
+  'A1',
+  'a',
+  'A',
+  '1',
+  '12',
+  '123',
+  '1234',
+  '12345',
+  '2026-01-01',
+  '#000000',
+];
+
+const sampleString = (schema: JsonObject, sampling: Sampling, spot: Spot): string => {
+  const format = schema['format'];
+  const known = typeof format === 'string' ? FORMATS[format] : undefined;
+  if (known !== undefined) return known(spot.salt);
+  const fit = (text: string): string => {
+    const long = Array.from(text.padEnd(limit(schema, 'minLength', 0), 'demo'));
+    return long.slice(0, limit(schema, 'maxLength', long.length)).join('');
+  };
+  const phrase = sampling.phrases[sampling.used.phrases] ?? 'demo';
+  sampling.used.phrases += 1;
+  const first = fit(spot.salt === 0 ? phrase : `${phrase} ${String(spot.salt + 1)}`);
+  const candidates = [first, ...sampling.phrases.map(fit), ...COMMON.map(fit)];
+  return candidates.find((one) => fitsPattern(schema['pattern'], one)) ?? first;
+};
+
+const sampleNumber = (schema: JsonObject, sampling: Sampling, spot: Spot): number | undefined => {
+  const step = limit(schema, 'multipleOf', 1);
+  const low = Math.max(limit(schema, 'minimum', -Infinity), limit(schema, 'exclusiveMinimum', -Infinity));
+  const high = Math.min(limit(schema, 'maximum', Infinity), limit(schema, 'exclusiveMaximum', Infinity));
+  const named = sampling.numbers[sampling.used.numbers];
+  sampling.used.numbers += 1;
+  const clamped = Math.min(Math.max(1, low), high);
+  const onStep = Math.ceil(clamped / step) * step;
+  const candidates = [
+    ...(named === undefined ? [] : [named + spot.salt]),
+    onStep + spot.salt * step,
+    onStep + (spot.salt + 1) * step,
+    Math.floor(high / step) * step - spot.salt * step,
+    (Math.floor(high / step) - 1 - spot.salt) * step,
+    // No whole number between the limits: the middle will do.
+    (low + high) / 2,
+    0,
+  ];
+  return candidates.find((one) => Number.isFinite(one) && matches(schema, one, sampling.root));
+};
+
+const sampleArray = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
+  const prefix = list(schema['prefixItems']);
+  const least = limit(schema, 'minItems', 0);
+  const wanted = Math.min(Math.max(least, prefix.length, 1), limit(schema, 'maxItems', Infinity));
+  const unique = schema['uniqueItems'] === true;
+  const values: Json[] = [];
+  const seen = new Set<string>();
+  // A few more tries than wanted: two salts may well give the same value.
+  for (let attempt = 0; values.length < wanted && attempt < 2 * wanted + 8; attempt += 1) {
+    const salt = unique ? attempt : spot.salt;
+    const one = sample(prefix[values.length] ?? schema['items'], sampling, { ...spot, salt });
+    if (one === undefined) break;
+    const known = JSON.stringify(one);
+    if (unique && seen.has(known)) continue;
+    seen.add(known);
+    values.push(one);
+  }
+  return values.length >= least ? values : undefined;
+};
+
+const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const others = schema['additionalProperties'];
+  const value: Record<string, Json> = {};
+  const add = (key: string): boolean => {
+    const declared = Object.hasOwn(properties, key) ? properties[key] : others;
+    const one = sample(declared, sampling, spot);
+    if (one !== undefined)
+      Object.defineProperty(value, key, { value: one, enumerable: true, configurable: true });
+    return one !== undefined;
+  };
+  const required = list(schema['required']).filter((key) => typeof key === 'string');
+  // In the order of their declaration, which is how a model writes them.
+  const ordered = [...Object.keys(properties).filter((key) => required.includes(key)), ...required];
+  if (!new Set(ordered).keys().every(add)) return undefined;
+
+  const least = limit(schema, 'minProperties', 0);
+  const more = [
+    ...Object.keys(properties),
+    ...Array.from({ length: least }, (_, index) => `key${String(index + 1)}`),
+  ];
+  for (const key of more) if (Object.keys(value).length < least && !Object.hasOwn(value, key)) add(key);
+  return value;
+};

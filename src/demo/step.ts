@@ -1,0 +1,118 @@
+import type { Phase } from '../canonical/item.ts';
+import type { IncompleteReason } from '../canonical/outcome.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
+import type { WireEvent } from './connection.ts';
+
+/** One thing the scripted model does. Steps run in order; each item is whole before the next begins. */
+export type Step =
+  | TextStep
+  | ReasoningStep
+  | CallStep
+  | RefusalStep
+  | ItemStep
+  | EventStep
+  | RawStep
+  | WaitStep
+  | FailStep
+  | IncompleteStep
+  | CutStep
+  | HangStep;
+
+/**
+ * How an item stands when its step is over: `incomplete` closes it with that status, `open` leaves it
+ * without its `done` events, as a cut does.
+ */
+export type ItemEnd = 'completed' | 'incomplete' | 'open';
+
+/** How a text is cut into deltas. Default: word by word. */
+export interface Pace {
+  /** These deltas exactly. What the `done` events say is still `text`. */
+  readonly deltas?: readonly string[];
+  /** Deltas of so many characters; no character is torn apart. */
+  readonly chunkSize?: number;
+  /** Between two deltas. */
+  readonly delayMs?: number;
+}
+
+export interface TextStep extends Pace {
+  readonly text: string;
+  readonly id?: string;
+  readonly phase?: Phase;
+  readonly annotations?: readonly JsonObject[];
+  readonly end?: ItemEnd;
+}
+
+export interface ReasoningStep extends Pace {
+  readonly reasoning: {
+    readonly summary: readonly string[];
+    readonly encrypted?: string;
+    /** Raw reasoning, which only some providers show. */
+    readonly content?: readonly string[];
+    readonly id?: string;
+  };
+  readonly end?: ItemEnd;
+}
+
+export interface CallStep extends Pace {
+  readonly call: {
+    readonly name: string;
+    /** A string goes out byte for byte. */
+    readonly arguments: Json;
+    readonly callId?: string;
+    readonly id?: string;
+    readonly namespace?: string;
+  };
+  readonly end?: ItemEnd;
+}
+
+export interface RefusalStep extends Pace {
+  readonly refusal: string;
+  readonly id?: string;
+}
+
+/** Any other output item, whole. */
+export interface ItemStep {
+  readonly item: WireEvent;
+}
+
+/** An event that no builder makes. It gets the next sequence number. */
+export interface EventStep {
+  readonly event: WireEvent;
+}
+
+/** Bytes that need not be SSE at all. */
+export interface RawStep {
+  readonly raw: string;
+}
+
+export interface WaitStep {
+  readonly wait: number;
+}
+
+/** `response.failed`; the answer ends there. */
+export interface FailStep {
+  readonly fail: { readonly code: string; readonly message: string };
+}
+
+/** `response.incomplete`; the answer ends there. */
+export interface IncompleteStep {
+  readonly incomplete: IncompleteReason;
+}
+
+/** The socket is cut off. */
+export interface CutStep {
+  readonly cut: true;
+}
+
+/** Silence until the caller goes. */
+export interface HangStep {
+  readonly hang: true;
+}
+
+/** The deltas of a text at a pace. */
+export const deltasOf = (text: string, pace: Pace): readonly string[] => {
+  if (pace.deltas !== undefined) return pace.deltas;
+  const pattern =
+    pace.chunkSize === undefined ? /\s*\S+\s*$|\s*\S+|\s+/gu : new RegExp(`.{1,${pace.chunkSize}}`, 'gsu');
+  return text.match(pattern) ?? [];
+};

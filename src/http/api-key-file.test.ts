@@ -1,0 +1,49 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadOrCreateApiKey } from './api-key-file.ts';
+
+let root = '';
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'api-key-file-'));
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe('loadOrCreateApiKey', () => {
+  it('makes a key that only its owner can read, and finds it again', async () => {
+    const dir = join(root, 'a', 'state');
+    const first = await loadOrCreateApiKey(dir);
+    expect(first).toEqual({ key: expect.stringMatching(/^sk-proxy-[A-Za-z0-9_-]{43}$/), created: true });
+    expect(await loadOrCreateApiKey(dir)).toEqual({ key: first.key, created: false });
+    expect([await modeOf(dir), await modeOf(join(dir, 'api-key'))]).toEqual([0o700, 0o600]);
+    expect(await readFile(join(dir, 'api-key'), 'utf8')).toBe(`${first.key}\n`);
+  });
+
+  it('makes one key when many ask at once, and leaves nothing else behind', async () => {
+    const made = await Promise.all(Array.from({ length: 20 }, () => loadOrCreateApiKey(root)));
+    expect(new Set(made.map(({ key }) => key)).size).toBe(1);
+    expect(made.filter(({ created }) => created)).toHaveLength(1);
+    expect(await readdir(root)).toEqual(['api-key']);
+  });
+
+  it('takes a key that somebody wrote, and closes the file to others', async () => {
+    const file = join(root, 'api-key');
+    await writeFile(file, '  sk-mine \n');
+    await chmod(file, 0o644);
+    expect(await loadOrCreateApiKey(root)).toEqual({ key: 'sk-mine', created: false });
+    expect(await modeOf(file)).toBe(0o600);
+  });
+
+  it.each([[''], ['\n'], ['two words']])('does not go on with a file that holds %j', async (text) => {
+    const file = join(root, 'api-key');
+    await writeFile(file, text);
+    await expect(loadOrCreateApiKey(root)).rejects.toThrow(
+      `${file} holds no key. Delete it to have a new one made.`,
+    );
+  });
+});

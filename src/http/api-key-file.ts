@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;
+
+const readKey = async (file: string): Promise<string | null> => {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+  const key = text.trim();
+  // An empty key would let nobody in, and a new one would lock out who knows the old one.
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error(`${file} holds no key. Delete it to have a new one made.`);
+  await chmod(file, 0o600);
+  return key;
+};
+
+/**
+ * The key of an installation that was given none. It is written whole under another name and then
+ * linked to its own: of two processes that start at once one wins, and neither sees half a key.
+ */
+export const loadOrCreateApiKey = async (stateDir: string): Promise<{ key: string; created: boolean }> => {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const file = join(stateDir, 'api-key');
+  const existing = await readKey(file);
+  if (existing !== null) return { key: existing, created: false };
+
+  const key = `sk-proxy-${randomBytes(32).toString('base64url')}`;
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(draft, `${key}\n`, { mode: 0o600, flag: 'wx' });
+    await link(draft, file);
+    return { key, created: true };
+  } catch (error) {
+    const winner = isCode(error, 'EEXIST') ? await readKey(file) : null;
+    if (winner === null) throw error;
+    return { key: winner, created: false };
+  } finally {
+    await rm(draft, { force: true });
+  }
+};

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { fail, failure, failureOf } from '../canonical/failure.ts';
+import type { Item } from '../canonical/item.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import { resolveAttachments } from './attachments.ts';
+import type { FetchImage } from './fetch-image.ts';
+
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const dataUrl = `data:image/png;base64,${png}`;
+const signal = new AbortController().signal;
+/** The second item of the body was left out on the way here. */
+const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
+
+const requestOf = (items: readonly Item[]): TurnRequest => ({
+  model: 'm',
+  instructions: null,
+  items,
+  tools: [],
+  toolChoice: { mode: 'auto' },
+  parallelToolCalls: true,
+  reasoning: { effort: null, summary: null },
+  format: { kind: 'text' },
+  verbosity: null,
+  serviceTier: null,
+  maxOutputTokens: null,
+});
+
+const user = (...urls: readonly string[]): Item => ({
+  kind: 'message',
+  role: 'user',
+  parts: urls.map((url) => ({ kind: 'image', url, detail: 'high' })),
+});
+
+const nothing: FetchImage = () => Promise.reject(new Error('fetched'));
+
+const fortyBytes: FetchImage = async () => 'x'.repeat(40);
+
+const failureFrom = async (promise: Promise<unknown>): Promise<unknown> => {
+  try {
+    return await promise;
+  } catch (error) {
+    return failureOf(error);
+  }
+};
+
+describe('resolveAttachments', () => {
+  it('gives back the same request when there is nothing to change', async () => {
+    const plain = requestOf([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
+    const good = requestOf([
+      user(dataUrl),
+      { kind: 'function-output', callId: 'c', output: 'http://a.test' },
+    ]);
+    expect(await resolveAttachments(plain, nothing, { signal, places })).toBe(plain);
+    expect(await resolveAttachments(good, nothing, { signal, places })).toBe(good);
+  });
+
+  it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
+    const text: Item = {
+      kind: 'message',
+      role: 'developer',
+      parts: [{ kind: 'text', text: 'http://a.test' }],
+    };
+    const request = requestOf([
+      text,
+      user('http://a.test/1', `data:image/jpg;base64,${png}`),
+      { kind: 'function-output', id: 'f', callId: 'c1', output: [{ kind: 'image', url: 'http://a.test/2' }] },
+      {
+        kind: 'custom-output',
+        callId: 'c2',
+        output: [
+          { kind: 'text', text: 'x' },
+          { kind: 'image', url: 'http://a.test/1' },
+        ],
+      },
+    ]);
+    const fetched: [string, string][] = [];
+    const fetchImage: FetchImage = async (url, param) => {
+      fetched.push([url, param]);
+      return `data:${url}`;
+    };
+    const resolved = await resolveAttachments(request, fetchImage, { signal, places });
+    expect(resolved).toEqual({
+      ...request,
+      items: [
+        text,
+        {
+          kind: 'message',
+          role: 'user',
+          parts: [
+            { kind: 'image', url: 'data:http://a.test/1', detail: 'high' },
+            { kind: 'image', url: dataUrl, detail: 'high' },
+          ],
+        },
+        {
+          kind: 'function-output',
+          id: 'f',
+          callId: 'c1',
+          output: [{ kind: 'image', url: 'data:http://a.test/2' }],
+        },
+        {
+          kind: 'custom-output',
+          callId: 'c2',
+          output: [
+            { kind: 'text', text: 'x' },
+            { kind: 'image', url: 'data:http://a.test/1' },
+          ],
+        },
+      ],
+    });
+    expect(resolved.items[0]).toBe(text);
+    // One fetch for each URL, named by its first place.
+    expect(fetched).toEqual([
+      ['http://a.test/1', 'input[2].content[0]'],
+      ['http://a.test/2', 'input[3].output[0]'],
+    ]);
+  });
+
+  it('fetches at most four at once', async () => {
+    let running = 0;
+    let most = 0;
+    const fetchImage: FetchImage = async (url) => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return `data:${url}`;
+    };
+    const urls = Array.from({ length: 11 }, (_, index) => `http://a.test/${index}`);
+    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, places });
+    expect(resolved).toEqual(requestOf([user(...urls.map((url) => `data:${url}`))]));
+    expect(most).toBe(4);
+  });
+
+  it('refuses a bad data URL before it fetches anything', async () => {
+    const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal, places }))).toEqual(
+      failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
+    );
+  });
+
+  it('names places in the words of the caller', async () => {
+    const request = requestOf([user('data:x')]);
+    expect(
+      await failureFrom(resolveAttachments(request, nothing, { signal, places: ['messages[7]'] })),
+    ).toMatchObject({
+      param: 'messages[7].content[0]',
+    });
+  });
+
+  it('refuses too many URLs before it fetches anything', async () => {
+    const request = requestOf([
+      user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
+    ]);
+    expect(
+      await failureFrom(resolveAttachments(request, nothing, { signal, places, maxFetches: 2 })),
+    ).toEqual(
+      failure('invalid_image', {
+        message: 'Too many image URLs: at most 2 images are fetched for one request.',
+        param: 'input[0].content[3]',
+      }),
+    );
+  });
+
+  it('refuses images that are too large together', async () => {
+    const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
+    expect(
+      await failureFrom(resolveAttachments(request, fortyBytes, { signal, places, maxTotalBytes: 79 })),
+    ).toEqual(
+      failure('invalid_image', {
+        message: 'The images of the request are too large together.',
+        param: 'input[0].content[1]',
+      }),
+    );
+    expect(await resolveAttachments(request, fortyBytes, { signal, places, maxTotalBytes: 80 })).toEqual(
+      requestOf([user('x'.repeat(40), 'x'.repeat(40))]),
+    );
+  });
+
+  it('ends the other fetches when one fails, and starts no more', async () => {
+    const started: string[] = [];
+    const ended: string[] = [];
+    const fetchImage: FetchImage = async (url, param, given) => {
+      started.push(url);
+      if (url.endsWith('/1')) throw fail('invalid_image', { message: 'the first', param });
+      await new Promise<void>((_, reject) => {
+        given.addEventListener('abort', () => {
+          ended.push(url);
+          reject(new Error('aborted'));
+        });
+      });
+      return '';
+    };
+    const urls = [
+      'http://a.test/0',
+      'http://a.test/1',
+      'http://a.test/2',
+      'http://a.test/3',
+      'http://a.test/4',
+    ];
+    expect(
+      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, places })),
+    ).toEqual(failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }));
+    expect(started).toEqual(urls.slice(0, 4));
+    expect(ended).toEqual(['http://a.test/0', 'http://a.test/2', 'http://a.test/3']);
+  });
+
+  it('fetches nothing for a caller that is gone', async () => {
+    const gone = AbortSignal.abort(new Error('the client went away'));
+    const request = requestOf([user('http://a.test/1')]);
+    await expect(resolveAttachments(request, nothing, { signal: gone, places })).rejects.toThrow(
+      'the client went away',
+    );
+  });
+});

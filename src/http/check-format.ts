@@ -1,0 +1,45 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormatsModule from 'ajv-formats';
+
+import { fail } from '../canonical/failure.ts';
+import type { OutputFormat } from '../canonical/turn-request.ts';
+
+/** Says whether a finished answer keeps to the format that the client asked for. */
+export type FormatCheck = (text: string) => boolean;
+
+// The package is CommonJS: its default export arrives one level down.
+const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => Ajv2020;
+
+/** Null when there is nothing to check. A schema that is none is the client's mistake. */
+export const checkFormat = (format: OutputFormat, place: string): FormatCheck | null => {
+  if (format.kind === 'text') return null;
+  if (format.kind === 'json-object') return (text) => isObject(parse(text));
+  const validate = compile(format.schema, format.name, place);
+  return (text) => validate(parse(text));
+};
+
+const compile = (schema: object, name: string, place: string) => {
+  // A fresh instance each time: schemas of strangers must not meet by `$id`, nor pile up.
+  const ajv = addFormats(new Ajv2020({ strict: false, validateFormats: true, logger: false }));
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    throw fail('invalid_value', {
+      param: place,
+      code: 'invalid_json_schema',
+      message: `Invalid schema for response format '${name}': ${error instanceof Error ? error.message : 'not a JSON schema'}.`,
+    });
+  }
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

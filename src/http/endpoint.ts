@@ -1,0 +1,40 @@
+import type { ModelNames } from '../canonical/model-names.ts';
+import type { Reply } from '../canonical/reply.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { Frame } from '../openai/sse.ts';
+
+/** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly headers: Headers;
+  /** Aborted when the client is gone or the server gives up on the request. */
+  readonly signal: AbortSignal;
+  readonly ambient: Ambient;
+  readonly models: ModelNames;
+}
+
+/** A parsed request: what to run, and how its answer is said in the caller's API. */
+export interface TurnAsk {
+  readonly request: TurnRequest;
+  /** The model as the caller named it. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** Fields that have no effect, by their place in the body. */
+  readonly ignored: readonly string[];
+  /** The place of an item in the body, for messages about it. */
+  readonly places: readonly string[];
+  /** The place of the output format in the body, for messages about it. */
+  readonly formatPlace: string;
+  /** Which items the answer shows, and in which order. */
+  arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+  render(events: AsyncIterable<TurnEvent>): AsyncIterable<Frame>;
+  project(reply: Reply): unknown;
+}
+
+/** An API that runs turns is a value: everything else about serving it is shared (`serve-turn`). */
+export interface Endpoint {
+  readonly path: string;
+  read(body: unknown, context: RequestContext): TurnAsk;
+}

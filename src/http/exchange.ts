@@ -1,0 +1,60 @@
+import type { AccessFacts } from '../observe/access-log.ts';
+
+/** One request and its answer, as the handlers of routes see it. */
+export interface Exchange {
+  readonly requestId: string;
+  /** By the ambient clock. */
+  readonly startedAt: number;
+  /** Aborted when the client is gone, or the server gives up waiting at shutdown. */
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Adds to the one access line of this request. */
+  note(facts: Partial<AccessFacts>): void;
+  /** Says that the answer goes on after the handler returned; call the result when it has ended. */
+  hold(): () => void;
+}
+
+export interface ExchangeOptions {
+  readonly requestId: string;
+  readonly startedAt: number;
+  readonly clientSignal: AbortSignal;
+  readonly onEnd: (facts: Partial<AccessFacts>) => void;
+}
+
+/** An exchange, and the server's side of it. */
+export interface OpenExchange extends Exchange {
+  /** The handler has returned. The exchange ends here, unless the answer is held. */
+  returned(): void;
+}
+
+export const openExchange = (options: ExchangeOptions): OpenExchange => {
+  const controller = new AbortController();
+  const gone = (): void => controller.abort(options.clientSignal.reason);
+  if (options.clientSignal.aborted) gone();
+  else options.clientSignal.addEventListener('abort', gone, { once: true });
+  let facts: Partial<AccessFacts> = {};
+  let isHeld = false;
+  let hasEnded = false;
+  const end = (): void => {
+    if (hasEnded) return;
+    hasEnded = true;
+    options.clientSignal.removeEventListener('abort', gone);
+    options.onEnd(facts);
+  };
+  return {
+    requestId: options.requestId,
+    startedAt: options.startedAt,
+    signal: controller.signal,
+    abort: () => controller.abort(),
+    note(more) {
+      facts = { ...facts, ...more };
+    },
+    hold() {
+      isHeld = true;
+      return end;
+    },
+    returned() {
+      if (!isHeld) end();
+    },
+  };
+};

@@ -1,0 +1,179 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { Agent, request as httpRequest } from 'undici';
+import type { Dispatcher } from 'undici';
+import { GatewayError } from '../canonical/failure.ts';
+import { isPublicAddress } from './guards/public-address.ts';
+import { invalidImage, toImageDataUrl } from './image-bytes.ts';
+
+/** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
+export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;
+
+export interface ImageFetcherOptions {
+  readonly enabled: boolean;
+  readonly allowPrivate: boolean;
+  readonly maxBytes?: number;
+  readonly timeoutMs?: number;
+  readonly maxRedirects?: number;
+  /** All addresses of a name. Handed in by tests. */
+  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
+  /** Handed in by tests, which have only loopback addresses to play with. */
+  readonly isPublic?: (address: string) => boolean;
+}
+
+const MAX_BYTES = 20 * 1024 * 1024;
+const TIMEOUT_MS = 10_000;
+const MAX_REDIRECTS = 3;
+
+const resolveName = async (hostname: string): Promise<readonly string[]> =>
+  (await lookup(hostname, { all: true })).map(({ address }) => address);
+
+const WEB_URL = 'Expected an http or https URL, or a data URL with base64-encoded image data.';
+
+const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
+  const url = URL.parse(text, base?.href);
+  if (url === null) throw invalidImage(`Invalid image URL. ${WEB_URL}`, param);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw invalidImage(`Unsupported image URL scheme. ${WEB_URL}`, param);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalidImage('Invalid image URL: it must not contain a user name or a password.', param);
+  }
+  return url;
+};
+
+/** DNS look-ups cannot be cancelled: we stop waiting for them instead. */
+const orAbort = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+};
+
+/**
+ * An agent that can only connect to the given addresses. The name is not resolved a second time,
+ * so an answer that changes between the check and the connection changes nothing.
+ */
+const pinnedAgent = (addresses: readonly string[]): Agent => {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return new Agent({
+    pipelining: 0,
+    connect: {
+      lookup: (_hostname, options, callback) => {
+        const first = all[0];
+        if (options.all === true) callback(null, all);
+        else if (first === undefined) callback(new Error('the name has no address'), '', 0);
+        else callback(null, first.address, first.family);
+      },
+    },
+  });
+};
+
+const headerOf = (answer: Dispatcher.ResponseData, name: string): string => {
+  const value = answer.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+};
+
+const readImage = async (
+  answer: Dispatcher.ResponseData,
+  maxBytes: number,
+  param: string,
+): Promise<string> => {
+  const tooLarge = invalidImage(`The image at the URL is larger than the ${maxBytes} bytes allowed.`, param);
+  if (Number(headerOf(answer, 'content-length')) > maxBytes) throw tooLarge;
+  if (!/^image\//i.test(headerOf(answer, 'content-type').trim())) {
+    throw invalidImage('The URL does not lead to an image: its content type is not an image type.', param);
+  }
+  if (!/^(?:identity)?$/i.test(headerOf(answer, 'content-encoding').trim())) {
+    throw invalidImage('The image at the URL is sent in a content encoding that was not asked for.', param);
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return toImageDataUrl(Buffer.concat(chunks, size), param);
+};
+
+type Hop = { readonly image: string } | { readonly location: string };
+
+const readAnswer = async (answer: Dispatcher.ResponseData, maxBytes: number, param: string): Promise<Hop> => {
+  const location = headerOf(answer, 'location');
+  if ([301, 302, 303, 307, 308].includes(answer.statusCode) && location !== '') return { location };
+  if (answer.statusCode !== 200) {
+    throw invalidImage(
+      `Error while downloading the image. Upstream status code: ${answer.statusCode}.`,
+      param,
+    );
+  }
+  return { image: await readImage(answer, maxBytes, param) };
+};
+
+export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => {
+  const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, maxRedirects = MAX_REDIRECTS } = options;
+  const { resolve = resolveName, isPublic = isPublicAddress } = options;
+
+  /** Every address must be allowed: which one is connected to is up to the network. */
+  const addressesOf = async (url: URL, param: string, signal: AbortSignal): Promise<readonly string[]> => {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const addresses = isIP(host) === 0 ? await orAbort(resolve(host), signal) : [host];
+    if (addresses.length === 0 || !(options.allowPrivate || addresses.every(isPublic))) {
+      throw invalidImage('The image URL does not lead to a public address.', param);
+    }
+    return addresses;
+  };
+
+  const hop = async (url: URL, param: string, signal: AbortSignal): Promise<Hop> => {
+    const agent = pinnedAgent(await addressesOf(url, param, signal));
+    try {
+      const answer = await httpRequest(url, {
+        dispatcher: agent,
+        signal,
+        // Compressed bytes would have to be unpacked before they can be counted.
+        headers: { accept: 'image/*', 'accept-encoding': 'identity' },
+      });
+      // What is not read of the body ends with the agent; its error has nobody else to go to.
+      answer.body.on('error', () => {});
+      return await readAnswer(answer, maxBytes, param);
+    } finally {
+      await agent.destroy();
+    }
+  };
+
+  const follow = async (start: string, param: string, signal: AbortSignal): Promise<string> => {
+    let url = parseUrl(start, undefined, param);
+    for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
+      const result = await hop(url, param, signal);
+      if ('image' in result) return result.image;
+      url = parseUrl(result.location, url, param);
+    }
+    throw invalidImage(`The image URL redirects more than ${maxRedirects} times.`, param);
+  };
+
+  return async (url, param, signal) => {
+    const start = parseUrl(url, undefined, param).href;
+    if (!options.enabled) {
+      throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
+    }
+    signal.throwIfAborted();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      return await follow(start, param, AbortSignal.any([signal, timeout]));
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      // The client is gone: there is nobody to tell about the image.
+      if (signal.aborted) throw error;
+      const message = timeout.aborted
+        ? 'Timeout while downloading the image.'
+        : 'Error while downloading the image: the server could not be reached.';
+      throw invalidImage(message, param, error);
+    }
+  };
+};

@@ -1,0 +1,48 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { fail } from '../../canonical/failure.ts';
+
+interface Caller {
+  /** Names the key in logs without giving it away. */
+  readonly keyId: string;
+}
+
+export type Authenticator = (authorizationHeader: string | null) => Caller;
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Of another hash than the one that is compared, so that a log never holds a part of that one. */
+const fingerprint = (key: string): string => `key_${digest(`key-id:${key}`).toString('hex').slice(0, 8)}`;
+
+/** A short key is hidden whole: two letters of eight are too many. */
+const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(0, 5)}***${key.slice(-2)}`);
+
+const bearerToken = (header: string | null): string | null => {
+  const token = /^bearer +(.*)$/i.exec(header?.trim() ?? '')?.[1]?.trim();
+  return token === undefined || token === '' ? null : token;
+};
+
+/**
+ * Hashes have one length, and every key is compared whatever the ones before it said: the time
+ * that a refusal takes tells nothing about the keys.
+ */
+export const createAuthenticator = (keys: readonly string[]): Authenticator => {
+  const known = keys.map((key) => ({ hash: digest(key), caller: { keyId: fingerprint(key) } }));
+  return (authorizationHeader) => {
+    const token = bearerToken(authorizationHeader);
+    if (token === null) {
+      throw fail('invalid_api_key', {
+        message:
+          "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+      });
+    }
+    const hash = digest(token);
+    let caller: Caller | null = null;
+    for (const candidate of known) {
+      if (timingSafeEqual(candidate.hash, hash)) caller = candidate.caller;
+    }
+    if (caller === null) {
+      throw fail('invalid_api_key', { message: `Incorrect API key provided: ${masked(token)}.` });
+    }
+    return caller;
+  };
+};

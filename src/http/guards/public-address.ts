@@ -1,0 +1,15 @@
+import ipaddr from 'ipaddr.js';
+
+/** IPv6 addresses that are routed on the internet; what is outside is local, mapped or reserved. */
+const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
+
+/**
+ * Whether an address belongs to the public internet. Forms that carry an IPv4 address inside
+ * (mapped, NAT64, 6to4, Teredo …) are not public: what they reach depends on the network we are in.
+ */
+export const isPublicAddress = (address: string): boolean => {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  if (parsed.range() !== 'unicast') return false;
+  return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST_V6);
+};

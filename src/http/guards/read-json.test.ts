@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { failure, failureOf } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure.ts';
+import { readJson } from './read-json.ts';
+
+const request = (
+  body: string | Uint8Array<ArrayBuffer> | null,
+  headers: Record<string, string> = {},
+): Request => new Request('http://proxy.test/', { method: 'POST', body, headers });
+
+const refusal = async (asked: Request, maxBytes = 1000): Promise<Failure | null> => {
+  try {
+    await readJson(asked, { maxBytes });
+  } catch (error) {
+    return failureOf(error);
+  }
+  return null;
+};
+
+/** A chunked body, which declares no length, and a record of what was taken of it. */
+const chunked = (
+  chunks: readonly string[],
+): { asked: Request; seen: { pulled: number; cancelled: boolean } } => {
+  const seen = { pulled: 0, cancelled: false };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = chunks[seen.pulled];
+        if (chunk === undefined) {
+          controller.close();
+          return;
+        }
+        seen.pulled += 1;
+        controller.enqueue(new TextEncoder().encode(chunk));
+      },
+      cancel() {
+        seen.cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { asked: new Request('http://proxy.test/', { method: 'POST', body, duplex: 'half' }), seen };
+};
+
+const tooLarge = failure('request_too_large', {
+  message: 'The request body is larger than the 1000 bytes allowed.',
+});
+
+describe('readJson', () => {
+  it.each([[{ 'content-type': 'application/json' }], [{ 'content-type': 'text/plain' }], [{}]])(
+    'reads JSON with the headers %j',
+    async (headers) => {
+      expect(await readJson(request('{"a":[1,"é"]}', headers), { maxBytes: 1000 })).toEqual({ a: [1, 'é'] });
+    },
+  );
+
+  it('reads a body whose characters are split between chunks, after a byte order mark', async () => {
+    const bytes = Buffer.from('\u{feff}{"a":"é😀"}');
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    const asked = new Request('http://proxy.test/', { method: 'POST', body, duplex: 'half' });
+    expect(await readJson(asked, { maxBytes: 1000 })).toEqual({ a: 'é😀' });
+  });
+
+  it('takes a body of exactly the allowed size', async () => {
+    const text = JSON.stringify('x'.repeat(998));
+    expect(await readJson(request(text), { maxBytes: 1000 })).toBe('x'.repeat(998));
+  });
+
+  it('refuses by the declared length without reading', async () => {
+    const { asked, seen } = chunked(['"x"']);
+    asked.headers.set('content-length', '1001');
+    expect(await refusal(asked)).toEqual(tooLarge);
+    expect(seen).toEqual({ pulled: 0, cancelled: false });
+  });
+
+  it('counts while it reads, and stops', async () => {
+    const { asked, seen } = chunked(['x'.repeat(600), 'x'.repeat(600), 'x'.repeat(600), 'x'.repeat(600)]);
+    expect(await refusal(asked)).toEqual(tooLarge);
+    expect(seen).toEqual({ pulled: 2, cancelled: true });
+  });
+
+  it.each([
+    ['no body', null],
+    ['an empty body', ''],
+    ['half a body', '{"a":'],
+    ['no JSON', 'a=1'],
+    ['two values', '{}{}'],
+  ])('refuses %s', async (_, body) => {
+    expect(await refusal(request(body))).toEqual(failure('invalid_json'));
+  });
+
+  it('refuses bytes that are not UTF-8', async () => {
+    expect(await refusal(request(Uint8Array.of(0x22, 0xff, 0x22)))).toEqual(failure('invalid_json'));
+  });
+
+  it('refuses deep nesting', async () => {
+    expect(await refusal(request('['.repeat(201) + ']'.repeat(201)))).toEqual(
+      failure('invalid_json', {
+        message: 'The JSON body is nested too deeply: at most 200 levels are allowed.',
+      }),
+    );
+    expect(await refusal(request('['.repeat(200) + ']'.repeat(200)))).toBeNull();
+  });
+
+  it('refuses a compressed body and says so', async () => {
+    expect(await refusal(request('{}', { 'content-encoding': 'GZIP' }))).toEqual(
+      failure('unsupported_value', {
+        message: "Unsupported content encoding: 'gzip'. Send the request body uncompressed.",
+      }),
+    );
+    expect(await refusal(request('{}', { 'content-encoding': 'identity' }))).toBeNull();
+  });
+
+  it('says that a body broke off', async () => {
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error('ECONNRESET at /internal/path'));
+      },
+    });
+    const asked = new Request('http://proxy.test/', { method: 'POST', body, duplex: 'half' });
+    expect(await refusal(asked)).toEqual(
+      failure('invalid_json', { message: 'The request body could not be read to its end.' }),
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import { fail, failure, GatewayError } from '../../canonical/failure.ts';
+import { nestsDeeperThan } from './json-depth.ts';
+
+export interface ReadJsonLimits {
+  readonly maxBytes: number;
+  readonly maxDepth?: number;
+}
+
+/** Far above what a tool's JSON schema needs, far below what makes recursive code overflow. */
+const MAX_DEPTH = 200;
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  fail('request_too_large', { message: `The request body is larger than the ${maxBytes} bytes allowed.` });
+
+const refuseEncoding = (request: Request): void => {
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return;
+  throw fail('unsupported_value', {
+    message: `Unsupported content encoding: '${encoding.slice(0, 40)}'. Send the request body uncompressed.`,
+  });
+};
+
+/** Node's HTTP parser holds a body to its declared length, but a chunked body declares none. */
+const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      // Leaving the loop cancels the stream: the rest of the body is not taken in.
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError(
+      failure('invalid_json', { message: 'The request body could not be read to its end.' }),
+      { cause: error },
+    );
+  }
+  return Buffer.concat(chunks, size);
+};
+
+const parse = (bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new GatewayError(failure('invalid_json'), { cause: error });
+  }
+};
+
+/** The body as JSON, whatever content type it claims to have. */
+export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
+  refuseEncoding(request);
+  const bytes = await readBytes(request, limits.maxBytes);
+  const maxDepth = limits.maxDepth ?? MAX_DEPTH;
+  if (nestsDeeperThan(bytes, maxDepth)) {
+    throw fail('invalid_json', {
+      message: `The JSON body is nested too deeply: at most ${maxDepth} levels are allowed.`,
+    });
+  }
+  return parse(bytes);
+};

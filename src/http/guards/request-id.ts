@@ -1,0 +1,8 @@
+import type { IdSource } from '../../kit/ambient.ts';
+
+/** What may go into a header and a log line as it is. */
+const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** The client's own `x-request-id`, so that it can find its request in our logs, or a new one. */
+export const requestIdOf = (header: string | null, ids: IdSource): string =>
+  header !== null && SANE.test(header) ? header : ids.mint('req');

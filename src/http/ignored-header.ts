@@ -1,0 +1,15 @@
+export const IGNORED_HEADER = 'x-proxy-ignored-params';
+
+/** Headers have a size limit, and names come from clients. */
+const MAX_NAMES = 40;
+
+/** Names what had no effect, in characters that a header can carry. */
+export const ignoredHeader = (ignored: readonly string[]): Record<string, string> => {
+  if (ignored.length === 0) return {};
+  const names = [...new Set(ignored)].map((name) =>
+    name.slice(0, 100).replaceAll(/[^\w.[\]-]/g, (char) => encodeURIComponent(char.toWellFormed())),
+  );
+  const rest = names.length - MAX_NAMES;
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  return { [IGNORED_HEADER]: rest > 0 ? `${shown}, and ${rest} more` : shown };
+};

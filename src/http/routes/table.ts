@@ -1,0 +1,54 @@
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { serveTurn, type TurnDeps } from '../serve-turn.ts';
+import type { Route } from '../server.ts';
+
+export interface RouteDeps {
+  readonly endpoints: readonly Endpoint[];
+  readonly turns: TurnDeps;
+  readonly models: ModelDirectory;
+  readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
+  readonly isReady: () => boolean;
+}
+
+/** Everything that is served. */
+export const routeTable = (deps: RouteDeps): readonly Route[] => [
+  ...deps.endpoints.map((endpoint): Route => ({
+    method: 'POST',
+    path: endpoint.path,
+    access: 'key',
+    handle: serveTurn(endpoint, deps.turns),
+  })),
+  {
+    method: 'GET',
+    path: '/v1/models',
+    access: 'key',
+    handle: async (_, { signal }) => Response.json(projectModels(await deps.models.names(signal))),
+  },
+  {
+    method: 'GET',
+    path: '/v1/models/:id{.+}',
+    access: 'key',
+    handle: async (_, { signal }, params) =>
+      Response.json(projectOneModel(await deps.models.names(signal), params['id'] ?? '')),
+  },
+  { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
+  {
+    method: 'GET',
+    path: '/readyz',
+    access: 'open',
+    handle: () => {
+      const ready = deps.isReady();
+      return Response.json({ status: ready ? 'ready' : 'not ready' }, { status: ready ? 200 : 503 });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    access: 'key',
+    handle: async () =>
+      new Response(await deps.metrics.print(), { headers: { 'content-type': deps.metrics.contentType } }),
+  },
+];

@@ -1,0 +1,155 @@
+import { Hono } from 'hono';
+
+import { fail, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import { toAccessLine } from '../observe/access-log.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { errorBody } from '../openai/error-body.ts';
+import { openExchange, type Exchange } from './exchange.ts';
+import type { Authenticator } from './guards/authenticate.ts';
+import { requestIdOf } from './guards/request-id.ts';
+
+/** A row of the route table. */
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** `open`: no key is asked for. */
+  readonly access: 'key' | 'open';
+  handle(
+    http: Request,
+    exchange: Exchange,
+    params: Readonly<Record<string, string>>,
+  ): Promise<Response> | Response;
+}
+
+export interface ServerDeps {
+  readonly routes: readonly Route[];
+  readonly authenticate: Authenticator;
+  readonly ambient: Ambient;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+}
+
+export interface HttpServer {
+  readonly fetch: (http: Request) => Promise<Response> | Response;
+  /** Refuse new requests, wait for the running ones up to the limit, then abort what is left. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+export const createServer = (deps: ServerDeps): HttpServer => {
+  const active = new Set<Exchange>();
+  let isDraining = false;
+  let whenIdle: (() => void) | null = null;
+
+  const answer = async (http: Request, route: RouteMatch): Promise<Response> => {
+    const requestId = requestIdOf(http.headers.get('x-request-id'), deps.ambient.ids);
+    const startedAt = deps.ambient.clock.now();
+    const exchange = openExchange({
+      requestId,
+      startedAt,
+      clientSignal: http.signal,
+      onEnd(facts) {
+        active.delete(exchange);
+        const durationMs = deps.ambient.clock.now() - startedAt;
+        const status = facts.status ?? 0;
+        const line = { requestId, method: http.method, route: route.path, status, durationMs, ...facts };
+        deps.logger.info(toAccessLine(line), 'request');
+        deps.metrics.requests.inc({ route: route.path, status: String(status) });
+        deps.metrics.requestSeconds.observe(durationMs / 1000);
+        if (active.size === 0) whenIdle?.();
+      },
+    });
+    active.add(exchange);
+    const response = await respond(http, route, exchange);
+    exchange.note({ status: response.status });
+    response.headers.set('x-request-id', requestId);
+    exchange.returned();
+    return response;
+  };
+
+  const respond = async (http: Request, route: RouteMatch, exchange: Exchange): Promise<Response> => {
+    try {
+      if (isDraining && route.access === 'key') throw fail('shutting_down', { retryAfterSeconds: 5 });
+      if (route.access === 'key') exchange.note(deps.authenticate(http.headers.get('authorization')));
+      return await route.handle(http, exchange, route.params);
+    } catch (error) {
+      const failed = failureOf(error);
+      exchange.note({ errorCode: failed.code });
+      if (failed.kind === 'server_error' && !exchange.signal.aborted) {
+        const err = error instanceof GatewayError ? (error.cause ?? error) : error;
+        deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
+      }
+      return errorResponse(failed);
+    }
+  };
+
+  return {
+    fetch: router(deps.routes, answer),
+    async drain(timeoutMs) {
+      isDraining = true;
+      if (active.size === 0) return;
+      const idle = new Promise<void>((resolve) => {
+        whenIdle = resolve;
+      });
+      const timer = setTimeout(() => {
+        for (const exchange of active) exchange.abort();
+      }, timeoutMs);
+      await idle;
+      clearTimeout(timer);
+    },
+  };
+};
+
+type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
+  readonly params: Readonly<Record<string, string>>;
+};
+
+/** Hono finds the route; unknown paths and methods are answered like any other request. */
+const router = (
+  routes: readonly Route[],
+  answer: (http: Request, route: RouteMatch) => Promise<Response>,
+): HttpServer['fetch'] => {
+  const hono = new Hono();
+  for (const route of routes) {
+    hono.on(route.method, route.path, (c) => answer(c.req.raw, { ...route, params: c.req.param() }));
+  }
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allowed = routes.filter((route) => route.path === path).map((route) => route.method);
+    hono.all(path, (c) =>
+      answer(
+        c.req.raw,
+        refusal(path, () => methodNotAllowed(c.req.method, path, allowed)),
+      ),
+    );
+  }
+  hono.notFound((c) =>
+    answer(
+      c.req.raw,
+      refusal('(unknown)', () => {
+        throw fail('unknown_url', { message: `Unknown request URL: ${c.req.method} ${c.req.path}.` });
+      }),
+    ),
+  );
+  return (http) => hono.fetch(http);
+};
+
+const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
+  path,
+  access: 'open',
+  handle,
+  params: {},
+});
+
+const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
+  const failed = fail('method_not_allowed', { message: `Not allowed to ${method} on ${path}.` }).failure;
+  const response = errorResponse(failed);
+  response.headers.set('allow', allowed.join(', '));
+  return response;
+};
+
+export const errorResponse = (failed: Failure): Response =>
+  Response.json(errorBody(failed), {
+    status: failed.status,
+    headers: failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) },
+  });

@@ -1,0 +1,130 @@
+import { encodeFrame, KEEPALIVE, type Frame } from '../openai/sse.ts';
+
+/** Text that waits for the socket before the turn is asked for more. */
+const HIGH_WATER_CHARS = 64 * 1024;
+
+export interface SseOptions {
+  readonly keepaliveMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The client is gone. */
+  readonly onGone: () => void;
+  /** The last byte is handed over, or the client is gone. Called once. */
+  readonly onEnd: () => void;
+}
+
+/**
+ * Frames → a streaming response. All frames that are ready in the same moment go out in one write:
+ * at thousands of deltas a second a write per frame would cost more than everything else.
+ */
+export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): Response => {
+  const body = new SseBody(frames, options);
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => body.start(controller),
+      pull: () => body.pulled(),
+      cancel: () => body.cancelled(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_CHARS }),
+  );
+  return new Response(stream, {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      ...options.headers,
+    },
+  });
+};
+
+class SseBody {
+  readonly #iterator: AsyncIterator<Frame>;
+  readonly #options: SseOptions;
+  readonly #encoder = new TextEncoder();
+  readonly #keepalive: NodeJS.Timeout;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #buffer = '';
+  #flushing: NodeJS.Immediate | null = null;
+  #wantsMore: (() => void) | null = null;
+  #wroteSinceTick = false;
+  #over = false;
+
+  constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
+    this.#iterator = frames[Symbol.asyncIterator]();
+    this.#options = options;
+    this.#keepalive = setInterval(() => this.#tick(), options.keepaliveMs);
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    void this.#pump();
+  }
+
+  pulled(): void {
+    const resume = this.#wantsMore;
+    this.#wantsMore = null;
+    resume?.();
+  }
+
+  cancelled(): void {
+    if (this.#over) return;
+    this.#options.onGone();
+    this.#finish();
+    // Parked in a silent turn, the generator ends by the signal that `onGone` aborts.
+    void this.#iterator.return?.();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      for (;;) {
+        const step = await this.#iterator.next();
+        if (this.#over) return;
+        if (step.done === true) break;
+        this.#buffer += encodeFrame(step.value);
+        this.#flushing ??= setImmediate(() => this.#flush());
+        if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
+        if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+      }
+      this.#flush();
+      this.#controller?.close();
+    } catch (error) {
+      // A renderer that throws is a bug; the client must at least see the stream break off.
+      if (!this.#over) this.#controller?.error(error);
+    } finally {
+      this.#finish();
+    }
+  }
+
+  #flush(): void {
+    if (this.#flushing !== null) clearImmediate(this.#flushing);
+    this.#flushing = null;
+    if (this.#over || this.#buffer === '') return;
+    this.#controller?.enqueue(this.#encoder.encode(this.#buffer));
+    this.#buffer = '';
+    this.#wroteSinceTick = true;
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wantsMore = resolve;
+    });
+  }
+
+  /** A comment only when nothing else was written, and never when the reader is behind anyway. */
+  #tick(): void {
+    if (!this.#wroteSinceTick && this.#buffer === '' && (this.#controller?.desiredSize ?? 0) > 0) {
+      this.#buffer = KEEPALIVE;
+      this.#flush();
+    }
+    this.#wroteSinceTick = false;
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#keepalive);
+    if (this.#flushing !== null) clearImmediate(this.#flushing);
+    this.#wantsMore?.();
+    this.#options.onEnd();
+  }
+}

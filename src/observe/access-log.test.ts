@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { failure } from '../canonical/failure.ts';
+import { toAccessLine } from './access-log.ts';
+import type { AccessFacts } from './access-log.ts';
+import type { TurnEnding, TurnSummary } from './observer.ts';
+
+const facts: AccessFacts = {
+  requestId: 'req_1',
+  method: 'POST',
+  route: '/v1/responses',
+  status: 200,
+  durationMs: 40,
+  keyId: 'key_1',
+  model: 'gpt-x',
+  stream: true,
+};
+
+const turn = (ending: TurnEnding): TurnSummary => ({
+  ending,
+  usage: {
+    inputTokens: 10,
+    cachedInputTokens: 4,
+    cacheWriteInputTokens: 0,
+    outputTokens: 5,
+    reasoningTokens: 2,
+    totalTokens: 15,
+  },
+  firstEventMs: 12,
+  durationMs: 39,
+});
+
+describe('toAccessLine', () => {
+  it('has ids, times and counts of a turn', () => {
+    expect(
+      toAccessLine({ ...facts, turn: turn({ kind: 'ended', outcome: { kind: 'tool-calls' } }) }),
+    ).toEqual({
+      requestId: 'req_1',
+      method: 'POST',
+      route: '/v1/responses',
+      status: 200,
+      model: 'gpt-x',
+      stream: true,
+      keyId: 'key_1',
+      firstEventMs: 12,
+      durationMs: 40,
+      outcome: 'tool-calls',
+      inputTokens: 10,
+      outputTokens: 5,
+      errorCode: null,
+    });
+  });
+
+  it('has null for what there was not', () => {
+    expect(
+      toAccessLine({
+        requestId: 'req_2',
+        method: 'GET',
+        route: '*',
+        status: 404,
+        durationMs: 1,
+        errorCode: 'unknown_url',
+      }),
+    ).toEqual({
+      requestId: 'req_2',
+      method: 'GET',
+      route: '*',
+      status: 404,
+      model: null,
+      stream: null,
+      keyId: null,
+      firstEventMs: null,
+      durationMs: 1,
+      outcome: null,
+      inputTokens: null,
+      outputTokens: null,
+      errorCode: 'unknown_url',
+    });
+  });
+
+  it.each<[string, TurnEnding, string, string | null]>([
+    [
+      'failed inside its stream',
+      { kind: 'ended', outcome: { kind: 'failed', failure: failure('upstream_error', { code: 'odd' }) } },
+      'failed',
+      'odd',
+    ],
+    ['broke', { kind: 'thrown', failure: failure('worker_lost') }, 'failed', 'worker_lost'],
+    ['was abandoned', { kind: 'abandoned' }, 'abandoned', null],
+    [
+      'was cut',
+      { kind: 'ended', outcome: { kind: 'incomplete', reason: 'max_output_tokens' } },
+      'incomplete',
+      null,
+    ],
+  ])('tells that a turn %s', (_, ending, outcome, errorCode) => {
+    const line = toAccessLine({ ...facts, turn: turn(ending) });
+    expect({ outcome: line.outcome, errorCode: line.errorCode }).toEqual({ outcome, errorCode });
+  });
+});

@@ -1,0 +1,75 @@
+import { assertNever } from '../kit/assert-never.ts';
+import type { TurnSummary } from './observer.ts';
+
+/** What is known of a request and its answer; a turn is there only for routes that run one. */
+export interface AccessFacts {
+  readonly requestId: string;
+  readonly method: string;
+  /** The pattern, such as `/v1/models/:id`, not the path with its values. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly keyId?: string | null;
+  readonly model?: string | null;
+  readonly stream?: boolean | null;
+  readonly errorCode?: string | null;
+  readonly turn?: TurnSummary | null;
+}
+
+export interface AccessLine {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly model: string | null;
+  readonly stream: boolean | null;
+  readonly keyId: string | null;
+  readonly firstEventMs: number | null;
+  readonly durationMs: number;
+  readonly outcome: string | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly errorCode: string | null;
+}
+
+const outcomeOf = (turn: TurnSummary): string => {
+  switch (turn.ending.kind) {
+    case 'ended':
+      return turn.ending.outcome.kind;
+    case 'thrown':
+      return 'failed';
+    case 'abandoned':
+      return 'abandoned';
+    default:
+      return assertNever(turn.ending);
+  }
+};
+
+/** A stream that has begun keeps its status 200: its failure is only in the turn. */
+const turnErrorCode = (turn: TurnSummary): string | null => {
+  if (turn.ending.kind === 'thrown') return turn.ending.failure.code;
+  if (turn.ending.kind === 'ended' && turn.ending.outcome.kind === 'failed') {
+    return turn.ending.outcome.failure.code;
+  }
+  return null;
+};
+
+/** The one line per request: ids, times and counts. No content and no key can be given to it. */
+export const toAccessLine = (facts: AccessFacts): AccessLine => {
+  const turn = facts.turn ?? null;
+  return {
+    requestId: facts.requestId,
+    method: facts.method,
+    route: facts.route,
+    status: facts.status,
+    model: facts.model ?? null,
+    stream: facts.stream ?? null,
+    keyId: facts.keyId ?? null,
+    firstEventMs: turn?.firstEventMs ?? null,
+    durationMs: facts.durationMs,
+    outcome: turn === null ? null : outcomeOf(turn),
+    inputTokens: turn?.usage?.inputTokens ?? null,
+    outputTokens: turn?.usage?.outputTokens ?? null,
+    errorCode: facts.errorCode ?? (turn === null ? null : turnErrorCode(turn)),
+  };
+};

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import { contentLog } from './content-log.ts';
+import { createLogger } from './log.ts';
+
+const request: TurnRequest = {
+  model: 'm',
+  instructions: 'Be kind.',
+  items: [
+    {
+      kind: 'message',
+      role: 'user',
+      parts: [
+        { kind: 'text', text: 'hello' },
+        { kind: 'image', url: 'x'.repeat(5000) },
+      ],
+    },
+  ],
+  tools: [],
+  toolChoice: { mode: 'auto' },
+  parallelToolCalls: true,
+  reasoning: { effort: null, summary: null },
+  format: { kind: 'text' },
+  verbosity: null,
+  serviceTier: null,
+  maxOutputTokens: null,
+};
+
+describe('contentLog', () => {
+  it('logs what was asked and every item of the answer, cut to a sane length', () => {
+    const written: string[] = [];
+    const logger = createLogger({ level: 'info', destination: { write: (line) => void written.push(line) } });
+    const observer = contentLog(logger, 'req_1', request);
+    observer.onStart?.();
+    observer.onEvent?.({ type: 'text-delta', itemId: 'm', delta: 'hi' });
+    observer.onEvent?.({
+      type: 'message-ended',
+      itemId: 'm',
+      text: 'hi',
+      phase: null,
+      annotations: [],
+      complete: true,
+    });
+    expect(written.map((line): unknown => JSON.parse(line))).toEqual([
+      {
+        level: 'info',
+        time: expect.any(String),
+        requestId: 'req_1',
+        content: {
+          instructions: 'Be kind.',
+          items: [
+            {
+              kind: 'message',
+              role: 'user',
+              parts: [
+                { kind: 'text', text: 'hello' },
+                { kind: 'image', url: `${'x'.repeat(4000)}… (5000 characters)` },
+              ],
+            },
+          ],
+        },
+        msg: 'turn asked',
+      },
+      {
+        level: 'info',
+        time: expect.any(String),
+        requestId: 'req_1',
+        content: { kind: 'message', id: 'm', text: 'hi', phase: null, annotations: [], complete: true },
+        msg: 'turn answered',
+      },
+    ]);
+  });
+});

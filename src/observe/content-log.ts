@@ -1,0 +1,31 @@
+import { endedItem } from '../canonical/reply.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Logger } from './log.ts';
+import type { TurnObserver } from './observer.ts';
+
+/** Images and files are long and say nothing in a log. */
+const MAX_TEXT = 4000;
+
+const clip = (value: unknown): unknown => {
+  if (typeof value === 'string') {
+    return value.length <= MAX_TEXT ? value : `${value.slice(0, MAX_TEXT)}… (${value.length} characters)`;
+  }
+  if (Array.isArray(value)) return value.map(clip);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, clip(inner)]));
+};
+
+/**
+ * Logs what was asked and answered. Content is logged only here, and the observer is made only
+ * where `PROXY_LOG_CONTENT` is true.
+ */
+export const contentLog = (logger: Logger, requestId: string, request: TurnRequest): TurnObserver => ({
+  onStart() {
+    const { instructions, items } = request;
+    logger.info({ requestId, content: clip({ instructions, items }) }, 'turn asked');
+  },
+  onEvent(event) {
+    const item = endedItem(event);
+    if (item !== null) logger.info({ requestId, content: clip(item) }, 'turn answered');
+  },
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { fail } from '../canonical/failure.ts';
+import { createLogger } from './log.ts';
+import type { Logger } from './log.ts';
+
+const capture = (level = 'info'): { logger: Logger; lines: () => unknown[]; text: () => string } => {
+  const written: string[] = [];
+  const logger = createLogger({ level, destination: { write: (line) => void written.push(line) } });
+  return {
+    logger,
+    lines: () => written.map((line): unknown => JSON.parse(line)),
+    text: () => written.join(''),
+  };
+};
+
+const time: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
+describe('createLogger', () => {
+  it('writes one JSON object per line, from its level on', () => {
+    const { logger, lines, text } = capture('warn');
+    logger.info('not this');
+    logger.warn({ requestId: 'req_1', inputTokens: 3 }, 'two\nlines');
+    logger.error('plain');
+    expect(lines()).toEqual([
+      { level: 'warn', time, requestId: 'req_1', inputTokens: 3, msg: 'two\nlines' },
+      { level: 'error', time, msg: 'plain' },
+    ]);
+    expect(text().match(/\n/g)).toHaveLength(2);
+  });
+
+  it('hides fields with the name of a secret at any depth', () => {
+    const { logger, lines } = capture();
+    logger.info({
+      apiKey: 'hunter2',
+      part: 'x',
+      headers: { Authorization: 'hunter2', 'x-api-key': 'hunter2', accept: '*/*' },
+      config: [
+        { PROXY_API_KEY: 'hunter2', apiKeys: ['hunter2'], password: 'hunter2', refresh_token: 'hunter2' },
+      ],
+    });
+    expect(lines()).toEqual([
+      {
+        level: 'info',
+        time,
+        apiKey: '[redacted]',
+        part: 'x',
+        headers: { Authorization: '[redacted]', 'x-api-key': '[redacted]', accept: '*/*' },
+        config: [
+          {
+            PROXY_API_KEY: '[redacted]',
+            apiKeys: '[redacted]',
+            password: '[redacted]',
+            refresh_token: '[redacted]',
+          },
+        ],
+      },
+    ]);
+  });
+
+  it('hides what looks like a key wherever it stands', () => {
+    const { logger, lines } = capture();
+    logger.info(
+      { note: 'Authorization: Bearer hunter2.x' },
+      'got sk-proxy-abc_DEF-123456, a task-list for https://u:p@h/',
+    );
+    expect(lines()).toEqual([
+      {
+        level: 'info',
+        time,
+        note: 'Authorization: Bearer ***',
+        msg: 'got sk-***, a task-list for https://***@h/',
+      },
+    ]);
+  });
+
+  it('logs errors with their cause, and no key that they quote', () => {
+    const { logger, lines, text } = capture();
+    logger.error(new Error('refused sk-abcdefghij', { cause: fail('invalid_json') }));
+    logger.error({ err: new TypeError('odd') }, 'it broke');
+    expect(lines()).toEqual([
+      {
+        level: 'error',
+        time,
+        err: {
+          type: 'Error',
+          message: 'refused sk-***',
+          stack: expect.stringContaining('Error: refused sk-***'),
+          cause: expect.objectContaining({
+            type: 'GatewayError',
+            failure: expect.objectContaining({ kind: 'invalid_json' }),
+          }),
+        },
+        msg: 'refused sk-***',
+      },
+      {
+        level: 'error',
+        time,
+        err: { type: 'TypeError', message: 'odd', stack: expect.any(String) },
+        msg: 'it broke',
+      },
+    ]);
+    expect(text()).not.toContain('abcdefghij');
+  });
+
+  it('survives a value that contains itself', () => {
+    const { logger, text } = capture();
+    const loop: Record<string, unknown> = {};
+    loop['self'] = loop;
+    logger.info({ loop });
+    expect(text()).toContain('"[deep]"');
+  });
+});

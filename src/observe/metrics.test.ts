@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics, describeMetrics, METRICS } from './metrics.ts';
+
+const sampleLines = async (print: () => Promise<string>): Promise<string[]> =>
+  (await print())
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_seconds'));
+
+describe('createMetrics', () => {
+  it('prints what was counted', async () => {
+    const metrics = createMetrics();
+    metrics.requests.inc({ route: '/v1/responses', status: '200' });
+    metrics.tokens.inc({ kind: 'input' }, 12);
+    metrics.turnsActive.inc();
+    metrics.upstreamUnknownEvents.inc({ method: 'thread/odd' });
+    metrics.requestSeconds.observe(0.02);
+    expect(await sampleLines(metrics.print)).toEqual([
+      'proxy_requests_total{route="/v1/responses",status="200"} 1',
+      'proxy_turns_active 1',
+      'proxy_tokens_total{kind="input"} 12',
+      'proxy_format_mismatch_total 0',
+      'proxy_observer_errors_total 0',
+      'proxy_upstream_unknown_events_total{method="thread/odd"} 1',
+      'proxy_upstream_malformed_lines_total 0',
+      'proxy_worker_restarts_total 0',
+      'proxy_worker_replacements_total 0',
+    ]);
+    const page = await metrics.print();
+    expect(page).toContain('proxy_request_seconds_bucket{le="0.025"} 1\n');
+    expect(page).toContain('proxy_request_seconds_bucket{le="0.01"} 0\n');
+    expect(page).toContain('proxy_first_event_seconds_count 0\n');
+    expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('shares nothing between two registries', async () => {
+    const one = createMetrics();
+    const other = createMetrics();
+    one.workerRestarts.inc();
+    expect(await sampleLines(other.print)).toContain('proxy_worker_restarts_total 0');
+  });
+});
+
+describe('describeMetrics', () => {
+  it('has one row for every metric', () => {
+    const names = [...describeMetrics().matchAll(/^\| `(\w+)`/gm)].map((match) => match[1]);
+    expect(names).toEqual(Object.values(METRICS).map(({ name }) => name));
+    expect(describeMetrics().split('\n')).toContain(
+      '| `proxy_requests_total` | counter | `route`, `status` | Requests that were answered, by route and HTTP status. |',
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { assertNever } from '../kit/assert-never.ts';
+
+interface MetricRow {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
+
+/** Every metric there is; docs/metrics.md is printed from this table. */
+export const METRICS = {
+  requests: {
+    kind: 'counter',
+    name: 'proxy_requests_total',
+    help: 'Requests that were answered, by route and HTTP status.',
+    labels: ['route', 'status'],
+  },
+  requestSeconds: {
+    kind: 'histogram',
+    name: 'proxy_request_seconds',
+    help: 'Time from a request to the end of its answer.',
+    labels: [],
+    buckets: SECONDS,
+  },
+  firstEventSeconds: {
+    kind: 'histogram',
+    name: 'proxy_first_event_seconds',
+    help: 'Time from a request to the first event of its turn.',
+    labels: [],
+    buckets: SECONDS,
+  },
+  turnsActive: {
+    kind: 'gauge',
+    name: 'proxy_turns_active',
+    help: 'Turns that run now.',
+    labels: [],
+  },
+  tokens: {
+    kind: 'counter',
+    name: 'proxy_tokens_total',
+    help: 'Tokens as the upstream counted them: input, cached_input, output, reasoning.',
+    labels: ['kind'],
+  },
+  formatMismatches: {
+    kind: 'counter',
+    name: 'proxy_format_mismatch_total',
+    help: 'Answers that did not match the JSON schema that the client asked for.',
+    labels: [],
+  },
+  observerErrors: {
+    kind: 'counter',
+    name: 'proxy_observer_errors_total',
+    help: 'Turns in which an observer threw; the turns themselves went on.',
+    labels: [],
+  },
+  upstreamUnknownEvents: {
+    kind: 'counter',
+    name: 'proxy_upstream_unknown_events_total',
+    help: 'Notifications of the app-server that are neither handled nor listed as ignored.',
+    labels: ['method'],
+  },
+  upstreamOddities: {
+    kind: 'counter',
+    name: 'proxy_upstream_oddities_total',
+    help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, text that differs from its deltas.',
+    labels: ['oddity'],
+  },
+  upstreamMalformedLines: {
+    kind: 'counter',
+    name: 'proxy_upstream_malformed_lines_total',
+    help: 'Lines of the app-server that are no JSON-RPC message.',
+    labels: [],
+  },
+  workerRestarts: {
+    kind: 'counter',
+    name: 'proxy_worker_restarts_total',
+    help: 'App-servers that were started again after they had stopped by themselves.',
+    labels: [],
+  },
+  workerReplacements: {
+    kind: 'counter',
+    name: 'proxy_worker_replacements_total',
+    help: 'App-servers that were replaced because they held too many threads or too much memory.',
+    labels: [],
+  },
+} as const satisfies Record<string, MetricRow>;
+
+type Table = typeof METRICS;
+type Keys<Kind extends MetricRow['kind']> = {
+  [K in keyof Table]: Table[K]['kind'] extends Kind ? K : never;
+}[keyof Table];
+type LabelOf<K extends keyof Table> = Table[K]['labels'][number];
+
+export type Metrics = {
+  readonly [K in Keys<'counter'>]: Counter<LabelOf<K>>;
+} & {
+  readonly [K in Keys<'gauge'>]: Gauge<LabelOf<K>>;
+} & {
+  readonly [K in Keys<'histogram'>]: Histogram<LabelOf<K>>;
+} & {
+  /** The page that Prometheus reads, and its content type. */
+  readonly print: () => Promise<string>;
+  readonly contentType: string;
+};
+
+const createMetric = (row: MetricRow, registry: Registry): Counter | Gauge | Histogram => {
+  const common = { name: row.name, help: row.help, labelNames: [...row.labels], registers: [registry] };
+  switch (row.kind) {
+    case 'counter':
+      return new Counter(common);
+    case 'gauge':
+      return new Gauge(common);
+    case 'histogram':
+      return new Histogram(row.buckets === undefined ? common : { ...common, buckets: [...row.buckets] });
+    default:
+      return assertNever(row.kind);
+  }
+};
+
+/** A registry of its own, so that two apps in one process (as in tests) do not share numbers. */
+export const createMetrics = (): Metrics => {
+  const registry = new Registry();
+  const metrics = Object.fromEntries(
+    Object.entries<MetricRow>(METRICS).map(([key, row]) => [key, createMetric(row, registry)]),
+  );
+  return {
+    ...metrics,
+    print: () => registry.metrics(),
+    contentType: registry.contentType,
+  } as unknown as Metrics;
+};
+
+/** The table of docs/metrics.md. */
+export const describeMetrics = (): string => {
+  const rows = Object.values<MetricRow>(METRICS).map((row) => {
+    const labels = row.labels.map((label) => `\`${label}\``).join(', ');
+    return `| \`${row.name}\` | ${row.kind} | ${labels === '' ? 'none' : labels} | ${row.help} |`;
+  });
+  return ['# Metrics', '', '| name | kind | labels | meaning |', '|---|---|---|---|', ...rows, ''].join('\n');
+};

@@ -1,0 +1,58 @@
+/** Names of fields that hold a secret, compared without case, `-` and `_`. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxyauthorization',
+  'cookie',
+  'setcookie',
+  'apikeys',
+  'accesstoken',
+  'refreshtoken',
+  'idtoken',
+]);
+const SECRET_ENDINGS = ['apikey', 'password', 'secret'];
+
+/** Deeper values are not worth a log line, and a cycle ends here too. */
+const MAX_DEPTH = 8;
+
+const HIDDEN = '[redacted]';
+
+const isSecretName = (name: string): boolean => {
+  const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
+  return SECRET_NAMES.has(plain) || SECRET_ENDINGS.some((ending) => plain.endsWith(ending));
+};
+
+const describeError = (error: Error, depth: number): Record<string, unknown> => ({
+  ...redactObject(error, depth),
+  type: error.name,
+  message: error.message,
+  stack: error.stack,
+  ...(error.cause === undefined ? {} : { cause: redactValue(error.cause, depth + 1) }),
+});
+
+const redactValue = (value: unknown, depth: number): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > MAX_DEPTH) return '[deep]';
+  if (value instanceof Error) return describeError(value, depth);
+  if (value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map((entry) => redactValue(entry, depth + 1));
+  return redactObject(value, depth);
+};
+
+const redactObject = (value: object, depth: number): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, inner]: [string, unknown]) => [
+      name,
+      isSecretName(name) ? HIDDEN : redactValue(inner, depth + 1),
+    ]),
+  );
+
+/** A copy in which fields with the name of a secret are hidden, at any depth. Errors become plain. */
+export const redactFields = (value: object): Record<string, unknown> =>
+  value instanceof Error ? { err: describeError(value, 0) } : redactObject(value, 0);
+
+/** Hides what looks like a key inside text, such as a message that quotes a header. */
+export const redactText = (text: string): string =>
+  text
+    .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
+    .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
+    .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@');

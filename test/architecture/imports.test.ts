@@ -1,0 +1,108 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+
+/** What a layer may import besides itself: `codex` means all of codex, `node:` the modules of Node. */
+const CENTRE = ['canonical', 'kit'];
+const RULES: Readonly<Record<string, readonly string[]>> = {
+  // Pure: nothing from outside, not even from Node.
+  kit: [],
+  canonical: ['kit'],
+  'codex/translate': [...CENTRE, 'codex/protocol'],
+  engine: [...CENTRE, 'codex'],
+  // North and south never see each other.
+  openai: [...CENTRE, 'zod'],
+  'codex/protocol': ['kit'],
+  'codex/rpc': ['kit', 'node:'],
+  'codex/home': [...CENTRE, 'codex', 'node:'],
+  'codex/worker': [...CENTRE, 'codex', 'node:'],
+  codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:'],
+  // The rim.
+  observe: [...CENTRE, 'pino', 'prom-client'],
+  tokenizer: ['engine', 'gpt-tokenizer'],
+  config: ['kit', 'zod', 'node:'],
+  demo: [...CENTRE, 'node:'],
+  http: [
+    ...[...CENTRE, 'openai', 'engine', 'observe', 'node:'],
+    ...['hono', '@hono/node-server', 'ajv', 'ajv-formats', 'ipaddr.js', 'undici'],
+  ],
+  // Files at the top. Only `app` puts all the parts together.
+  version: ['node:'],
+  backend: ['canonical', 'codex', 'config', 'demo', 'engine'],
+  banner: ['app'],
+  main: ['app', 'banner', 'config', 'http', 'observe'],
+  app: [
+    ...[...CENTRE, 'codex', 'config', 'engine', 'http', 'observe', 'openai', 'tokenizer', 'node:'],
+    ...['backend', 'version'],
+  ],
+};
+
+interface Import {
+  readonly file: string;
+  readonly specifier: string;
+  readonly from: string;
+  /** A layer, `node:…`, or a package. */
+  readonly to: string;
+}
+
+const layerOf = (file: string): string => {
+  const [first = '', second = ''] = path.relative('src', file).split(path.sep);
+  return Object.hasOwn(RULES, `${first}/${second}`) ? `${first}/${second}` : path.basename(first, '.ts');
+};
+
+const specifiersOf = (file: string): string[] => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const { module, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file} cannot be parsed`);
+  return [
+    ...module.staticImports.map((one) => one.moduleRequest.value),
+    ...module.staticExports.flatMap((one) =>
+      one.entries.flatMap((entry) => entry.moduleRequest?.value ?? []),
+    ),
+    // One that is not a plain string becomes a package that no rule allows.
+    ...module.dynamicImports.map((one) => text.slice(one.moduleRequest.start + 1, one.moduleRequest.end - 1)),
+  ];
+};
+
+const importsOf = (file: string): Import[] =>
+  specifiersOf(file).map((specifier) => {
+    const to = specifier.startsWith('.') ? layerOf(path.join(path.dirname(file), specifier)) : specifier;
+    return { file, specifier, from: layerOf(file), to };
+  });
+
+const isAllowed = ({ from, to }: Import): boolean =>
+  to === from ||
+  (RULES[from] ?? []).some((one) => to === one || to.startsWith(one === 'node:' ? one : `${one}/`));
+
+const files = globSync('src/**/*.ts', { cwd: ROOT }).filter(
+  (file) => !file.endsWith('.test.ts') && !file.includes(path.join('protocol', 'generated')),
+);
+const imports = files.flatMap(importsOf);
+const said = (list: readonly Import[]): string[] => list.map((one) => `${one.file} → ${one.specifier}`);
+
+describe('imports', () => {
+  it('are seen at all', () => {
+    expect(files.length).toBeGreaterThan(90);
+    expect(imports.length).toBeGreaterThan(300);
+    // A new folder needs a rule, and a rule needs a folder.
+    expect([...new Set(files.map(layerOf))].toSorted()).toEqual(Object.keys(RULES).toSorted());
+  });
+
+  it('follow the layers', () => {
+    expect(said(imports.filter((one) => !isAllowed(one)))).toEqual([]);
+  });
+
+  it('have rules that keep the pure layers pure, the two sides apart, and http at the rim', () => {
+    const outside = (layer: string): string[] =>
+      (RULES[layer] ?? []).filter((one) => one === 'node:' || !Object.keys(RULES).includes(one));
+    expect(['kit', 'canonical', 'codex/translate', 'engine'].flatMap(outside)).toEqual([]);
+    const whoMayImport = (layer: string): string[] =>
+      Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
+    expect(whoMayImport('http')).toEqual(['main', 'app']);
+    expect(whoMayImport('openai')).toEqual(['http', 'app']);
+    expect(RULES['codex']).not.toContain('openai');
+  });
+});

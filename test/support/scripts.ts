@@ -1,0 +1,204 @@
+import { answer } from '../../src/demo/answer.ts';
+import type { AnswerOptions } from '../../src/demo/answer.ts';
+import type { ModelConnection } from '../../src/demo/connection.ts';
+import { errorBody } from '../../src/demo/model-server.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import type { Step } from '../../src/demo/step.ts';
+import type { Json, JsonObject } from '../../src/kit/json.ts';
+
+/** Named behaviours of the model behind the app-server. A name says what the upstream does. */
+
+/** The way from steps to a script. */
+export const says =
+  (steps: readonly Step[], options: AnswerOptions = {}): Script =>
+  (_request, connection) =>
+    answer(connection, steps, options);
+
+const repliesWith =
+  (status: number, body: Json, headers: Readonly<Record<string, string>> = {}): Script =>
+  (_request, connection) =>
+    connection.reply(status, body, headers);
+
+/** Exact numbers, so that a test can follow them through. */
+export const HELLO_USAGE = {
+  inputTokens: 11,
+  cachedInputTokens: 3,
+  cacheWriteInputTokens: 2,
+  outputTokens: 7,
+  reasoningTokens: 1,
+  totalTokens: 18,
+};
+
+export const hello = says([{ text: 'Hello from the scripted model.' }], { usage: HELLO_USAGE });
+
+/** `count` deltas, as fast as the socket takes them. */
+export const longText = (count: number): Script => {
+  const deltas = Array.from({ length: count }, (_, index) => `word${String(index)} `);
+  return says([{ text: deltas.join(''), deltas }]);
+};
+
+/** Five deltas, each after a pause. */
+export const slow = (delayMs = 50): Script =>
+  says([{ text: 'one two three four five', deltas: ['one ', 'two ', 'three ', 'four ', 'five'], delayMs }]);
+
+export const toolCall = (name = 'get_weather', args: Json = { city: 'Paris' }): Script =>
+  says([{ call: { name, arguments: args, callId: 'call_weather' } }]);
+
+export const parallelCalls = says([
+  { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_paris' } },
+  { call: { name: 'get_weather', arguments: { city: 'Oslo' }, callId: 'call_oslo' } },
+]);
+
+export const reasoningThenText = says([
+  {
+    reasoning: {
+      summary: ['**Looking**\n\nAt the question.', '**Deciding**\n\nOn the answer.'],
+      encrypted: 'opaque-reasoning',
+    },
+  },
+  { text: 'The answer is 42.' },
+]);
+
+export const commentaryThenFinal = says([
+  { text: 'Let me have a look.', phase: 'commentary' },
+  { text: 'Here it is.', phase: 'final_answer' },
+]);
+
+export const http429 = (retryAfterSeconds = 7): Script =>
+  repliesWith(
+    429,
+    errorBody('Rate limit reached for requests.', 'rate_limit_error', null, 'rate_limit_exceeded'),
+    { 'retry-after': String(retryAfterSeconds) },
+  );
+
+export const http401 = repliesWith(
+  401,
+  errorBody('Incorrect API key provided.', 'invalid_request_error', null, 'invalid_api_key'),
+);
+
+export const http400 = (
+  message = "Invalid value: 'purple'.",
+  param: string | null = 'reasoning.effort',
+  code: string | null = 'invalid_value',
+): Script => repliesWith(400, errorBody(message, 'invalid_request_error', param, code));
+
+export const http404Model = (model = 'no-such-model'): Script =>
+  repliesWith(
+    404,
+    errorBody(
+      `The model \`${model}\` does not exist or you do not have access to it.`,
+      'invalid_request_error',
+      null,
+      'model_not_found',
+    ),
+  );
+
+export const http500 = repliesWith(500, errorBody('The backend is broken.', 'server_error', null, null));
+
+/** Half a message, then the socket is gone. */
+export const cutMidStream = says([{ text: 'This sentence will never', end: 'open' }, { cut: true }]);
+
+/** The stream is open and nothing more comes. */
+export const hang = says([{ hang: true }]);
+
+/** Not even a status comes. */
+export const hangBeforeHeaders: Script = (_request, connection) => connection.hang();
+
+/** A message begins and the rest never comes. */
+export const hangMidStream = says([{ text: 'Wait for', end: 'open' }, { hang: true }]);
+
+/** A page of some proxy in between where the answer should be. */
+export const garbageHtml: Script = (_request, connection) => {
+  connection.open({ 'content-type': 'text/html' });
+  connection.write('<!doctype html><html><body><h1>It works!</h1></body></html>');
+};
+
+/** SSE with broken JSON in it, and no end. */
+export const garbageJson: Script = (_request, connection) => {
+  connection.write('event: response.created\ndata: {"type":"response.created","response":{\n\n');
+  connection.write('event: response.output_text.delta\ndata: not json at all\n\n');
+};
+
+export const contextLengthExceeded = says([
+  {
+    fail: {
+      code: 'context_length_exceeded',
+      message: 'Your input exceeds the context window of this model.',
+    },
+  },
+]);
+
+export const failed = (code = 'server_error', message = 'The model had an accident.'): Script =>
+  says([{ fail: { code, message } }]);
+
+export const incompleteMaxTokens = says([
+  { text: 'This answer was cut', end: 'incomplete' },
+  { incomplete: 'max_output_tokens' },
+]);
+
+export const refusal = says([{ refusal: 'I will not help with that.' }]);
+
+/** As ChatGPT's backend says that a plan is used up. */
+export const usageLimit = (resetsInSeconds = 3600): Script =>
+  repliesWith(429, {
+    error: {
+      type: 'usage_limit_reached',
+      message: 'The usage limit has been reached',
+      plan_type: 'plus',
+      resets_in_seconds: resetsInSeconds,
+    },
+  });
+
+export const noUsage = says([{ text: 'Nobody counted this.' }], { usage: null });
+
+/** A message without a text. */
+export const emptyAnswer = says([{ text: '', deltas: [] }]);
+
+/** No output item at all. */
+export const noOutput = says([]);
+
+/** What of a request the model sees; the rest is addressed to the backend. */
+export const modelVisible = (body: JsonObject): JsonObject => ({
+  ...(body['instructions'] !== undefined && { instructions: body['instructions'] }),
+  ...(body['tools'] !== undefined && { tools: body['tools'] }),
+  input: body['input'],
+});
+
+/** Answers with the JSON of what reached the model. */
+export const echoScript: Script = ({ body }, connection) =>
+  answer(connection, [{ text: JSON.stringify(modelVisible(body)), chunkSize: 4096 }]);
+
+/** The first request gets the first script, and so on; the last one stays. */
+export const inTurn = (...scripts: readonly [Script, ...Script[]]): Script => {
+  let count = 0;
+  return (request, connection) => {
+    const script = scripts[Math.min(count, scripts.length - 1)] ?? scripts[0];
+    count += 1;
+    return script(request, connection);
+  };
+};
+
+/** One server for many tests: the model's name chooses the script. */
+export const byModel = (scripts: Readonly<Record<string, Script>>, otherwise: Script): Script => {
+  return (request, connection) => {
+    const model = request.body['model'];
+    const chosen = typeof model === 'string' && Object.hasOwn(scripts, model) ? scripts[model] : undefined;
+    return (chosen ?? otherwise)(request, connection);
+  };
+};
+
+export interface SwappableScript {
+  readonly script: Script;
+  readonly use: (next: Script) => void;
+}
+
+/** One server for many tests: each test puts its script in. */
+export const swappable = (first: Script): SwappableScript => {
+  let current = first;
+  return {
+    script: (request, connection: ModelConnection) => current(request, connection),
+    use(next) {
+      current = next;
+    },
+  };
+};
