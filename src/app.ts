@@ -11,6 +11,7 @@ import {
   type WorkerPoolEvent,
 } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
+import { withEmulations } from './engine/emulate.ts';
 import { createModelDirectory } from './engine/model-directory.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
@@ -64,17 +65,20 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
   const engine =
     backend.kind === 'none'
       ? signedOutEngine(howToSignIn)
-      : createEngine({
-          workers,
-          settings: {
-            instructionsTarget: config.api.instructionsTarget,
-            sandboxMode: config.codex.sandboxMode,
-            approvalPolicy: config.codex.approvalPolicy,
-            workdir: config.codex.workDir,
-          },
-          ids: systemAmbient.ids,
-          onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
-        });
+      : withEmulations(
+          createEngine({
+            workers,
+            settings: {
+              instructionsTarget: config.api.instructionsTarget,
+              sandboxMode: config.codex.sandboxMode,
+              approvalPolicy: config.codex.approvalPolicy,
+              workdir: config.codex.workDir,
+            },
+            ids: systemAmbient.ids,
+            onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+          }),
+          loadTokenizer,
+        );
   const ownKey = config.http.apiKeys.length > 0 ? null : (await loadOrCreateApiKey(config.state.dir)).key;
   const server = createServer({
     routes: routeTable({
@@ -154,7 +158,6 @@ const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDe
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
-  loadTokenizer,
   observersOf: (ask, exchange) => [
     turnMetrics(metrics),
     { onEnd: (turn) => exchange.note({ turn }) },
@@ -164,6 +167,7 @@ const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDe
     metrics.observerErrors.inc();
     logger.error({ err }, 'an observer failed');
   },
+  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
   onFormatMismatch: ({ requestId }) => {
     metrics.formatMismatches.inc();
     logger.warn({ requestId }, 'the answer does not match the format that was asked for');

@@ -53,6 +53,7 @@ export class OpenItems {
       case 'call-ended':
         this.#open.delete(event.itemId);
         return;
+      case 'turn-accepted':
       case 'carried-item':
       case 'turn-ended':
         return;

@@ -11,6 +11,8 @@ export interface Reply {
   readonly items: readonly ReplyItem[];
   readonly outcome: Outcome;
   readonly usage: Usage | null;
+  /** The caller's names of parameters that had no effect. */
+  readonly ignored: readonly string[];
 }
 
 export type ReplyItem = ReplyMessage | ReplyReasoning | ReplyCall | ReplyCarried;
@@ -77,6 +79,7 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
       };
     case 'carried-item':
       return { kind: 'carried', id: event.itemId, wire: event.wire };
+    case 'turn-accepted':
     case 'message-started':
     case 'text-delta':
     case 'reasoning-started':
@@ -96,11 +99,16 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
 export class ReplyBuilder {
   readonly #order: string[] = [];
   readonly #items = new Map<string, ReplyItem>();
+  #ignored: readonly string[] = [];
   #ended: { outcome: Outcome; usage: Usage | null } | null = null;
 
   add(event: TurnEvent): void {
     if (event.type === 'turn-ended') {
       this.#ended = { outcome: event.outcome, usage: event.usage };
+      return;
+    }
+    if (event.type === 'turn-accepted') {
+      this.#ignored = event.ignored;
       return;
     }
     if (!this.#order.includes(event.itemId)) this.#order.push(event.itemId);
@@ -120,7 +128,7 @@ export class ReplyBuilder {
       if (item === undefined) throw new Error(`item ${id} was started and never ended`);
       return item;
     });
-    return { items, ...this.#ended };
+    return { items, ...this.#ended, ignored: this.#ignored };
   }
 }
 

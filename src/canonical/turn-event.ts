@@ -7,6 +7,7 @@ import type { Usage } from './usage.ts';
  * One thing that happened in a turn: the only currency between the engine and the edge.
  *
  * Grammar, which every producer and every transform keeps:
+ * - `turn-accepted` comes first, if the turn got that far;
  * - an item's events stand between its `*-started` and its `*-ended`; every started item is ended,
  *   also when the turn fails (then with `complete: false`);
  * - deltas joined are the text of `*-ended`;
@@ -14,6 +15,7 @@ import type { Usage } from './usage.ts';
  * Items may overlap: a layout may keep one item open while another runs.
  */
 export type TurnEvent =
+  | TurnAccepted
   | MessageStarted
   | TextDelta
   | MessageEnded
@@ -27,6 +29,13 @@ export type TurnEvent =
   | CallEnded
   | CarriedItemProduced
   | TurnEnded;
+
+/** The backend has begun to answer: from here on there is an answer, however it ends. */
+export interface TurnAccepted {
+  readonly type: 'turn-accepted';
+  /** The caller's names of parameters that had no effect. */
+  readonly ignored: readonly string[];
+}
 
 export interface MessageStarted {
   readonly type: 'message-started';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -16,7 +16,47 @@ export interface TurnRequest {
   readonly verbosity: Verbosity | null;
   readonly serviceTier: string | null;
   readonly maxOutputTokens: number | null;
+  /** The answer ends before the first of these texts. */
+  readonly stop: readonly string[];
+  /** What the app-server has no field for, and only the request to the backend can carry. */
+  readonly wire: readonly WireParam[];
 }
+
+/**
+ * A parameter of the backend's own request, which is a Responses request. Whether it takes effect
+ * depends on what stands between the app-server and the backend, and on the backend.
+ */
+export interface WireParam {
+  readonly field: WireField;
+  readonly value: Json;
+  /** The caller's name for it, to say that it had no effect. */
+  readonly name: string;
+  /** False: the caller does not see a difference, so nothing is said when it is not carried. */
+  readonly matters: boolean;
+}
+
+export type WireField =
+  | 'temperature'
+  | 'top_p'
+  | 'presence_penalty'
+  | 'frequency_penalty'
+  | 'seed'
+  | 'top_logprobs'
+  | 'truncation'
+  | 'metadata'
+  | 'user'
+  | 'safety_identifier'
+  | 'prompt_cache_key'
+  | 'prompt_cache_retention'
+  | 'prompt_cache_options'
+  /** A further value of `include`. */
+  | 'include'
+  /** A choice that must be forced. */
+  | 'tool_choice'
+  | 'text.verbosity'
+  | 'text.format'
+  /** A detail of an input item that the app-server would change. */
+  | 'input';
 
 export interface FunctionTool {
   readonly name: string;
@@ -36,6 +76,10 @@ export type ToolChoice =
       readonly required: boolean;
       readonly names: readonly string[];
     };
+
+/** Whether the model must call something. */
+export const isForced = (choice: ToolChoice): boolean =>
+  choice.mode === 'required' || choice.mode === 'function' || (choice.mode === 'allowed' && choice.required);
 
 export interface ReasoningSettings {
   readonly effort: string | null;

@@ -22,7 +22,7 @@ export interface AppServer {
   watchThread(threadId: string, listener: ThreadListener): () => void;
 }
 
-export type ThreadListener = (signal: ThreadSignal) => void;
+type ThreadListener = (signal: ThreadSignal) => void;
 
 export type ThreadSignal =
   /** One of `KnownNotification`: `isKnownNotification(signal)` gives the params their type. */

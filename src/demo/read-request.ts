@@ -10,7 +10,7 @@ export interface DeclaredTool {
   readonly parameters: JsonObject;
 }
 
-export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
+const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter(isJsonObject) : [];
 
 const stringOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

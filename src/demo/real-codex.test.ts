@@ -129,8 +129,6 @@ const startTurn = async (
   settings: object = {},
   turn: object = {},
 ): Promise<string> => {
-  notes = [];
-  recorded = [];
   const started = await call('thread/start', {
     model,
     cwd: home,
@@ -144,6 +142,8 @@ const startTurn = async (
   });
   const threadId: string = started.thread.id;
   thread = threadId;
+  notes = [];
+  recorded = [];
   const items = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }];
   await call('thread/inject_items', { threadId, items });
   await call('turn/start', { threadId, input: [], summary: 'none', ...turn });

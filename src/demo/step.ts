@@ -71,41 +71,41 @@ export interface RefusalStep extends Pace {
 }
 
 /** Any other output item, whole. */
-export interface ItemStep {
+interface ItemStep {
   readonly item: WireEvent;
 }
 
 /** An event that no builder makes. It gets the next sequence number. */
-export interface EventStep {
+interface EventStep {
   readonly event: WireEvent;
 }
 
 /** Bytes that need not be SSE at all. */
-export interface RawStep {
+interface RawStep {
   readonly raw: string;
 }
 
-export interface WaitStep {
+interface WaitStep {
   readonly wait: number;
 }
 
 /** `response.failed`; the answer ends there. */
-export interface FailStep {
+interface FailStep {
   readonly fail: { readonly code: string; readonly message: string };
 }
 
 /** `response.incomplete`; the answer ends there. */
-export interface IncompleteStep {
+interface IncompleteStep {
   readonly incomplete: IncompleteReason;
 }
 
 /** The socket is cut off. */
-export interface CutStep {
+interface CutStep {
   readonly cut: true;
 }
 
 /** Silence until the caller goes. */
-export interface HangStep {
+interface HangStep {
   readonly hang: true;
 }
 

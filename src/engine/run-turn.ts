@@ -72,8 +72,11 @@ class Turn {
       await this.#start(mayRetry);
       let isFirst = true;
       for await (const event of this.#mailbox) {
-        if (isFirst && mayRetry && isLoss(event)) throw new WorkerLostEarly();
-        isFirst = false;
+        if (isFirst) {
+          if (mayRetry && isLoss(event)) throw new WorkerLostEarly();
+          if (!isFailure(event)) yield { type: 'turn-accepted', ignored: unheard(this.#request) };
+          isFirst = false;
+        }
         yield event;
       }
       this.#signal.throwIfAborted();
@@ -158,7 +161,14 @@ class Turn {
   }
 }
 
+const isFailure = (event: TurnEvent): boolean =>
+  event.type === 'turn-ended' && event.outcome.kind === 'failed';
+
 const isLoss = (event: TurnEvent): boolean =>
   event.type === 'turn-ended' &&
   event.outcome.kind === 'failed' &&
   event.outcome.failure.kind === 'worker_lost';
+
+/** Nothing stands between the app-server and its backend that could say these things. */
+const unheard = (request: TurnRequest): string[] =>
+  request.wire.filter((param) => param.matters).map((param) => param.name);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fail, failure, failureOf } from '../canonical/failure.ts';
 import type { Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';
 
@@ -12,19 +13,7 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const requestOf = (items: readonly Item[]): TurnRequest => ({
-  model: 'm',
-  instructions: null,
-  items,
-  tools: [],
-  toolChoice: { mode: 'auto' },
-  parallelToolCalls: true,
-  reasoning: { effort: null, summary: null },
-  format: { kind: 'text' },
-  verbosity: null,
-  serviceTier: null,
-  maxOutputTokens: null,
-});
+const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
 
 const user = (...urls: readonly string[]): Item => ({
   kind: 'message',

@@ -4,26 +4,38 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 
 type Step = IteratorResult<TurnEvent>;
 
+export interface Committed {
+  readonly events: AsyncIterable<TurnEvent>;
+  /** What the backend did not take, as far as it is known by now. */
+  readonly ignored: readonly string[];
+  /** Ends the turn instead of reading its events. */
+  giveUp(): Promise<void>;
+}
+
 /**
  * Waits for the turn's first event, because after the HTTP status is sent an error can only be a
  * frame. A turn that fails before it says anything is thrown, and becomes a status. A turn that
  * says nothing for `patienceMs` is committed all the same: the client must hear that we are alive.
+ * Null: there is no hurry, the answer comes whole.
  */
 export const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
-  patienceMs: number,
-): Promise<AsyncIterable<TurnEvent>> => {
+  patienceMs: number | null,
+  onBug: (error: unknown) => void,
+): Promise<Committed> => {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  const step = await within(first, patienceMs);
-  if (step !== null && step.done !== true) {
-    const event = step.value;
-    if (event.type === 'turn-ended' && event.outcome.kind === 'failed') {
-      await iterator.return?.();
-      throw new GatewayError(event.outcome.failure);
-    }
+  const step = patienceMs === null ? await first : await within(first, patienceMs);
+  const event = step === null || step.done === true ? null : step.value;
+  const giveUp = async (): Promise<void> => {
+    await iterator.return?.();
+  };
+  if (event?.type === 'turn-ended' && event.outcome.kind === 'failed') {
+    await giveUp();
+    throw new GatewayError(event.outcome.failure);
   }
-  return committed(first, iterator);
+  const ignored = event?.type === 'turn-accepted' ? event.ignored : [];
+  return { events: committed(first, iterator, onBug), ignored, giveUp };
 };
 
 /** Null when the time is up first. */
@@ -43,6 +55,7 @@ const within = async (step: Promise<Step>, patienceMs: number): Promise<Step | n
 async function* committed(
   first: Promise<Step>,
   iterator: AsyncIterator<TurnEvent>,
+  onBug: (error: unknown) => void,
 ): AsyncGenerator<TurnEvent> {
   const open = new OpenItems();
   try {
@@ -53,6 +66,7 @@ async function* committed(
       step = await iterator.next();
     }
   } catch (error) {
+    if (!(error instanceof GatewayError)) onBug(error);
     yield* open.endAll(false);
     yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failureOf(error) }, usage: null };
   } finally {

@@ -1,11 +1,7 @@
 import { fail, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/reply.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Engine } from '../engine/engine.ts';
-import { limitOutput } from '../engine/limit-output.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
@@ -23,9 +19,10 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
-  readonly loadTokenizer: () => Promise<Tokenizer>;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
+  /** Something threw that should not have; the client sees only that the turn failed. */
+  readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
@@ -44,37 +41,33 @@ export const serveTurn =
     if (deps.strictParams) refuseIgnored(ask.ignored);
     const observers = [...deps.observersOf(ask, exchange), ...formatObserver(ask, deps, exchange)];
     const request = await resolveAttachments(ask.request, deps.fetchImage, { signal, places: ask.places });
-    const events = tap(await runTurn(request, deps, signal), observers, {
+    const events = tap(deps.engine.run(request, signal), observers, {
       clock: deps.ambient.clock,
       startedAt: exchange.startedAt,
       onObserverError: deps.onObserverError,
       signal,
     });
-    const headers = ignoredHeader(ask.ignored);
-    if (!ask.stream) {
-      const reply = await fold(ask.arrange(events));
-      if (reply.outcome.kind === 'failed') throw new GatewayError(reply.outcome.failure);
-      return Response.json(ask.project(reply), { headers });
-    }
-    const live = await pastCommitPoint(events, deps.keepaliveMs);
-    return sseResponse(ask.render(ask.arrange(live)), {
-      keepaliveMs: deps.keepaliveMs,
-      headers,
-      onGone: () => exchange.abort(),
-      onEnd: exchange.hold(),
+    const committed = await pastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
+      if (!signal.aborted) deps.onBug(error, exchange);
     });
+    const ignored = [...ask.ignored, ...committed.ignored];
+    if (deps.strictParams && ignored.length > 0) {
+      await committed.giveUp();
+      refuseIgnored(ignored);
+    }
+    const headers = ignoredHeader(ignored);
+    if (ask.stream) {
+      return sseResponse(ask.render(ask.arrange(committed.events)), {
+        keepaliveMs: deps.keepaliveMs,
+        headers,
+        onGone: () => exchange.abort(),
+        onEnd: exchange.hold(),
+      });
+    }
+    const reply = await fold(ask.arrange(committed.events));
+    if (reply.outcome.kind === 'failed') throw new GatewayError(reply.outcome.failure);
+    return Response.json(ask.project(reply), { headers });
   };
-
-/** The engine, and what the backend cannot do and we do instead. */
-const runTurn = async (
-  request: TurnRequest,
-  deps: TurnDeps,
-  signal: AbortSignal,
-): Promise<AsyncIterable<TurnEvent>> => {
-  const events = deps.engine.run(request, signal);
-  if (request.maxOutputTokens === null) return events;
-  return limitOutput(events, request.maxOutputTokens, await deps.loadTokenizer());
-};
 
 const refuseIgnored = (ignored: readonly string[]): void => {
   const param = ignored[0];

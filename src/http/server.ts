@@ -112,7 +112,9 @@ const router = (
 ): HttpServer['fetch'] => {
   const hono = new Hono();
   for (const route of routes) {
-    hono.on(route.method, route.path, (c) => answer(c.req.raw, { ...route, params: c.req.param() }));
+    hono.on(route.method, route.path, (c) =>
+      answer(c.req.raw, { ...route, path: labelOf(route.path), params: c.req.param() }),
+    );
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allowed = routes.filter((route) => route.path === path).map((route) => route.method);
@@ -133,6 +135,9 @@ const router = (
   );
   return (http) => hono.fetch(http);
 };
+
+/** A path for logs and metrics: without the patterns of its parameters. */
+const labelOf = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '');
 
 const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
   path,

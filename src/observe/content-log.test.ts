@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
 import { contentLog } from './content-log.ts';
 import { createLogger } from './log.ts';
 
-const request: TurnRequest = {
-  model: 'm',
+const request = turnRequest({
   instructions: 'Be kind.',
   items: [
     {
@@ -16,15 +15,7 @@ const request: TurnRequest = {
       ],
     },
   ],
-  tools: [],
-  toolChoice: { mode: 'auto' },
-  parallelToolCalls: true,
-  reasoning: { effort: null, summary: null },
-  format: { kind: 'text' },
-  verbosity: null,
-  serviceTier: null,
-  maxOutputTokens: null,
-};
+});
 
 describe('contentLog', () => {
   it('logs what was asked and every item of the answer, cut to a sane length', () => {

@@ -10,7 +10,7 @@ const PREFIX = '#/components/schemas/';
 export const prepareSchemas = (schemas: Schemas): Schemas =>
   mapValues(schemas, (schema, name) => convert(schema, name, schemas));
 
-export const isSchema = (value: unknown): value is Schema =>
+const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `if`, `then`, `else` in one place. */

@@ -158,7 +158,7 @@ export const emptyAnswer = says([{ text: '', deltas: [] }]);
 export const noOutput = says([]);
 
 /** What of a request the model sees; the rest is addressed to the backend. */
-export const modelVisible = (body: JsonObject): JsonObject => ({
+const modelVisible = (body: JsonObject): JsonObject => ({
   ...(body['instructions'] !== undefined && { instructions: body['instructions'] }),
   ...(body['tools'] !== undefined && { tools: body['tools'] }),
   input: body['input'],

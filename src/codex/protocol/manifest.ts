@@ -32,9 +32,6 @@ export const PROTOCOL_ROOTS = [
   'v2/RawResponseItemCompletedNotification',
   'v2/RawResponseCompletedNotification',
   'v2/ThreadTokenUsageUpdatedNotification',
-  // Requests of the server that we answer.
-  'v2/DynamicToolCallParams',
-  'v2/DynamicToolCallResponse',
 ] as const;
 
 /** The unions whose members name every notification and every request that the server can send. */

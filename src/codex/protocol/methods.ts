@@ -4,8 +4,6 @@ import type { InitializeResponse } from './generated/InitializeResponse.ts';
 import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
-import type { DynamicToolCallParams } from './generated/v2/DynamicToolCallParams.ts';
-import type { DynamicToolCallResponse } from './generated/v2/DynamicToolCallResponse.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
 import type { GetAccountResponse } from './generated/v2/GetAccountResponse.ts';
@@ -44,7 +42,7 @@ type Sent<T> = [JsonValue] extends [T]
  * that we read: the rest is large, changes with every release, and would have to be invented by
  * every fake in a test.
  */
-export interface ClientMethods {
+interface ClientMethods {
   readonly initialize: { params: InitializeParams; result: InitializeResponse };
   readonly 'thread/start': {
     params: ThreadStartParams;
@@ -87,13 +85,6 @@ export type KnownNotificationMethod = keyof KnownNotifications;
 export type KnownNotification = {
   readonly [M in KnownNotificationMethod]: { readonly method: M; readonly params: KnownNotifications[M] };
 }[KnownNotificationMethod];
-
-/** The one server request that a turn of ours answers: the model calls a tool of the client. */
-export interface ToolCallRequest {
-  readonly method: 'item/tool/call';
-  readonly params: DynamicToolCallParams;
-}
-export type ToolCallResult = DynamicToolCallResponse;
 
 const KNOWN: Readonly<Record<KnownNotificationMethod, true>> = {
   error: true,

@@ -77,6 +77,7 @@ class MessageFirst {
         yield* this.#closeEmptyLead();
         yield event;
         return;
+      case 'turn-accepted':
       case 'call-delta':
       case 'call-ended':
         yield event;

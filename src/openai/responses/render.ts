@@ -56,6 +56,8 @@ class ResponseRenderer {
   *next(event: TurnEvent): Generator<Frame> {
     this.#reply.add(event);
     switch (event.type) {
+      case 'turn-accepted':
+        return;
       case 'message-started':
         yield this.#frame('response.output_item.added', {
           output_index: this.#reply.indexOf(event.itemId),

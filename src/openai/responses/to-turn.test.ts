@@ -38,6 +38,8 @@ describe('toTurnRequest', () => {
       verbosity: null,
       serviceTier: null,
       maxOutputTokens: null,
+      stop: [],
+      wire: [],
     });
   });
 
@@ -164,49 +166,60 @@ describe('toTurnRequest', () => {
     ]);
   });
 
-  it('names every field that will have no effect, and none that asks for what happens anyway', () => {
+  it('names every field that has no effect, and none that asks for what happens anyway', () => {
     const { ignored } = read({
       model: 'llama',
-      input: [
-        { role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'low' }], name: 'bob' },
-      ],
-      temperature: 0.5,
-      top_p: 1,
-      truncation: 'auto',
+      input: [{ role: 'user', content: 'x', name: 'bob' }],
       store: true,
-      include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
-      text: { verbosity: 'low' },
       tools: [{ type: 'function', name: 'f', parameters: {}, strict: true, defer_loading: true }],
-      tool_choice: 'required',
       made_up: 1,
       reasoning: { effort: 'low', mode: 'x' },
     });
-    expect(ignored.toSorted()).toEqual(
-      [
-        'made_up',
-        'reasoning.mode',
-        'input[0].name',
-        'tools[0].defer_loading',
-        'tool_choice',
-        'temperature',
-        'top_p',
-        'truncation',
-        'text.verbosity',
-        'store',
-        'include.message.output_text.logprobs',
-        'input[0].content[0].detail',
-      ].toSorted(),
-    );
-    expect(
-      read({
-        model: 'gpt-6',
-        input: 'x',
-        truncation: 'disabled',
-        store: false,
-        text: { verbosity: 'low' },
-        tool_choice: 'auto',
-      }).ignored,
-    ).toEqual([]);
+    expect(ignored).toEqual([
+      'reasoning.mode',
+      'made_up',
+      'input[0].name',
+      'tools[0].defer_loading',
+      'store',
+    ]);
+    expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
+  });
+
+  it('keeps what only the wire can carry, under the name that the client gave it', () => {
+    const { request } = read({
+      model: 'llama',
+      input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'low' }] }],
+      temperature: 0.5,
+      top_p: 1,
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
+      text: { verbosity: 'low' },
+      tools: [{ type: 'function', name: 'f', parameters: {}, strict: true }],
+      tool_choice: 'required',
+    });
+    expect(request.wire).toEqual([
+      { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
+      { field: 'top_p', value: 1, name: 'top_p', matters: true },
+      { field: 'truncation', value: 'auto', name: 'truncation', matters: true },
+      { field: 'metadata', value: { a: 'b' }, name: 'metadata', matters: false },
+      {
+        field: 'include',
+        value: 'message.output_text.logprobs',
+        name: 'include.message.output_text.logprobs',
+        matters: true,
+      },
+      { field: 'tool_choice', value: 'required', name: 'tool_choice', matters: true },
+      { field: 'text.verbosity', value: 'low', name: 'text.verbosity', matters: true },
+      { field: 'input', value: 'low', name: 'input[0].content[0].detail', matters: true },
+    ]);
+    const plain = {
+      truncation: 'disabled',
+      text: { verbosity: 'low' },
+      tool_choice: 'auto',
+      top_logprobs: 0,
+    };
+    expect(read({ model: 'gpt-6', input: 'x', ...plain }).request.wire).toEqual([]);
   });
 
   it("leaves out the client's prompts when the deployment wants it so, and says so", () => {

@@ -2,8 +2,15 @@ import { fail } from '../../canonical/failure.ts';
 import { partsOf } from '../../canonical/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
-import type { OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import {
+  isForced,
+  type OutputFormat,
+  type ToolChoice,
+  type TurnRequest,
+  type WireField,
+  type WireParam,
+} from '../../canonical/turn-request.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { missing, parseWire } from '../validation.ts';
@@ -74,7 +81,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const tools = readTools(wire.tools ?? [], ignored);
   const toolChoice = readToolChoice(wire.tool_choice, tools);
   const model = options.models.resolve(wire.model);
-  ignored.push(...withoutEffect(wire, model, toolChoice, input));
+  ignored.push(...withoutEffect(wire));
   let prompt: ClientPrompt = {
     instructions: wire.instructions ?? null,
     items: input.items,
@@ -104,6 +111,8 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       verbosity: model.listed ? (wire.text?.verbosity ?? null) : null,
       serviceTier: wire.service_tier ?? null,
       maxOutputTokens: wire.max_output_tokens ?? null,
+      stop: [],
+      wire: wireParams(wire, model, toolChoice, input),
     },
   };
 };
@@ -146,41 +155,52 @@ const checkInput = ({ items, places }: ReadItems): void => {
   throw fail('invalid_value', { param: at, message: messages[problem.kind] });
 };
 
-/** Fields that were understood and will change nothing. Values that ask for the default are not named. */
-const withoutEffect = (
+/** Fields that were understood and change nothing, whatever the backend. */
+const withoutEffect = (wire: CreateResponse): string[] => {
+  const candidates: readonly (readonly [string, boolean])[] = [
+    ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
+    ['store', wire.store === true],
+    ['moderation', (wire.moderation ?? null) !== null],
+    ['context_management', (wire.context_management ?? null) !== null],
+  ];
+  return candidates.filter(([, without]) => without).map(([name]) => name);
+};
+
+/** What only the request to the backend can carry. Values that ask for what happens anyway are left out. */
+const wireParams = (
   wire: CreateResponse,
   model: ResolvedModel,
   choice: ToolChoice,
   input: ReadItems,
-): string[] => {
-  const differs = (value: unknown, standard: unknown): boolean =>
-    value !== undefined && value !== null && value !== standard;
-  const forced =
-    choice.mode === 'required' ||
-    choice.mode === 'function' ||
-    (choice.mode === 'allowed' && choice.required);
-  const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
-    ['tool_choice', forced],
-    ['temperature', differs(wire.temperature, null)],
-    ['top_p', differs(wire.top_p, null)],
-    ['top_logprobs', differs(wire.top_logprobs, 0)],
-    ['presence_penalty', differs(wire.presence_penalty, 0)],
-    ['frequency_penalty', differs(wire.frequency_penalty, 0)],
-    ['truncation', wire.truncation === 'auto'],
-    ['text.verbosity', differs(wire.text?.verbosity, null) && !model.listed],
-    ['prompt_cache_options', differs(wire.prompt_cache_options, null)],
-    ['store', wire.store === true],
-    ['moderation', differs(wire.moderation, null)],
-    ['context_management', differs(wire.context_management, null)],
-  ];
-  return [
-    ...candidates.filter(([, without]) => without).map(([name]) => name),
-    ...(wire.include ?? [])
-      .filter((one) => one !== 'reasoning.encrypted_content')
-      .map((one) => `include.${one}`),
-    ...lowDetailImages(input),
-  ];
+): WireParam[] => {
+  const params: WireParam[] = [];
+  const add = (field: WireField, value: Json | undefined, name: string = field, matters = true): void => {
+    if (value !== undefined && value !== null) params.push({ field, value, name, matters });
+  };
+  add('temperature', wire.temperature);
+  add('top_p', wire.top_p);
+  add('presence_penalty', wire.presence_penalty === 0 ? null : wire.presence_penalty);
+  add('frequency_penalty', wire.frequency_penalty === 0 ? null : wire.frequency_penalty);
+  add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);
+  add('truncation', wire.truncation === 'disabled' ? null : wire.truncation);
+  // These come back in the response and change nothing in the answer.
+  for (const field of [
+    'metadata',
+    'user',
+    'safety_identifier',
+    'prompt_cache_key',
+    'prompt_cache_retention',
+  ] as const) {
+    add(field, wire[field], field, false);
+  }
+  add('prompt_cache_options', wire.prompt_cache_options);
+  for (const value of wire.include ?? []) {
+    if (value !== 'reasoning.encrypted_content') add('include', value, `include.${value}`);
+  }
+  if (isForced(choice)) add('tool_choice', wire.tool_choice as Json, 'tool_choice');
+  if (!model.listed) add('text.verbosity', wire.text?.verbosity);
+  for (const place of lowDetailImages(input)) add('input', 'low', place);
+  return params;
 };
 
 /** The app-server replaces an image of low detail by a sentence; it is sent without the detail instead. */

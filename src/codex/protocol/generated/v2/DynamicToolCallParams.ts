@@ -1,6 +1,0 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
-// Do not edit: run `npm run protocol:update`.
-
-import type { JsonValue } from "../serde_json/JsonValue.ts";
-
-export type DynamicToolCallParams = { threadId: string, turnId: string, callId: string, namespace: string | null, tool: string, arguments: JsonValue, };

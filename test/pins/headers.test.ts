@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+
+import { fail, failureOf } from '../../src/canonical/failure.ts';
+import { createModelNames } from '../../src/canonical/model-names.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { TurnAsk } from '../../src/http/endpoint.ts';
+import { ignoredHeader } from '../../src/http/ignored-header.ts';
+import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { createServer, type Route } from '../../src/http/server.ts';
+import { sseResponse } from '../../src/http/sse-response.ts';
+import type { Ambient } from '../../src/kit/ambient.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+
+const ambient: Ambient = {
+  clock: { now: () => 1_700_000_000_000 },
+  ids: { mint: (prefix) => `${prefix}_1` },
+};
+
+const headersOf = (response: Response): Record<string, string> => Object.fromEntries(response.headers);
+
+const call = (method: string, path: string, headers: Record<string, string> = {}) => {
+  const route = (where: string, handle: Route['handle']): Route => ({
+    method: 'GET',
+    path: where,
+    access: 'key',
+    handle,
+  });
+  const server = createServer({
+    routes: [
+      route('/who', (http) => Response.json(http.headers.get('authorization'))),
+      route('/busy', () => {
+        throw fail('worker_unavailable', { retryAfterSeconds: 3 });
+      }),
+    ],
+    authenticate: (authorization) => ({ keyId: authorization ?? 'nobody' }),
+    ambient,
+    logger: createLogger({ level: 'silent' }),
+    metrics: createMetrics(),
+  });
+  return server.fetch(new Request(`http://proxy${path}`, { method, headers }));
+};
+
+const ask = (headers: Record<string, string>): TurnAsk =>
+  responsesEndpoint({ layout: 'message-first', usagePolicy: 'exact', ignoreClientPrompt: false }).read(
+    { model: 'm', input: 'hello' },
+    {
+      requestId: 'req_1',
+      headers: new Headers(headers),
+      signal: new AbortController().signal,
+      ambient,
+      models: createModelNames([]),
+    },
+  );
+
+/** Message-first puts a message into an answer that has none; natural adds nothing. */
+const layoutOf = async (turn: TurnAsk): Promise<string> => {
+  async function* nothingSaid(): AsyncGenerator<TurnEvent> {
+    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+  }
+  const events = await Array.fromAsync(turn.arrange(nothingSaid()));
+  return events.length === 1 ? 'natural' : 'message-first';
+};
+
+describe('headers of answers', () => {
+  it('name the request, the methods that are allowed, and when to come back', async () => {
+    const json = { 'content-type': 'application/json' };
+    expect(headersOf(await call('GET', '/who'))).toEqual({ ...json, 'x-request-id': 'req_1' });
+    expect(headersOf(await call('GET', '/who', { 'x-request-id': 'mine-7' }))).toEqual({
+      ...json,
+      'x-request-id': 'mine-7',
+    });
+    expect(headersOf(await call('DELETE', '/who'))).toEqual({
+      ...json,
+      'x-request-id': 'req_1',
+      allow: 'GET',
+    });
+    expect(headersOf(await call('GET', '/busy'))).toEqual({
+      ...json,
+      'x-request-id': 'req_1',
+      'retry-after': '3',
+    });
+  });
+
+  it('name the parameters that had no effect', () => {
+    expect(ignoredHeader(['temperature', 'top_p'])).toEqual({
+      'x-proxy-ignored-params': 'temperature, top_p',
+    });
+  });
+
+  it('of a stream keep everyone on the way from buffering it', async () => {
+    const nothing = (async function* () {})();
+    const response = sseResponse(nothing, {
+      keepaliveMs: 60_000,
+      headers: {},
+      onGone: () => {},
+      onEnd: () => {},
+    });
+    await response.text();
+    expect(headersOf(response)).toEqual({
+      'cache-control': 'no-cache, no-transform',
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    });
+  });
+});
+
+describe('headers of requests', () => {
+  it('choose the layout by x-proxy-output-layout, else by originator', async () => {
+    expect(await layoutOf(ask({}))).toBe('message-first');
+    expect(await layoutOf(ask({ 'x-proxy-output-layout': 'natural' }))).toBe('natural');
+    expect(await layoutOf(ask({ originator: 'codex_cli_rs' }))).toBe('natural');
+    expect(
+      await layoutOf(ask({ originator: 'codex_cli_rs', 'x-proxy-output-layout': 'message-first' })),
+    ).toBe('message-first');
+  });
+
+  it('are refused by their name', () => {
+    let failed: unknown;
+    try {
+      ask({ 'x-proxy-output-layout': 'sideways' });
+    } catch (error) {
+      failed = error;
+    }
+    expect(failureOf(failed)).toEqual({
+      kind: 'invalid_value',
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'invalid_value',
+      message: "Invalid value: 'sideways'. Supported values are: 'message-first' and 'natural'.",
+      param: 'x-proxy-output-layout',
+      retryAfterSeconds: null,
+    });
+  });
+
+  it('carry the key in authorization', async () => {
+    const response = await call('GET', '/who', { authorization: 'Bearer k' });
+    expect(await response.json()).toBe('Bearer k');
+  });
+});

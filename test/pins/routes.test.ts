@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+
+import { listRoutes } from '../../scripts/docs.ts';
+
+/** What is served, and what of it asks for a key. A route that becomes `open` is a decision about security. */
+it('serves these routes with this access', () => {
+  expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
+    'key POST /v1/responses',
+    'key GET /v1/models',
+    'key GET /v1/models/{id}',
+    'open GET /healthz',
+    'open GET /readyz',
+    'key GET /metrics',
+  ]);
+});

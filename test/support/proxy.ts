@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import OpenAI from 'openai';
+
+import { createApp, type App } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import { listen } from '../../src/http/listen.ts';
+import { createLogger } from '../../src/observe/log.ts';
+
+export interface TestProxy {
+  readonly url: string;
+  readonly key: string;
+  readonly app: App;
+  /** The scripted model behind the real app-server. */
+  readonly model: ModelServer;
+  readonly openai: OpenAI;
+  /** The log lines so far, parsed. */
+  readonly log: readonly Record<string, unknown>[];
+  /** The next requests are answered by this script. */
+  use(script: Script): void;
+  post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
+  get(path: string): Promise<Response>;
+  close(): Promise<void>;
+}
+
+const KEY = 'sk-test-key-0123456789';
+
+/** The whole product in this process: HTTP server, the real app-server, and a scripted model behind it. */
+export const startProxy = async (
+  script: Script,
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestProxy> => {
+  const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-test-'));
+  let current = script;
+  const model = await startModelServer({
+    script: (request, connection) => current(request, connection),
+    keepRequests: 100,
+  });
+  const log: Record<string, unknown>[] = [];
+  const logger = createLogger({
+    level: 'debug',
+    destination: { write: (line) => void log.push(JSON.parse(line)) },
+  });
+  const config = loadConfig({
+    PORT: '0',
+    PROXY_API_KEY: KEY,
+    PROXY_STATE_DIR: stateDir,
+    PROXY_UPSTREAM_BASE_URL: model.baseUrl,
+    PROXY_CODEX_WORKDIR: path.join(stateDir, 'work'),
+    ...env,
+  });
+  const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
+  const listener = await listen(app.fetch, config.http);
+  const send = (at: string, init: RequestInit): Promise<Response> =>
+    fetch(listener.url + at, {
+      ...init,
+      headers: { authorization: `Bearer ${KEY}`, ...(init.headers as Record<string, string> | undefined) },
+    });
+  return {
+    url: listener.url,
+    key: KEY,
+    app,
+    model,
+    log,
+    openai: new OpenAI({ baseURL: `${listener.url}/v1`, apiKey: KEY, maxRetries: 0 }),
+    use(next) {
+      current = next;
+    },
+    post: (at, body, init = {}) =>
+      send(at, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        ...init,
+        headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) },
+      }),
+    get: (at) => send(at, {}),
+    async close() {
+      const closed = listener.close();
+      await app.stop(5_000);
+      await closed;
+      await model.close();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+};
