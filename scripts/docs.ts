@@ -12,7 +12,6 @@ import { describeConfig } from '../src/config/describe.ts';
 import { responsesEndpoint } from '../src/http/routes/responses.ts';
 import { routeTable } from '../src/http/routes/table.ts';
 import type { Route } from '../src/http/server.ts';
-import { systemAmbient } from '../src/kit/system-ambient.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { describeParameters, type ParameterRow } from '../src/openai/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../src/openai/responses/parameters.ts';
@@ -39,31 +38,18 @@ const notCalled = (): never => {
   throw new Error('the routes are listed here, not served');
 };
 
+/** Stands for whatever serving a turn needs: none of it is touched when routes are only listed. */
+const untouched = new Proxy({}, { get: notCalled }) as never;
+
 /** The route table of a server that nobody starts. */
-export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] => {
-  const models = { names: notCalled };
-  return routeTable({
-    endpoints: [
-      responsesEndpoint({ layout: 'message-first', usagePolicy: 'exact', ignoreClientPrompt: false }),
-    ],
-    turns: {
-      engine: { run: notCalled },
-      models,
-      ambient: systemAmbient,
-      fetchImage: notCalled,
-      loadTokenizer: notCalled,
-      observersOf: notCalled,
-      onObserverError: notCalled,
-      onFormatMismatch: notCalled,
-      maxBodyBytes: 0,
-      keepaliveMs: 0,
-      strictParams: false,
-    },
-    models,
+export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
+  routeTable({
+    endpoints: [responsesEndpoint(untouched)],
+    turns: untouched,
+    models: { names: notCalled },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
   }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));
-};
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');

@@ -5,5 +5,31 @@ import { SETTINGS, type SettingRow } from '../../src/config/schema.ts';
 /** People have these in their environments. A change here is a change of the API: name it in the changelog. */
 it('has these settings, each with its default', () => {
   const defaults = Object.entries<SettingRow>(SETTINGS).map(([name, row]) => [name, row.default]);
-  expect(Object.fromEntries(defaults)).toEqual({});
+  expect(Object.fromEntries(defaults)).toEqual({
+    PORT: '11435',
+    PROXY_HOST: '127.0.0.1',
+    PROXY_API_KEY: '',
+    PROXY_MAX_BODY_BYTES: '33554432',
+    PROXY_SSE_KEEPALIVE_MS: '15000',
+    PROXY_DRAIN_TIMEOUT_MS: '30000',
+    PROXY_UPSTREAM_BASE_URL: null,
+    PROXY_UPSTREAM_API_KEY: null,
+    CODEX_HOME: null,
+    PROXY_DEMO: 'true',
+    PROXY_STATE_DIR: '~/.codex-app-server-proxy',
+    PROXY_STRICT_PARAMS: 'false',
+    PROXY_INSTRUCTIONS_TARGET: 'base',
+    PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'false',
+    PROXY_RESPONSES_LAYOUT: 'message-first',
+    PROXY_USAGE_POLICY: 'exact',
+    PROXY_IMAGE_FETCH: 'true',
+    PROXY_IMAGE_FETCH_PRIVATE: 'false',
+    PROXY_SANDBOX_MODE: 'read-only',
+    PROXY_APPROVAL_POLICY: 'never',
+    PROXY_CODEX_WORKDIR: '/tmp/codex-work',
+    PROXY_WORKER_MAX_THREADS: '500',
+    PROXY_WORKER_MAX_RSS_MB: '1024',
+    PROXY_LOG_LEVEL: 'info',
+    PROXY_LOG_CONTENT: 'false',
+  });
 });

@@ -5,5 +5,38 @@ import { FAILURES } from '../../src/canonical/failure.ts';
 /** Clients branch on these. A change here is a change of the API: name it in the changelog. */
 it('has these error codes, each with its status and type', () => {
   const visible = Object.entries(FAILURES).map(([code, { status, type }]) => `${code} ${status} ${type}`);
-  expect(visible.toSorted()).toEqual([]);
+  expect(visible.toSorted()).toEqual([
+    'client_too_slow 500 server_error',
+    'content_policy_violation 400 invalid_request_error',
+    'context_length_exceeded 400 invalid_request_error',
+    'insufficient_quota 429 insufficient_quota',
+    'invalid_api_key 401 invalid_request_error',
+    'invalid_image 400 invalid_request_error',
+    'invalid_json 400 invalid_request_error',
+    'invalid_prompt 400 invalid_request_error',
+    'invalid_type 400 invalid_request_error',
+    'invalid_value 400 invalid_request_error',
+    'method_not_allowed 405 invalid_request_error',
+    'missing_required_parameter 400 invalid_request_error',
+    'model_not_found 404 invalid_request_error',
+    'not_found 404 invalid_request_error',
+    'rate_limit_exceeded 429 rate_limit_error',
+    'request_too_large 413 invalid_request_error',
+    'server_error 500 server_error',
+    'shutting_down 503 server_error',
+    'sign_in_required 401 authentication_error',
+    'unknown_parameter 400 invalid_request_error',
+    'unknown_url 404 invalid_request_error',
+    'unsupported_file 400 invalid_request_error',
+    'unsupported_parameter 400 invalid_request_error',
+    'unsupported_tool 400 invalid_request_error',
+    'unsupported_value 400 invalid_request_error',
+    'upstream_error 502 server_error',
+    'upstream_forbidden 403 invalid_request_error',
+    'upstream_overloaded 503 server_error',
+    'upstream_unauthorized 401 authentication_error',
+    'upstream_unreachable 502 server_error',
+    'worker_lost 502 server_error',
+    'worker_unavailable 503 server_error',
+  ]);
 });

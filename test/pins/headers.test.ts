@@ -58,8 +58,9 @@ const layoutOf = async (turn: TurnAsk): Promise<string> => {
   async function* nothingSaid(): AsyncGenerator<TurnEvent> {
     yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
   }
-  const events = await Array.fromAsync(turn.arrange(nothingSaid()));
-  return events.length === 1 ? 'natural' : 'message-first';
+  let count = 0;
+  for await (const _ of turn.arrange(nothingSaid())) count += 1;
+  return count === 1 ? 'natural' : 'message-first';
 };
 
 describe('headers of answers', () => {

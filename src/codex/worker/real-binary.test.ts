@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { ThreadSignal } from '../app-server.ts';
 import { findCodexBinary } from '../binary.ts';
+import type { Backend } from '../home/backend.ts';
 import { prepareHomes } from '../home/prepare-home.ts';
 import { isKnownNotification } from '../protocol/methods.ts';
 import { createWorkerSpawner } from './spawn-worker.ts';
@@ -17,6 +18,7 @@ import { createWorkerPool, type Lease, type WorkerPool, type WorkerPoolEvent } f
 
 const never = new AbortController().signal;
 const requests: unknown[] = [];
+const keys: (string | undefined)[] = [];
 let model: Server;
 let baseUrl: string;
 
@@ -47,6 +49,7 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      keys.push(request.headers.authorization);
       requests.push(JSON.parse(Buffer.concat(chunks).toString()));
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer);
     });
@@ -71,18 +74,22 @@ beforeEach(async () => {
   events = [];
   unknown = [];
   requests.length = 0;
+  keys.length = 0;
 });
 afterEach(async () => {
   await pool.drain(0);
   await rm(stateDir, { recursive: true, force: true });
 });
 
-const startPool = async (maxThreads: number): Promise<void> => {
-  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
+/** A login that the developer has named is none of these tests' business. */
+const environment = { ...process.env, CODEX_HOME: undefined, TEST_UPSTREAM_KEY: 'sk-upstream' };
+
+const startPool = async (maxThreads: number, backend?: Backend): Promise<void> => {
+  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
   pool = createWorkerPool({
     spawnWorker: createWorkerSpawner({
       homes,
-      backend: { kind: 'upstream', baseUrl, apiKeyEnv: null },
+      backend: backend ?? { kind: 'upstream', baseUrl, apiKeyEnv: null },
       clientInfo: { name: 'test', title: null, version: '0.0.0' },
       onStderr: () => {},
       onUnknownNotification: (method) => unknown.push(method),
@@ -191,6 +198,19 @@ describe('the pool with the real app-server', () => {
     ]);
   });
 
+  it('sends the key that its backend needs, and no other', async () => {
+    await startPool(500);
+    await runOne();
+    await pool.drain(0);
+    await startPool(500, { kind: 'upstream', baseUrl, apiKeyEnv: 'TEST_UPSTREAM_KEY' });
+    await runOne();
+    await pool.drain(0);
+    await writeFile(path.join(stateDir, 'codex', 'auth.json'), '{"OPENAI_API_KEY":"sk-login"}');
+    await startPool(500, { kind: 'login', login: 'api-key', baseUrl });
+    await runOne();
+    expect(keys).toEqual([undefined, 'Bearer sk-upstream', 'Bearer sk-login']);
+  });
+
   it('loses a killed worker at once, and has another soon', async () => {
     await startPool(500);
     const lease = await pool.lease(never);
@@ -227,7 +247,7 @@ describe('the pool with the real app-server', () => {
 
   it('does not start with a bad binary, and says why', async () => {
     await startPool(500);
-    const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
+    const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
     const spawnWith = (binary: string) =>
       createWorkerSpawner({
         homes: { ...homes, binary: { path: binary, version: '0' } },
@@ -277,7 +297,8 @@ const runScript = (code: string) => {
     const { createWorkerSpawner } = await import(${here('spawn-worker.ts')});
     const { createWorkerPool } = await import(${here('supervisor.ts')});
     const homes = await prepareHomes({
-      stateDir: ${JSON.stringify(stateDir)}, binary: findCodexBinary(), environment: process.env,
+      stateDir: ${JSON.stringify(stateDir)}, binary: findCodexBinary(),
+      environment: { ...process.env, CODEX_HOME: undefined },
     });
     const pool = createWorkerPool({
       spawnWorker: createWorkerSpawner({

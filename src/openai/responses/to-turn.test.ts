@@ -176,8 +176,8 @@ describe('toTurnRequest', () => {
       reasoning: { effort: 'low', mode: 'x' },
     });
     expect(ignored).toEqual([
-      'reasoning.mode',
       'made_up',
+      'reasoning.mode',
       'input[0].name',
       'tools[0].defer_loading',
       'store',

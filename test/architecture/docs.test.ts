@@ -1,0 +1,83 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { printPages, stalePages } from '../../scripts/docs.ts';
+import { SETTINGS } from '../../src/config/schema.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+
+const pages = [...globSync('*.md', { cwd: ROOT }), ...globSync('docs/**/*.md', { cwd: ROOT })].map(
+  (file) => ({
+    file,
+    text: read(file),
+  }),
+);
+
+/** Every match of a pattern's first group, with the page that says it. */
+const mentions = (pattern: RegExp): readonly { readonly file: string; readonly name: string }[] =>
+  pages.flatMap(({ file, text }) =>
+    [...text.matchAll(pattern)].flatMap(([, name]) => (name === undefined ? [] : [{ file, name }])),
+  );
+
+const said = (list: readonly { readonly file: string; readonly name: string }[]): string[] =>
+  list.map(({ file, name }) => `${file}: ${name}`);
+
+describe('documents', () => {
+  it('are seen at all', () => {
+    expect(pages.length).toBeGreaterThan(15);
+    expect(mentions(/\]\(([^)\s]+)\)/g).length).toBeGreaterThan(30);
+  });
+
+  it('that are generated say what the code says', async () => {
+    expect(await stalePages(printPages())).toEqual([]);
+  });
+
+  it('that list endpoints list those that app.ts serves', () => {
+    const endpoints = (file: string): string[] =>
+      [...read(file).matchAll(/http\/routes\/([\w-]+)\.ts/g)].map(([, name = '']) => name).toSorted();
+    expect(endpoints('scripts/docs.ts')).toEqual(endpoints('src/app.ts'));
+  });
+
+  it('link to pages and headings that exist', () => {
+    const slugs = (text: string): string[] =>
+      [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w\- ]/g, '')
+          .replaceAll(' ', '-'),
+      );
+    const broken = mentions(/\]\(([^)\s]+)\)/g).filter(({ file, name }) => {
+      if (/^[a-z]+:/.test(name)) return false;
+      const [target = '', anchor] = name.split('#');
+      const linked = target === '' ? file : path.join(path.dirname(file), target);
+      if (!existsSync(path.join(ROOT, linked))) return true;
+      return anchor !== undefined && !slugs(read(linked)).includes(anchor);
+    });
+    expect(said(broken)).toEqual([]);
+  });
+
+  it('name files, scripts and settings that exist', () => {
+    const files = mentions(/`((?:src|test|scripts|docs)\/[\w./-]+)`/g);
+    expect(files.length).toBeGreaterThan(40);
+    expect(said(files.filter(({ name }) => !existsSync(path.join(ROOT, name))))).toEqual([]);
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const runs = mentions(/\bnpm run ([\w:]+)/g);
+    expect(said(runs.filter(({ name }) => !Object.hasOwn(scripts, name)))).toEqual([]);
+    const settings = mentions(/\b(PROXY_[A-Z_]*[A-Z])\b/g);
+    expect(said(settings.filter(({ name }) => !Object.hasOwn(SETTINGS, name)))).toEqual([]);
+  });
+
+  it('describe every setting', () => {
+    const described = mentions(/^\| `([A-Z_]+)`/gm).filter(({ file }) => file === 'docs/configuration.md');
+    expect(described.map(({ name }) => name).toSorted()).toEqual(Object.keys(SETTINGS).toSorted());
+  });
+
+  it('begin with two commands that work on a fresh clone', () => {
+    const lines = read('README.md').split('\n');
+    expect(lines).toContain('npm ci && npm start');
+    expect(lines).toContain('npm ci && npm test');
+    expect(read('.ci/run').split('\n')).toContain('npm ci && npm test');
+  });
+});
