@@ -26,6 +26,7 @@ import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
+import { placeRelay } from './place-relay.ts';
 import { loadTokenizer } from './tokenizer/o200k.ts';
 import { VERSION } from './version.ts';
 
@@ -57,22 +58,26 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
   });
-  const { backend, description, close: closeBackend } = await chooseBackend(config.upstream, homes);
+  const chosen = await chooseBackend(config.upstream, homes);
+  const placed = await placeRelay(chosen.backend, config.upstream, environment, { logger, metrics });
+  const { relay, backend } = placed;
   await mkdir(config.codex.workDir, { recursive: true });
   const workers = createPool(config, createSpawner(), logger, metrics);
   const models = createModelDirectory(workers, systemAmbient.clock);
   const howToSignIn = signInCommand(homes);
   const engine =
     backend.kind === 'none'
-      ? signedOutEngine(howToSignIn)
+      ? signedOutEngine
       : withEmulations(
           createEngine({
             workers,
+            relay,
             settings: {
               instructionsTarget: config.api.instructionsTarget,
               sandboxMode: config.codex.sandboxMode,
               approvalPolicy: config.codex.approvalPolicy,
               workdir: config.codex.workDir,
+              choosesToolsOnWire: relay !== null,
             },
             ids: systemAmbient.ids,
             onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
@@ -92,17 +97,24 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
       turns: { engine, models, ...turnDeps(config, logger, metrics) },
       models,
       metrics,
-      isReady: () => workers.ready,
+      isReady: () => workers.ready && !server.draining(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
     ambient: systemAmbient,
     logger,
     metrics,
   });
-  await workers.start();
+  const closeBackend = async (): Promise<void> => {
+    await placed.close();
+    await chosen.close();
+  };
+  await workers.start().catch(async (error: unknown) => {
+    await closeBackend();
+    throw error;
+  });
   return {
     fetch: server.fetch,
-    backend: description,
+    backend: chosen.description,
     howToSignIn,
     ownKey,
     workers: () => workers.describe(),

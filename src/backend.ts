@@ -44,7 +44,7 @@ export const chooseBackend = async (
     return { backend: { kind: 'none' }, description: 'none: nobody is signed in', close: nothingToClose };
   }
   const demo: ModelServer = await startModelServer({
-    script: demoScript({ howToSignIn: `For real answers, sign in: ${signInCommand(homes)}` }),
+    script: demoScript(),
   });
   return {
     backend: { kind: 'demo', baseUrl: demo.baseUrl },
@@ -56,10 +56,10 @@ export const chooseBackend = async (
 export const signInCommand = (homes: CodexHomes): string =>
   `run "CODEX_HOME=${homes.loginHome} npx codex login" and start this server again.`;
 
-/** Serves nobody, and says how to change that. */
-export const signedOutEngine = (howToSignIn: string): Engine => ({
+/** Serves nobody; the failure says how to change that. */
+export const signedOutEngine: Engine = {
   // eslint-disable-next-line require-yield
   async *run() {
-    throw fail('sign_in_required', { message: `No backend is signed in. To sign in, ${howToSignIn}` });
+    throw fail('sign_in_required');
   },
-});
+};

@@ -106,7 +106,8 @@ export const FAILURES = {
   sign_in_required: {
     status: 401,
     type: TYPES.authentication,
-    message: 'No backend is signed in.',
+    message:
+      'No backend is signed in. On the server, sign in with `codex login` (its start-up message shows the command) or set PROXY_UPSTREAM_BASE_URL, and start it again.',
     when: 'no login, no upstream, and the demo model is off',
   },
   upstream_unauthorized: {
@@ -225,6 +226,8 @@ export interface Failure {
   readonly message: string;
   readonly param: string | null;
   readonly retryAfterSeconds: number | null;
+  /** Further headers of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface FailureDetails {
@@ -244,6 +247,8 @@ export const failure = (kind: FailureCode, details: FailureDetails = {}): Failur
     message: details.message ?? row.message,
     param: details.param ?? null,
     retryAfterSeconds: details.retryAfterSeconds ?? null,
+    // Clients of OpenAI try a 429 again by themselves; when a quota is used up that only costs.
+    headers: kind === 'insufficient_quota' ? { 'x-should-retry': 'false' } : {},
   };
 };
 

@@ -6,6 +6,7 @@ type Open =
       readonly kind: 'message';
       readonly started: Extract<TurnEvent, { type: 'message-started' }>;
       text: string;
+      refusal: string | null;
     }
   | {
       readonly kind: 'reasoning';
@@ -25,7 +26,7 @@ export class OpenItems {
   follow(event: TurnEvent): void {
     switch (event.type) {
       case 'message-started':
-        this.#open.set(event.itemId, { kind: 'message', started: event, text: '' });
+        this.#open.set(event.itemId, { kind: 'message', started: event, text: '', refusal: null });
         return;
       case 'call-started':
         this.#open.set(event.itemId, { kind: 'call', started: event, text: '' });
@@ -37,6 +38,11 @@ export class OpenItems {
       case 'call-delta': {
         const item = this.#open.get(event.itemId);
         if (item !== undefined && item.kind !== 'reasoning') item.text += event.delta;
+        return;
+      }
+      case 'refusal-delta': {
+        const item = this.#open.get(event.itemId);
+        if (item?.kind === 'message') item.refusal = (item.refusal ?? '') + event.delta;
         return;
       }
       case 'reasoning-summary-started':
@@ -100,8 +106,10 @@ const ended = (item: Open, complete: boolean): TurnEvent => {
         type: 'message-ended',
         itemId: item.started.itemId,
         text: item.text,
+        refusal: item.refusal,
         phase: item.started.phase,
         annotations: [],
+        logprobs: [],
         complete,
       };
     case 'reasoning':

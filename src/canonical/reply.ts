@@ -11,8 +11,6 @@ export interface Reply {
   readonly items: readonly ReplyItem[];
   readonly outcome: Outcome;
   readonly usage: Usage | null;
-  /** The caller's names of parameters that had no effect. */
-  readonly ignored: readonly string[];
 }
 
 export type ReplyItem = ReplyMessage | ReplyReasoning | ReplyCall | ReplyCarried;
@@ -21,8 +19,10 @@ export interface ReplyMessage {
   readonly kind: 'message';
   readonly id: string;
   readonly text: string;
+  readonly refusal: string | null;
   readonly phase: Phase | null;
   readonly annotations: readonly Json[];
+  readonly logprobs: readonly Json[];
   readonly complete: boolean;
 }
 export interface ReplyReasoning {
@@ -55,8 +55,10 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
         kind: 'message',
         id: event.itemId,
         text: event.text,
+        refusal: event.refusal,
         phase: event.phase,
         annotations: event.annotations,
+        logprobs: event.logprobs,
         complete: event.complete,
       };
     case 'reasoning-ended':
@@ -82,6 +84,7 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
     case 'turn-accepted':
     case 'message-started':
     case 'text-delta':
+    case 'refusal-delta':
     case 'reasoning-started':
     case 'reasoning-summary-started':
     case 'reasoning-summary-delta':
@@ -99,7 +102,6 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
 export class ReplyBuilder {
   readonly #order: string[] = [];
   readonly #items = new Map<string, ReplyItem>();
-  #ignored: readonly string[] = [];
   #ended: { outcome: Outcome; usage: Usage | null } | null = null;
 
   add(event: TurnEvent): void {
@@ -107,10 +109,7 @@ export class ReplyBuilder {
       this.#ended = { outcome: event.outcome, usage: event.usage };
       return;
     }
-    if (event.type === 'turn-accepted') {
-      this.#ignored = event.ignored;
-      return;
-    }
+    if (event.type === 'turn-accepted') return;
     if (!this.#order.includes(event.itemId)) this.#order.push(event.itemId);
     const item = endedItem(event);
     if (item !== null) this.#items.set(item.id, item);
@@ -128,7 +127,7 @@ export class ReplyBuilder {
       if (item === undefined) throw new Error(`item ${id} was started and never ended`);
       return item;
     });
-    return { items, ...this.#ended, ignored: this.#ignored };
+    return { items, ...this.#ended };
   }
 }
 

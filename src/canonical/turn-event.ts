@@ -18,6 +18,7 @@ export type TurnEvent =
   | TurnAccepted
   | MessageStarted
   | TextDelta
+  | RefusalDelta
   | MessageEnded
   | ReasoningStarted
   | ReasoningSummaryStarted
@@ -35,6 +36,10 @@ export interface TurnAccepted {
   readonly type: 'turn-accepted';
   /** The caller's names of parameters that had no effect. */
   readonly ignored: readonly string[];
+  /** The backend was told the limit of the output and keeps it itself. */
+  readonly limitsOutput: boolean;
+  /** What the backend said about the request in headers, for the caller's answer. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface MessageStarted {
@@ -47,12 +52,21 @@ export interface TextDelta {
   readonly itemId: string;
   readonly delta: string;
 }
+export interface RefusalDelta {
+  readonly type: 'refusal-delta';
+  readonly itemId: string;
+  readonly delta: string;
+}
 export interface MessageEnded {
   readonly type: 'message-ended';
   readonly itemId: string;
   readonly text: string;
+  /** Null: the model did not refuse. */
+  readonly refusal: string | null;
   readonly phase: Phase | null;
   readonly annotations: readonly Json[];
+  /** Of the text's tokens, when they were asked for. */
+  readonly logprobs: readonly Json[];
   readonly complete: boolean;
 }
 

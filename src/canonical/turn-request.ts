@@ -20,6 +20,15 @@ export interface TurnRequest {
   readonly stop: readonly string[];
   /** What the app-server has no field for, and only the request to the backend can carry. */
   readonly wire: readonly WireParam[];
+  /** What makes requests of one conversation known as such, so that its prompt cache stays warm. */
+  readonly affinity: Affinity;
+}
+
+export interface Affinity {
+  /** Tells callers apart: two of them never share a cache by accident. */
+  readonly caller: string;
+  /** The conversation or session that the client named. */
+  readonly session: string | null;
 }
 
 /**

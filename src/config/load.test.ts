@@ -13,7 +13,7 @@ const defaults: Config = {
     sseKeepaliveMs: 15_000,
     drainTimeoutMs: 30_000,
   },
-  upstream: { baseUrl: null, apiKey: null, codexHome: null, demoEnabled: true },
+  upstream: { baseUrl: null, apiKey: null, codexHome: null, demoEnabled: true, wire: 'on', params: null },
   state: { dir: join(homedir(), '.codex-app-server-proxy') },
   api: {
     strictParams: false,
@@ -56,6 +56,8 @@ describe('loadConfig', () => {
       PROXY_UPSTREAM_API_KEY: 'sk-up',
       CODEX_HOME: '/srv/codex',
       PROXY_DEMO: '0',
+      PROXY_WIRE: 'off',
+      PROXY_UPSTREAM_PARAMS: 'temperature, top_p',
       PROXY_STATE_DIR: '~/state',
       PROXY_STRICT_PARAMS: '1',
       PROXY_INSTRUCTIONS_TARGET: 'developer',
@@ -86,6 +88,8 @@ describe('loadConfig', () => {
         apiKey: 'sk-up',
         codexHome: resolve('/srv/codex'),
         demoEnabled: false,
+        wire: 'off',
+        params: ['temperature', 'top_p'],
       },
       state: { dir: join(homedir(), 'state') },
       api: {

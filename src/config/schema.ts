@@ -6,6 +6,7 @@ import {
   hostName,
   MAX_TIMER_MS,
   oneOf,
+  paramList,
   secret,
   secretList,
   wholeNumber,
@@ -118,6 +119,22 @@ export const SETTINGS = {
     type: yesOrNo,
     default: 'true',
     description: 'Whether the scripted demo model answers when there is neither a provider nor a login.',
+  },
+  PROXY_WIRE: {
+    slice: 'upstream',
+    field: 'wire',
+    type: oneOf(['on', 'off']),
+    default: 'on',
+    description:
+      'Whether a relay of ours stands between the app-server and its backend and sets what the app-server has no field for.',
+  },
+  PROXY_UPSTREAM_PARAMS: {
+    slice: 'upstream',
+    field: 'params',
+    type: paramList,
+    default: null,
+    description:
+      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out.',
   },
   PROXY_STATE_DIR: {
     slice: 'state',

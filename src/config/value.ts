@@ -66,6 +66,14 @@ export const secretList: ValueType<readonly string[]> = {
     .pipe(z.array(z.string().regex(VISIBLE_ASCII))),
 };
 
+export const paramList: ValueType<readonly string[]> = {
+  allowed: 'all, none, or a comma-separated list of parameter names',
+  schema: z
+    .string()
+    .regex(/^[a-z_]+(?:\s*,\s*[a-z_]+)*$/)
+    .transform((text) => text.split(',').map((entry) => entry.trim())),
+};
+
 /**
  * The URL is written into codex's `config.toml` and paths are appended to it: so it carries no
  * password, no query and no fragment.

@@ -18,7 +18,13 @@ export async function* limitOutput(
   let settled = 0;
   /** The text that still may grow into other tokens, and the item it belongs to. */
   let tail = { itemId: '', text: '' };
+  let isNeeded = true;
   for await (const event of events) {
+    if (event.type === 'turn-accepted') isNeeded = !event.limitsOutput;
+    if (!isNeeded) {
+      yield event;
+      continue;
+    }
     if (event.type !== 'text-delta' && event.type !== 'call-delta') {
       open.follow(event);
       yield event;

@@ -3,18 +3,23 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification } from '../codex/protocol/methods.ts';
-import { toInjectItems } from '../codex/translate/inject-items.ts';
-import { declaredTools, toThreadStart, type ThreadSettings } from '../codex/translate/thread-start.ts';
+import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
+import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
+import { callableTools, toThreadStart, type ThreadSettings } from '../codex/translate/thread-start.ts';
 import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
+import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease, WorkerPool } from '../codex/worker/supervisor.ts';
 import type { IdSource } from '../kit/ambient.ts';
+import { isJsonObject } from '../kit/json.ts';
 import type { Engine } from './engine.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
 export interface EngineDeps {
   readonly workers: WorkerPool;
+  /** Null: the app-server talks to its backend directly. */
+  readonly relay: Relay | null;
   readonly settings: ThreadSettings;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
@@ -42,6 +47,12 @@ export const createEngine = (deps: EngineDeps): Engine => ({
   },
 });
 
+/** What the relay sees, in the same queue as what the app-server says. */
+interface WireSignal {
+  readonly kind: 'wire';
+  readonly event: WireEvent;
+}
+
 /** The worker died and the client has seen nothing yet: another one may try. */
 class WorkerLostEarly extends Error {}
 
@@ -52,17 +63,20 @@ class Turn {
   readonly #request: TurnRequest;
   readonly #signal: AbortSignal;
   readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
+  readonly #callable: ReadonlySet<string>;
   /** What arrives before the turn's id is known. */
-  #early: ThreadSignal[] | null = [];
+  #early: (ThreadSignal | WireSignal)[] | null = [];
   #translator: TurnTranslator | null = null;
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
+  #ticket: RelayTicket | null = null;
 
   constructor(deps: EngineDeps, lease: Lease, request: TurnRequest, signal: AbortSignal) {
     this.#deps = deps;
     this.#lease = lease;
     this.#request = request;
     this.#signal = signal;
+    this.#callable = new Set(callableTools(request).map((tool) => tool.name));
   }
 
   async *events(mayRetry: boolean): AsyncGenerator<TurnEvent> {
@@ -74,7 +88,7 @@ class Turn {
       for await (const event of this.#mailbox) {
         if (isFirst) {
           if (mayRetry && isLoss(event)) throw new WorkerLostEarly();
-          if (!isFailure(event)) yield { type: 'turn-accepted', ignored: unheard(this.#request) };
+          if (!isFailure(event)) yield this.#accepted();
           isFirst = false;
         }
         yield event;
@@ -88,6 +102,7 @@ class Turn {
   /** Ends what may still run upstream, without making the client wait for it. */
   letGo(): void {
     this.#unwatch();
+    this.#ticket?.close();
     const release = (): void => this.#lease.release();
     if (this.#running === null) release();
     else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
@@ -97,13 +112,22 @@ class Turn {
     const { appServer } = this.#lease;
     try {
       this.#signal.throwIfAborted();
-      const { thread } = await appServer.request(
-        'thread/start',
-        toThreadStart(this.#request, this.#deps.settings),
-      );
+      const start = toThreadStart(this.#request, this.#deps.settings);
+      const { thread } = await appServer.request('thread/start', start);
       this.#lease.threadStarted();
       this.#unwatch = appServer.watchThread(thread.id, (signal) => this.#receive(signal));
-      const items = toInjectItems(this.#request, this.#deps.settings);
+      const injected = injectedOf(this.#request, this.#deps.settings);
+      this.#ticket =
+        this.#deps.relay?.open(thread.id, {
+          request: this.#request,
+          shape: {
+            items: injected.items,
+            instructions: injected.instructions === null ? 0 : 1,
+            inFront: start.developerInstructions === undefined ? 0 : 1,
+          },
+          onEvent: (event) => this.#receive({ kind: 'wire', event }),
+        }) ?? null;
+      const items = toInjectItems(injected);
       if (items.length > 0) await appServer.request('thread/inject_items', { threadId: thread.id, items });
       this.#signal.throwIfAborted();
       const { turn } = await appServer.request('turn/start', toTurnStart(this.#request, thread.id));
@@ -120,9 +144,10 @@ class Turn {
   #begin(turnId: string): void {
     this.#translator = new TurnTranslator({
       turnId,
-      declaredTools: new Set(declaredTools(this.#request).map((tool) => tool.name)),
+      callable: this.#callable,
       parallelToolCalls: this.#request.parallelToolCalls,
       ids: this.#deps.ids,
+      report: this.#ticket?.report ?? null,
       onOddity: this.#deps.onOddity,
     });
     const early = this.#early ?? [];
@@ -130,7 +155,7 @@ class Turn {
     for (const signal of early) this.#receive(signal);
   }
 
-  #receive(signal: ThreadSignal): void {
+  #receive(signal: ThreadSignal | WireSignal): void {
     if (this.#translator === null) {
       this.#early?.push(signal);
       return;
@@ -141,14 +166,42 @@ class Turn {
         this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
       case 'request':
-        // The client's tools run at the client: the call is in the answer already, and the turn is
-        // interrupted when the answer ends. Nothing else may be asked of us.
-        if (signal.method !== 'item/tool/call') signal.reject('not supported');
+        this.#answer(signal);
+        return;
+      case 'wire':
+        this.#deliver(this.#translator.wire(signal.event));
         return;
       case 'notification':
         if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
         if (signal.method === 'turn/completed') this.#running = null;
     }
+  }
+
+  /**
+   * The client's tools run at the client: their call is in the answer already, and the turn is
+   * interrupted when the answer ends. A call that the client ruled out is answered as codex answers
+   * calls that it does not know; nothing else may be asked of us.
+   */
+  #answer(request: Extract<ThreadSignal, { kind: 'request' }>): void {
+    if (request.method !== 'item/tool/call') {
+      request.reject('not supported');
+      return;
+    }
+    const tool = isJsonObject(request.params) ? String(request.params['tool']) : '';
+    if (this.#callable.has(tool)) return;
+    request.respond({
+      contentItems: [{ type: 'inputText', text: `unsupported call: ${tool}` }],
+      success: false,
+    });
+  }
+
+  #accepted(): TurnEvent {
+    const report = this.#ticket?.report ?? null;
+    if (report === null) {
+      return { type: 'turn-accepted', ignored: unheard(this.#request), limitsOutput: false, headers: {} };
+    }
+    const { ignored, limitsOutput, headers } = report;
+    return { type: 'turn-accepted', ignored, limitsOutput, headers };
   }
 
   #deliver(events: readonly TurnEvent[]): void {

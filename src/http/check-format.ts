@@ -3,6 +3,7 @@ import addFormatsModule from 'ajv-formats';
 
 import { fail } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
+import type { JsonObject } from '../kit/json.ts';
 
 /** Says whether a finished answer keeps to the format that the client asked for. */
 export type FormatCheck = (text: string) => boolean;
@@ -18,11 +19,14 @@ export const checkFormat = (format: OutputFormat, place: string): FormatCheck | 
   return (text) => validate(parse(text));
 };
 
-const compile = (schema: object, name: string, place: string) => {
+const compile = (schema: JsonObject, name: string, place: string) => {
+  // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
+  // `$async` schema would answer with a promise, whose rejection nobody takes.
+  const { $schema: _dialect, $async: _async, ...plain } = schema;
   // A fresh instance each time: schemas of strangers must not meet by `$id`, nor pile up.
   const ajv = addFormats(new Ajv2020({ strict: false, validateFormats: true, logger: false }));
   try {
-    return ajv.compile(schema);
+    return ajv.compile(plain);
   } catch (error) {
     throw fail('invalid_value', {
       param: place,

@@ -1,13 +1,13 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
 import { OpenItems } from '../canonical/open-items.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnAccepted, TurnEvent } from '../canonical/turn-event.ts';
 
 type Step = IteratorResult<TurnEvent>;
 
 export interface Committed {
   readonly events: AsyncIterable<TurnEvent>;
-  /** What the backend did not take, as far as it is known by now. */
-  readonly ignored: readonly string[];
+  /** What the backend made of the request; null when it has not said anything yet. */
+  readonly accepted: TurnAccepted | null;
   /** Ends the turn instead of reading its events. */
   giveUp(): Promise<void>;
 }
@@ -34,8 +34,8 @@ export const pastCommitPoint = async (
     await giveUp();
     throw new GatewayError(event.outcome.failure);
   }
-  const ignored = event?.type === 'turn-accepted' ? event.ignored : [];
-  return { events: committed(first, iterator, onBug), ignored, giveUp };
+  const accepted = event?.type === 'turn-accepted' ? event : null;
+  return { events: committed(first, iterator, onBug), accepted, giveUp };
 };
 
 /** Null when the time is up first. */

@@ -1,7 +1,7 @@
 import type { ModelNames } from '../canonical/model-names.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Affinity, TurnRequest } from '../canonical/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { Frame } from '../openai/sse.ts';
 
@@ -13,6 +13,7 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   readonly ambient: Ambient;
   readonly models: ModelNames;
+  readonly affinity: Affinity;
 }
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */

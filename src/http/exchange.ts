@@ -1,3 +1,4 @@
+import type { GatewayError } from '../canonical/failure.ts';
 import type { AccessFacts } from '../observe/access-log.ts';
 
 /** One request and its answer, as the handlers of routes see it. */
@@ -7,7 +8,9 @@ export interface Exchange {
   readonly startedAt: number;
   /** Aborted when the client is gone, or the server gives up waiting at shutdown. */
   readonly signal: AbortSignal;
-  abort(): void;
+  abort(reason?: unknown): void;
+  /** The id of the key that the caller used; empty on routes without one. */
+  caller(): string;
   /** Adds to the one access line of this request. */
   note(facts: Partial<AccessFacts>): void;
   /** Says that the answer goes on after the handler returned; call the result when it has ended. */
@@ -45,7 +48,8 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     requestId: options.requestId,
     startedAt: options.startedAt,
     signal: controller.signal,
-    abort: () => controller.abort(),
+    abort: (reason) => controller.abort(reason),
+    caller: () => facts.keyId ?? '',
     note(more) {
       facts = { ...facts, ...more };
     },

@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
+import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 
 export interface TurnDeps {
@@ -36,7 +37,13 @@ export const serveTurn =
     const { signal } = exchange;
     const body = await readJson(http, { maxBytes: deps.maxBodyBytes });
     const models = await deps.models.names(signal);
-    const ask = endpoint.read(body, { ...exchange, headers: http.headers, ambient: deps.ambient, models });
+    const ask = endpoint.read(body, {
+      ...exchange,
+      headers: http.headers,
+      ambient: deps.ambient,
+      models,
+      affinity: { caller: exchange.caller(), session: sessionOf(http.headers) },
+    });
     exchange.note({ model: ask.model, stream: ask.stream });
     if (deps.strictParams) refuseIgnored(ask.ignored);
     const observers = [...deps.observersOf(ask, exchange), ...formatObserver(ask, deps, exchange)];
@@ -50,12 +57,12 @@ export const serveTurn =
     const committed = await pastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
       if (!signal.aborted) deps.onBug(error, exchange);
     });
-    const ignored = [...ask.ignored, ...committed.ignored];
+    const ignored = [...ask.ignored, ...(committed.accepted?.ignored ?? [])];
     if (deps.strictParams && ignored.length > 0) {
       await committed.giveUp();
       refuseIgnored(ignored);
     }
-    const headers = ignoredHeader(ignored);
+    const headers = { ...committed.accepted?.headers, ...ignoredHeader(ignored) };
     if (ask.stream) {
       return sseResponse(ask.render(ask.arrange(committed.events)), {
         keepaliveMs: deps.keepaliveMs,

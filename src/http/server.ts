@@ -33,9 +33,15 @@ export interface ServerDeps {
 
 export interface HttpServer {
   readonly fetch: (http: Request) => Promise<Response> | Response;
+  draining(): boolean;
   /** Refuse new requests, wait for the running ones up to the limit, then abort what is left. */
   drain(timeoutMs: number): Promise<void>;
 }
+
+/** For the log and the metrics only: nobody is left to receive it. */
+const CLIENT_GONE = 499;
+
+const shuttingDown = (): GatewayError => fail('shutting_down', { retryAfterSeconds: 5 });
 
 export const createServer = (deps: ServerDeps): HttpServer => {
   const active = new Set<Exchange>();
@@ -70,10 +76,11 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   const respond = async (http: Request, route: RouteMatch, exchange: Exchange): Promise<Response> => {
     try {
-      if (isDraining && route.access === 'key') throw fail('shutting_down', { retryAfterSeconds: 5 });
+      if (isDraining && route.access === 'key') throw shuttingDown();
       if (route.access === 'key') exchange.note(deps.authenticate(http.headers.get('authorization')));
       return await route.handle(http, exchange, route.params);
     } catch (error) {
+      if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
       const failed = failureOf(error);
       exchange.note({ errorCode: failed.code });
       if (failed.kind === 'server_error' && !exchange.signal.aborted) {
@@ -86,6 +93,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   return {
     fetch: router(deps.routes, answer),
+    draining: () => isDraining,
     async drain(timeoutMs) {
       isDraining = true;
       if (active.size === 0) return;
@@ -93,7 +101,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         whenIdle = resolve;
       });
       const timer = setTimeout(() => {
-        for (const exchange of active) exchange.abort();
+        for (const exchange of active) exchange.abort(fail('shutting_down'));
       }, timeoutMs);
       await idle;
       clearTimeout(timer);
@@ -156,5 +164,8 @@ const methodNotAllowed = (method: string, path: string, allowed: readonly string
 export const errorResponse = (failed: Failure): Response =>
   Response.json(errorBody(failed), {
     status: failed.status,
-    headers: failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) },
+    headers: {
+      ...failed.headers,
+      ...(failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) }),
+    },
   });

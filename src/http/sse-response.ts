@@ -8,7 +8,7 @@ export interface SseOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** The client is gone. */
   readonly onGone: () => void;
-  /** The last byte is handed over, or the client is gone. Called once. */
+  /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
   readonly onEnd: () => void;
 }
 
@@ -38,7 +38,7 @@ export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): 
 };
 
 class SseBody {
-  readonly #iterator: AsyncIterator<Frame>;
+  readonly #frames: AsyncIterable<Frame>;
   readonly #options: SseOptions;
   readonly #encoder = new TextEncoder();
   readonly #keepalive: NodeJS.Timeout;
@@ -50,7 +50,7 @@ class SseBody {
   #over = false;
 
   constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
-    this.#iterator = frames[Symbol.asyncIterator]();
+    this.#frames = frames;
     this.#options = options;
     this.#keepalive = setInterval(() => this.#tick(), options.keepaliveMs);
   }
@@ -68,30 +68,30 @@ class SseBody {
 
   cancelled(): void {
     if (this.#over) return;
+    // Parked in a silent turn, the pump ends by the signal that `onGone` aborts.
     this.#options.onGone();
-    this.#finish();
-    // Parked in a silent turn, the generator ends by the signal that `onGone` aborts.
-    void this.#iterator.return?.();
+    this.#stop();
   }
 
   async #pump(): Promise<void> {
     try {
-      for (;;) {
-        const step = await this.#iterator.next();
+      for await (const frame of this.#frames) {
         if (this.#over) return;
-        if (step.done === true) break;
-        this.#buffer += encodeFrame(step.value);
+        this.#buffer += encodeFrame(frame);
         this.#flushing ??= setImmediate(() => this.#flush());
         if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
         if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+        if (this.#over) return;
       }
+      if (this.#over) return;
       this.#flush();
       this.#controller?.close();
     } catch (error) {
       // A renderer that throws is a bug; the client must at least see the stream break off.
       if (!this.#over) this.#controller?.error(error);
     } finally {
-      this.#finish();
+      this.#stop();
+      this.#options.onEnd();
     }
   }
 
@@ -119,12 +119,10 @@ class SseBody {
     this.#wroteSinceTick = false;
   }
 
-  #finish(): void {
-    if (this.#over) return;
+  #stop(): void {
     this.#over = true;
     clearInterval(this.#keepalive);
     if (this.#flushing !== null) clearImmediate(this.#flushing);
     this.#wantsMore?.();
-    this.#options.onEnd();
   }
 }

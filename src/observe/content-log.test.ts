@@ -29,6 +29,8 @@ describe('contentLog', () => {
       itemId: 'm',
       text: 'hi',
       phase: null,
+      refusal: null,
+      logprobs: [],
       annotations: [],
       complete: true,
     });

@@ -75,6 +75,18 @@ export const METRICS = {
     help: 'Lines of the app-server that are no JSON-RPC message.',
     labels: [],
   },
+  upstreamRetries: {
+    kind: 'counter',
+    name: 'proxy_upstream_retries_total',
+    help: 'Model requests that the relay sent again because nothing came back.',
+    labels: [],
+  },
+  relayUnplaced: {
+    kind: 'counter',
+    name: 'proxy_relay_unplaced_total',
+    help: 'Requests of the app-server that belong to no turn of a client and passed the relay untouched.',
+    labels: [],
+  },
   workerRestarts: {
     kind: 'counter',
     name: 'proxy_worker_restarts_total',

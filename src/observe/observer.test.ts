@@ -18,7 +18,16 @@ const usage: Usage = {
 const events: readonly TurnEvent[] = [
   { type: 'message-started', itemId: 'm', phase: null },
   { type: 'text-delta', itemId: 'm', delta: 'hi' },
-  { type: 'message-ended', itemId: 'm', text: 'hi', phase: null, annotations: [], complete: true },
+  {
+    type: 'message-ended',
+    itemId: 'm',
+    text: 'hi',
+    phase: null,
+    refusal: null,
+    logprobs: [],
+    annotations: [],
+    complete: true,
+  },
   { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
 ];
 

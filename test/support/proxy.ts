@@ -74,7 +74,10 @@ export const startProxy = async (
         method: 'POST',
         body: JSON.stringify(body),
         ...init,
-        headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string> | undefined) },
+        headers: {
+          'content-type': 'application/json',
+          ...(init.headers as Record<string, string> | undefined),
+        },
       }),
     get: (at) => send(at, {}),
     async close() {

@@ -64,7 +64,13 @@ const usage: fc.Arbitrary<Usage | null> = fc.option(
 const phase = fc.constantFrom(null, 'commentary' as const, 'final_answer' as const);
 
 type Shape =
-  | { kind: 'message'; deltas: string[]; phase: 'commentary' | 'final_answer' | null; annotations: boolean }
+  | {
+      kind: 'message';
+      deltas: string[];
+      refusal: string[] | null;
+      phase: 'commentary' | 'final_answer' | null;
+      annotations: boolean;
+    }
   | { kind: 'reasoning'; summary: string[][]; content: string[][]; encrypted: string | null }
   | { kind: 'call'; deltas: string[]; name: string }
   | { kind: 'carried' };
@@ -75,6 +81,7 @@ const shape: fc.Arbitrary<Shape> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('message' as const),
       deltas: fc.array(trickyText, { maxLength: 6 }),
+      refusal: fc.option(fc.array(trickyText, { minLength: 1, maxLength: 3 }), { freq: 5 }),
       phase,
       annotations: fc.boolean(),
     }),
@@ -103,10 +110,13 @@ const eventsOf = (item: Shape, index: number): TurnEvent[] => {
       return [
         { type: 'message-started', itemId, phase: item.phase },
         ...item.deltas.map((delta) => ({ type: 'text-delta', itemId, delta }) as const),
+        ...(item.refusal ?? []).map((delta) => ({ type: 'refusal-delta', itemId, delta }) as const),
         {
           type: 'message-ended',
           itemId,
           text: item.deltas.join(''),
+          refusal: item.refusal?.join('') ?? null,
+          logprobs: [],
           phase: item.phase,
           annotations: item.annotations
             ? [{ type: 'url_citation', url: 'https://example.org', title: 't', start_index: 0, end_index: 0 }]

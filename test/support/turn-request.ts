@@ -15,5 +15,6 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   maxOutputTokens: null,
   stop: [],
   wire: [],
+  affinity: { caller: 'test', session: null },
   ...different,
 });

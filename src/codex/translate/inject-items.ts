@@ -4,14 +4,24 @@ import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
-/** The whole conversation as the app-server's response items, in order. */
-export const toInjectItems = (request: TurnRequest, settings: ThreadSettings): readonly JsonObject[] => {
+/** What of a request is injected: prompts may travel as developer instructions instead. */
+export interface Injected {
+  readonly instructions: string | null;
+  readonly items: readonly Item[];
+}
+
+export const injectedOf = (request: TurnRequest, settings: ThreadSettings): Injected => {
   if (settings.instructionsTarget === 'developer') {
-    return request.items.filter((item) => !isPromptMessage(item)).map(toWireItem);
+    return { instructions: null, items: request.items.filter((item) => !isPromptMessage(item)) };
   }
-  const items = request.items.map(toWireItem);
-  if (request.instructions === null || request.instructions === '') return items;
-  return [messageOf('developer', [{ type: 'input_text', text: request.instructions }]), ...items];
+  return { instructions: request.instructions === '' ? null : request.instructions, items: request.items };
+};
+
+/** The whole conversation as the app-server's response items, in order. */
+export const toInjectItems = ({ instructions, items }: Injected): readonly JsonObject[] => {
+  const wire = items.map(toWireItem);
+  if (instructions === null) return wire;
+  return [messageOf('developer', [{ type: 'input_text', text: instructions }]), ...wire];
 };
 
 const toWireItem = (item: Item): JsonObject => {
@@ -72,7 +82,7 @@ const message = (item: MessageItem): JsonObject => ({
   ...messageOf(
     // The app-server drops messages of role `system` without a word; `developer` is their rank.
     item.role === 'system' ? 'developer' : item.role,
-    item.parts.map((part) => wirePart(part, item.role === 'assistant')),
+    item.parts.map((part) => toWirePart(part, item.role === 'assistant')),
   ),
   ...idOf(item),
   ...(item.phase === undefined ? {} : { phase: item.phase }),
@@ -85,9 +95,9 @@ const messageOf = (role: string, content: readonly JsonObject[]): JsonObject => 
 });
 
 const output = (value: string | readonly Part[]): string | readonly JsonObject[] =>
-  typeof value === 'string' ? value : value.map((part) => wirePart(part, false));
+  typeof value === 'string' ? value : value.map((part) => toWirePart(part, false));
 
-const wirePart = (part: Part, fromAssistant: boolean): JsonObject => {
+export const toWirePart = (part: Part, fromAssistant: boolean): JsonObject => {
   switch (part.kind) {
     case 'text':
       return {

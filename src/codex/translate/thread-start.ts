@@ -10,6 +10,8 @@ export interface ThreadSettings {
   readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
   readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
   readonly workdir: string;
+  /** A relay tells the backend which tools may be called, so that the model always sees them all. */
+  readonly choosesToolsOnWire: boolean;
 }
 
 /** An empty schema: a function without parameters. */
@@ -28,7 +30,7 @@ export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): P
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(request.verbosity === null ? {} : { config: { model_verbosity: request.verbosity } }),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
-    dynamicTools: declaredTools(request).map((tool) => ({
+    dynamicTools: (settings.choosesToolsOnWire ? request.tools : callableTools(request)).map((tool) => ({
       type: 'function' as const,
       name: tool.name,
       description: tool.description ?? '',
@@ -40,8 +42,8 @@ export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): P
   };
 };
 
-/** The tools the model is told about: a choice of none or of some is made by declaring fewer. */
-export const declaredTools = (request: TurnRequest): readonly FunctionTool[] => {
+/** The tools that the model may call. Without a relay it is told of no others. */
+export const callableTools = (request: TurnRequest): readonly FunctionTool[] => {
   const choice = request.toolChoice;
   if (choice.mode === 'none') return [];
   if (choice.mode === 'allowed') return request.tools.filter((tool) => choice.names.includes(tool.name));

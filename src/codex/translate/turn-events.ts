@@ -9,9 +9,11 @@ import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
-import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
-import { incompleteReason, toFailure } from './failures.ts';
+import type { WireEvent, WireReport } from './wire-report.ts';
+import { ItemIds } from './item-ids.ts';
+import { LiveCalls } from './live-calls.ts';
+import { refine, toOutcome } from './outcomes.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
@@ -21,9 +23,12 @@ export type Oddity = 'undeclared-call' | 'second-call-dropped' | 'text-differs';
 
 export interface TurnTranslatorOptions {
   readonly turnId: string;
-  readonly declaredTools: ReadonlySet<string>;
+  /** The names of the tools that the model may call. */
+  readonly callable: ReadonlySet<string>;
   readonly parallelToolCalls: boolean;
   readonly ids: IdSource;
+  /** What a relay saw of the answer; null without one. */
+  readonly report: WireReport | null;
   readonly onOddity: (oddity: Oddity) => void;
 }
 
@@ -31,18 +36,19 @@ export interface TurnTranslatorOptions {
 export class TurnTranslator {
   readonly #options: TurnTranslatorOptions;
   readonly #open = new OpenItems();
-  /** Upstream item id → ours. They are the same unless the upstream's is missing or used twice. */
-  readonly #ids = new Map<string, string>();
-  readonly #usedIds = new Set<string>();
+  readonly #ids: ItemIds;
+  readonly #liveCalls = new LiveCalls();
+  readonly #toldRefusals = new Set<string>();
   #calls = 0;
   #undeclaredCalls = 0;
   #usage: Usage | null = null;
-  /** Of the whole thread, so of this turn; the only numbers there are when a response is incomplete. */
+  /** Of the whole thread, so of this turn; all there is without a relay when a response is incomplete. */
   #threadUsage: Usage | null = null;
   #ended = false;
 
   constructor(options: TurnTranslatorOptions) {
     this.#options = options;
+    this.#ids = new ItemIds(options.ids);
   }
 
   get ended(): boolean {
@@ -50,60 +56,66 @@ export class TurnTranslator {
   }
 
   next(notification: KnownNotification): TurnEvent[] {
+    return this.#ended ? [] : this.#followed(this.#translate(notification));
+  }
+
+  /** What a relay sees as it happens: a call whose arguments are still being written. */
+  wire(event: WireEvent): TurnEvent[] {
     if (this.#ended) return [];
-    const events = this.#translate(notification);
+    if (event.kind === 'call-delta') {
+      return this.#followed(this.#shown(this.#liveCalls.delta(event.itemId, event.delta)));
+    }
+    const isOneTooMany = !this.#options.parallelToolCalls && this.#calls + this.#liveCalls.size > 0;
+    if (isOneTooMany || !this.#options.callable.has(event.name)) return [];
+    return this.#followed(this.#shown(this.#liveCalls.start(event)));
+  }
+
+  /** Ends the turn: because it has ended, or the worker is gone, or the reader is too slow. */
+  end(given: Outcome): TurnEvent[] {
+    if (this.#ended) return [];
+    const refusals = this.#followed(this.#newRefusals());
+    this.#ended = true;
+    const outcome = refine(given, this.#options.report);
+    const complete = outcome.kind === 'completed' || outcome.kind === 'tool-calls';
+    const lastKnown = this.#options.report?.usage ?? this.#threadUsage;
+    const usage = this.#usage ?? (outcome.kind === 'incomplete' ? lastKnown : null);
+    return [...refusals, ...this.#open.endAll(complete), { type: 'turn-ended', outcome, usage }];
+  }
+
+  #followed(events: TurnEvent[]): TurnEvent[] {
     for (const event of events) this.#open.follow(event);
     return events;
   }
 
-  /** Ends the turn from outside: the worker is gone, the reader too slow. */
-  end(outcome: Outcome): TurnEvent[] {
-    if (this.#ended) return [];
-    this.#ended = true;
-    const complete = outcome.kind === 'completed' || outcome.kind === 'tool-calls';
-    const usage = this.#usage ?? (outcome.kind === 'incomplete' ? this.#threadUsage : null);
-    return [...this.#open.endAll(complete), { type: 'turn-ended', outcome, usage }];
-  }
-
   #translate(notification: KnownNotification): TurnEvent[] {
     const { method, params } = notification;
+    // Echoes of injected items carry another turn's id.
     if ('turnId' in params && params.turnId !== this.#options.turnId) return [];
     switch (method) {
       case 'item/started':
         return this.#itemStarted(params.item);
       case 'item/agentMessage/delta':
-        return [{ type: 'text-delta', itemId: this.#idOf(params.itemId, 'msg'), delta: params.delta }];
-      case 'item/reasoning/summaryPartAdded':
-        return [
-          {
-            type: 'reasoning-summary-started',
-            itemId: this.#idOf(params.itemId, 'rs'),
-            index: params.summaryIndex,
-          },
-        ];
-      case 'item/reasoning/summaryTextDelta':
-        return [
-          {
-            type: 'reasoning-summary-delta',
-            itemId: this.#idOf(params.itemId, 'rs'),
-            index: params.summaryIndex,
-            delta: params.delta,
-          },
-        ];
-      case 'item/reasoning/textDelta':
-        return [
-          {
-            type: 'reasoning-text-delta',
-            itemId: this.#idOf(params.itemId, 'rs'),
-            index: params.contentIndex,
-            delta: params.delta,
-          },
-        ];
+        return [{ type: 'text-delta', itemId: this.#ids.of(params.itemId, 'msg'), delta: params.delta }];
+      case 'item/reasoning/summaryPartAdded': {
+        const itemId = this.#ids.of(params.itemId, 'rs');
+        return [{ type: 'reasoning-summary-started', itemId, index: params.summaryIndex }];
+      }
+      case 'item/reasoning/summaryTextDelta': {
+        const itemId = this.#ids.of(params.itemId, 'rs');
+        const { summaryIndex: index, delta } = params;
+        return [{ type: 'reasoning-summary-delta', itemId, index, delta }];
+      }
+      case 'item/reasoning/textDelta': {
+        const itemId = this.#ids.of(params.itemId, 'rs');
+        const { contentIndex: index, delta } = params;
+        return [{ type: 'reasoning-text-delta', itemId, index, delta }];
+      }
       case 'rawResponseItem/completed':
         return this.#itemCompleted(params.item);
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        return this.#calls > 0 ? this.end({ kind: 'tool-calls' }) : [];
+        this.#liveCalls.responseDone();
+        return this.#calls > 0 ? this.end({ kind: 'tool-calls' }) : this.#newRefusals();
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return [];
@@ -111,7 +123,7 @@ export class TurnTranslator {
         // The turn's end carries the same error; one that is retried is only news.
         return [];
       case 'turn/completed':
-        return this.end(this.#outcomeOf(params.turn.status, params.turn.error));
+        return this.end(toOutcome(params.turn));
       default:
         return assertNever(method);
     }
@@ -119,33 +131,38 @@ export class TurnTranslator {
 
   #itemStarted(item: { readonly type: string; readonly id: string; readonly phase?: unknown }): TurnEvent[] {
     if (item.type === 'agentMessage') {
-      return [{ type: 'message-started', itemId: this.#newId(item.id, 'msg'), phase: phaseOf(item.phase) }];
+      const itemId = this.#ids.create(item.id, 'msg');
+      return [{ type: 'message-started', itemId, phase: phaseOf(item.phase) }];
     }
-    if (item.type === 'reasoning') return [{ type: 'reasoning-started', itemId: this.#newId(item.id, 'rs') }];
+    if (item.type === 'reasoning') {
+      return [{ type: 'reasoning-started', itemId: this.#ids.create(item.id, 'rs') }];
+    }
     return [];
   }
 
   #itemCompleted(item: ResponseItem): TurnEvent[] {
     switch (item.type) {
       case 'message':
-        return item.role === 'assistant' ? this.#messageCompleted(item) : [];
+        return item.role === 'assistant' ? this.#done(item.id, this.#messageCompleted(item)) : [];
       case 'reasoning':
-        return this.#reasoningCompleted(item);
+        return this.#done(item.id, this.#reasoningCompleted(item));
       case 'function_call':
-        return this.#callCompleted(item);
+        return this.#done(item.id, this.#callCompleted(item));
       case 'web_search_call':
       case 'image_generation_call':
-      case 'compaction':
-        return [{ type: 'carried-item', itemId: this.#newId(item.id, 'item'), wire: withoutMetadata(item) }];
+      case 'compaction': {
+        const itemId = this.#ids.create(item.id, 'item');
+        return this.#done(item.id, [{ type: 'carried-item', itemId, wire: withoutMetadata(item) }]);
+      }
+      case 'custom_tool_call':
+      case 'local_shell_call':
+      case 'tool_search_call':
+        return this.#done(item.id, this.#undeclaredCall());
       case 'function_call_output':
       case 'custom_tool_call_output':
       case 'tool_search_output':
         // What codex itself answered to a call that is not ours.
         return [];
-      case 'custom_tool_call':
-      case 'local_shell_call':
-      case 'tool_search_call':
-        return this.#undeclaredCall();
       case 'additional_tools':
       case 'agent_message':
       case 'configuration_update':
@@ -158,47 +175,58 @@ export class TurnTranslator {
     }
   }
 
+  /** An item of the model is done; calls behind it may now be shown. */
+  #done(upstreamId: string | undefined, events: TurnEvent[]): TurnEvent[] {
+    if (this.#ended) return events;
+    return [...events, ...this.#shown(this.#liveCalls.itemDone(upstreamId ?? ''))];
+  }
+
+  /** The item's id, and whether it is being told right now. */
+  #opened(upstreamId: string | undefined, prefix: string): { itemId: string; isOpen: boolean } {
+    const known = this.#ids.known(upstreamId);
+    if (known !== undefined && this.#open.has(known)) return { itemId: known, isOpen: true };
+    return { itemId: this.#ids.create(upstreamId, prefix), isOpen: false };
+  }
+
+  /** What of the whole text has not been streamed; nothing where the stream said something else. */
+  #rest(whole: string, streamed: string): string {
+    if (whole.startsWith(streamed)) return whole.slice(streamed.length);
+    this.#options.onOddity('text-differs');
+    return '';
+  }
+
   #messageCompleted(item: Extract<ResponseItem, { type: 'message' }>): TurnEvent[] {
-    const events: TurnEvent[] = [];
-    const known = this.#ids.get(item.id ?? '');
-    const isOpen = known !== undefined && this.#open.has(known);
-    const itemId = isOpen ? known : this.#newId(item.id, 'msg');
+    const { itemId, isOpen } = this.#opened(item.id, 'msg');
     const phase = phaseOf(item.phase);
-    if (!isOpen) events.push({ type: 'message-started', itemId, phase });
     const parts = item.content.filter((part) => part.type === 'output_text');
-    const whole = parts.map((part) => part.text).join('');
     const streamed = this.#open.textOf(itemId);
-    const rest = whole.startsWith(streamed) ? whole.slice(streamed.length) : '';
-    if (!whole.startsWith(streamed)) this.#options.onOddity('text-differs');
-    if (rest !== '') events.push({ type: 'text-delta', itemId, delta: rest });
-    events.push({
-      type: 'message-ended',
-      itemId,
-      text: streamed + rest,
-      phase,
-      annotations: parts.flatMap((part) => (part.annotations ?? []) as JsonObject[]),
-      complete: true,
-    });
-    return events;
+    const delta = this.#rest(parts.map((part) => part.text).join(''), streamed);
+    return [
+      ...(isOpen ? [] : [{ type: 'message-started', itemId, phase } as const]),
+      ...(delta === '' ? [] : [{ type: 'text-delta', itemId, delta } as const]),
+      {
+        type: 'message-ended',
+        itemId,
+        text: streamed + delta,
+        refusal: null,
+        phase,
+        annotations: parts.flatMap((part) => (part.annotations ?? []) as JsonObject[]),
+        logprobs: parts.flatMap((part) => (part.logprobs ?? []) as JsonObject[]),
+        complete: item.status !== 'incomplete',
+      },
+    ];
   }
 
   #reasoningCompleted(item: Extract<ResponseItem, { type: 'reasoning' }>): TurnEvent[] {
-    const events: TurnEvent[] = [];
-    const known = this.#ids.get(item.id ?? '');
-    const isOpen = known !== undefined && this.#open.has(known);
-    const itemId = isOpen ? known : this.#newId(item.id, 'rs');
-    if (!isOpen) events.push({ type: 'reasoning-started', itemId });
-    const complete = (type: 'summary' | 'content', parts: readonly { readonly text: string }[]): string[] =>
+    const { itemId, isOpen } = this.#opened(item.id, 'rs');
+    const events: TurnEvent[] = isOpen ? [] : [{ type: 'reasoning-started', itemId }];
+    const complete = (list: 'summary' | 'content', parts: readonly { readonly text: string }[]): string[] =>
       parts.map(({ text }, index) => {
-        const streamed = this.#open.reasoningOf(itemId, type)[index] ?? '';
-        if (!text.startsWith(streamed)) {
-          this.#options.onOddity('text-differs');
-          return streamed;
-        }
-        const delta = text.slice(streamed.length);
-        const event = type === 'summary' ? 'reasoning-summary-delta' : 'reasoning-text-delta';
-        if (delta !== '') events.push({ type: event, itemId, index, delta });
-        return text;
+        const streamed = this.#open.reasoningOf(itemId, list)[index] ?? '';
+        const delta = this.#rest(text, streamed);
+        const type = list === 'summary' ? 'reasoning-summary-delta' : 'reasoning-text-delta';
+        if (delta !== '') events.push({ type, itemId, index, delta });
+        return streamed + delta;
       });
     const summary = complete('summary', item.summary);
     const content = complete('content', item.content ?? []);
@@ -208,21 +236,51 @@ export class TurnTranslator {
   }
 
   #callCompleted(item: Extract<ResponseItem, { type: 'function_call' }>): TurnEvent[] {
-    if (!this.#options.declaredTools.has(item.name)) return this.#undeclaredCall();
-    if (this.#calls > 0 && !this.#options.parallelToolCalls) {
+    const { name, call_id: callId } = item;
+    const isLive = this.#liveCalls.isShown(item.id ?? '');
+    if (!this.#options.callable.has(name)) return this.#undeclaredCall();
+    if (!isLive && this.#calls > 0 && !this.#options.parallelToolCalls) {
       this.#options.onOddity('second-call-dropped');
       return [];
     }
-    this.#calls += 1;
-    const itemId = this.#newId(item.id, 'fc');
-    const callId = item.call_id;
-    const { name } = item;
-    const text = item.arguments === '' ? '{}' : item.arguments;
+    const { itemId } = this.#opened(item.id, 'fc');
+    if (!isLive) this.#calls += 1;
+    const streamed = this.#open.textOf(itemId);
+    const delta = this.#rest(item.arguments === '' ? '{}' : item.arguments, streamed);
     return [
-      { type: 'call-started', itemId, callId, name },
-      { type: 'call-delta', itemId, delta: text },
-      { type: 'call-ended', itemId, callId, name, arguments: text, complete: true },
+      ...(isLive ? [] : [{ type: 'call-started', itemId, callId, name } as const]),
+      ...(delta === '' ? [] : [{ type: 'call-delta', itemId, delta } as const]),
+      { type: 'call-ended', itemId, callId, name, arguments: streamed + delta, complete: true },
     ];
+  }
+
+  /** Live calls that may be shown now. */
+  #shown(events: readonly WireEvent[]): TurnEvent[] {
+    return events.map((event): TurnEvent => {
+      if (event.kind === 'call-delta') {
+        return { type: 'call-delta', itemId: this.#ids.of(event.itemId, 'fc'), delta: event.delta };
+      }
+      this.#calls += 1;
+      const itemId = this.#ids.create(event.itemId, 'fc');
+      return { type: 'call-started', itemId, callId: event.callId, name: event.name };
+    });
+  }
+
+  /** The app-server says nothing of a refusal but that a message began. */
+  #newRefusals(): TurnEvent[] {
+    const refusals = this.#options.report?.refusals ?? new Map<string, string>();
+    return [...refusals].flatMap(([upstreamId, delta]): TurnEvent[] => {
+      if (this.#toldRefusals.has(upstreamId)) return [];
+      this.#toldRefusals.add(upstreamId);
+      const { itemId, isOpen } = this.#opened(upstreamId, 'msg');
+      const text = this.#open.textOf(itemId);
+      const rest = { phase: null, annotations: [], logprobs: [], complete: true };
+      return [
+        ...(isOpen ? [] : [{ type: 'message-started', itemId, phase: null } as const]),
+        { type: 'refusal-delta', itemId, delta },
+        { type: 'message-ended', itemId, text, refusal: delta, ...rest },
+      ];
+    });
   }
 
   /** codex answers it itself and asks the model again; the client must never see it. */
@@ -232,25 +290,6 @@ export class TurnTranslator {
     if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return [];
     const message = 'The model keeps calling tools that were not declared.';
     return this.end({ kind: 'failed', failure: failure('upstream_error', { message }) });
-  }
-
-  #outcomeOf(status: string, error: TurnError | null): Outcome {
-    if (status === 'completed') return { kind: 'completed' };
-    if (error === null) return { kind: 'failed', failure: failure('server_error') };
-    const reason = incompleteReason(error);
-    return reason === null ? { kind: 'failed', failure: toFailure(error) } : { kind: 'incomplete', reason };
-  }
-
-  #idOf(upstreamId: string, prefix: string): string {
-    return this.#ids.get(upstreamId) ?? this.#newId(upstreamId, prefix);
-  }
-
-  #newId(upstreamId: string | undefined, prefix: string): string {
-    const usable = upstreamId !== undefined && upstreamId !== '' && !this.#usedIds.has(upstreamId);
-    const itemId = usable ? upstreamId : this.#options.ids.mint(prefix);
-    this.#usedIds.add(itemId);
-    if (upstreamId !== undefined) this.#ids.set(upstreamId, itemId);
-    return itemId;
   }
 }
 

@@ -16,10 +16,11 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
-  read(body, { headers, ambient, models }) {
+  read(body, { headers, ambient, models, affinity }) {
     const layout = chooseLayout(headers, options.layout);
     const { wire, request, ignored, places } = toTurnRequest(body, {
       models,
+      affinity,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const includeEncryptedReasoning = wire.include?.includes('reasoning.encrypted_content') ?? false;

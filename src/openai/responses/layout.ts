@@ -53,6 +53,7 @@ class MessageFirst {
         }
         return;
       case 'text-delta':
+      case 'refusal-delta':
         yield event.itemId === this.#filledBy ? { ...event, itemId: this.#leadId() } : event;
         return;
       case 'message-ended': {
@@ -101,6 +102,15 @@ class MessageFirst {
     if (this.#lead === null || !this.#lead.open || this.#filledBy !== null) return;
     this.#lead.open = false;
     const { itemId } = this.#lead;
-    yield { type: 'message-ended', itemId, text: '', phase: null, annotations: [], complete: true };
+    yield {
+      type: 'message-ended',
+      itemId,
+      text: '',
+      refusal: null,
+      phase: null,
+      annotations: [],
+      logprobs: [],
+      complete: true,
+    };
   }
 }

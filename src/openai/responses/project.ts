@@ -1,6 +1,6 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { Reply, ReplyItem } from '../../canonical/reply.ts';
+import type { Reply, ReplyItem, ReplyMessage } from '../../canonical/reply.ts';
 import type { FunctionTool } from '../../canonical/turn-request.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -153,7 +153,7 @@ export const projectItem = (item: ReplyItem, meta: Pick<ResponseMeta, 'includeEn
         type: 'message' as const,
         status: statusOf(item.complete),
         role: 'assistant' as const,
-        content: [textPart(item.text, item.annotations)],
+        content: contentOf(item),
         ...(item.phase === null ? {} : { phase: item.phase }),
       };
     case 'reasoning':
@@ -182,12 +182,20 @@ export const projectItem = (item: ReplyItem, meta: Pick<ResponseMeta, 'includeEn
   }
 };
 
-export const textPart = (text: string, annotations: readonly unknown[] = []) => ({
-  type: 'output_text' as const,
-  annotations,
-  logprobs: [],
-  text,
-});
+/** A message has a text part, also an empty one, unless it only refuses. */
+const contentOf = (item: ReplyMessage) => [
+  ...(item.text !== '' || item.refusal === null
+    ? [textPart(item.text, item.annotations, item.logprobs)]
+    : []),
+  ...(item.refusal === null ? [] : [refusalPart(item.refusal)]),
+];
+
+export const textPart = (
+  text: string,
+  annotations: readonly unknown[] = [],
+  logprobs: readonly unknown[] = [],
+) => ({ type: 'output_text' as const, annotations, logprobs, text });
+export const refusalPart = (refusal: string) => ({ type: 'refusal' as const, refusal });
 export const summaryPart = (text: string) => ({ type: 'summary_text' as const, text });
 export const reasoningPart = (text: string) => ({ type: 'reasoning_text' as const, text });
 

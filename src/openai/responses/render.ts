@@ -1,5 +1,5 @@
 import { ReplyBuilder, endedItem } from '../../canonical/reply.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import type { MessageEnded, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { errorBody } from '../error-body.ts';
@@ -9,6 +9,7 @@ import {
   projectReply,
   projectStarted,
   reasoningPart,
+  refusalPart,
   summaryPart,
   textPart,
   type ResponseMeta,
@@ -38,6 +39,7 @@ class ResponseRenderer {
   readonly #clock: Clock;
   readonly #reply = new ReplyBuilder();
   readonly #openText = new Set<string>();
+  readonly #openRefusals = new Set<string>();
   readonly #openSummaries = new Map<string, OpenParts>();
   readonly #openReasoning = new Map<string, OpenParts>();
   #sequence = 0;
@@ -72,6 +74,8 @@ class ResponseRenderer {
         });
         return;
       case 'text-delta':
+        // Nothing was said, so no part is opened for it.
+        if (event.delta === '') return;
         yield* this.#openTextPart(event.itemId);
         yield this.#frame('response.output_text.delta', {
           ...this.#place(event.itemId),
@@ -80,19 +84,15 @@ class ResponseRenderer {
           logprobs: [],
         });
         return;
+      case 'refusal-delta':
+        yield* this.#openRefusalPart(event.itemId);
+        yield this.#frame('response.refusal.delta', {
+          ...this.#refusalPlace(event.itemId),
+          delta: event.delta,
+        });
+        return;
       case 'message-ended':
-        yield* this.#openTextPart(event.itemId);
-        yield this.#frame('response.output_text.done', {
-          ...this.#place(event.itemId),
-          content_index: 0,
-          text: event.text,
-          logprobs: [],
-        });
-        yield this.#frame('response.content_part.done', {
-          ...this.#place(event.itemId),
-          content_index: 0,
-          part: textPart(event.text, event.annotations),
-        });
+        yield* this.#closeMessage(event);
         yield this.#itemDone(event);
         return;
       case 'reasoning-started':
@@ -187,6 +187,38 @@ class ResponseRenderer {
       content_index: 0,
       part: textPart(''),
     });
+  }
+
+  *#openRefusalPart(itemId: string): Generator<Frame> {
+    if (this.#openRefusals.has(itemId)) return;
+    this.#openRefusals.add(itemId);
+    yield this.#frame('response.content_part.added', {
+      ...this.#refusalPlace(itemId),
+      part: refusalPart(''),
+    });
+  }
+
+  /** A refusal stands behind the text, if there is any. */
+  #refusalPlace(itemId: string): Payload {
+    return { ...this.#place(itemId), content_index: this.#openText.has(itemId) ? 1 : 0 };
+  }
+
+  *#closeMessage(event: MessageEnded): Generator<Frame> {
+    const { itemId, text, refusal } = event;
+    if (text !== '' || refusal === null) {
+      yield* this.#openTextPart(itemId);
+      const place = { ...this.#place(itemId), content_index: 0 };
+      yield this.#frame('response.output_text.done', { ...place, text, logprobs: event.logprobs });
+      yield this.#frame('response.content_part.done', {
+        ...place,
+        part: textPart(text, event.annotations, event.logprobs),
+      });
+    }
+    if (refusal === null) return;
+    yield* this.#openRefusalPart(itemId);
+    const place = this.#refusalPlace(itemId);
+    yield this.#frame('response.refusal.done', { ...place, refusal });
+    yield this.#frame('response.content_part.done', { ...place, part: refusalPart(refusal) });
   }
 
   *#openSummary(itemId: string, index: number): Generator<Frame> {

@@ -1,28 +1,27 @@
 import { z } from 'zod';
 
+import {
+  EFFORTS,
+  functionFields,
+  jsonObject,
+  metadata,
+  SERVICE_TIERS,
+  shortName,
+  SUMMARIES,
+  VERBOSITIES,
+} from '../fields.ts';
+
 /**
  * `CreateResponse` as clients send it. Every key here needs a row in `parameters.ts`: the compiler
  * asks for it. Input items and tools have a schema per type and are parsed one by one.
  */
-const jsonObject = z.record(z.string(), z.json());
-
 const textFormat = z.object({
   type: z.enum(['text', 'json_object', 'json_schema']),
-  name: z
-    .string()
-    .regex(
-      /^[a-zA-Z0-9_-]{1,64}$/,
-      'expected letters, digits, underscores and dashes, at most 64 characters.',
-    )
-    .optional(),
+  name: shortName.optional(),
   description: z.string().nullish(),
   schema: jsonObject.optional(),
   strict: z.boolean().nullish(),
 });
-
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
-export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
-export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
 
 export const createResponseSchema = z.object({
   model: z.string().min(1),
@@ -41,9 +40,7 @@ export const createResponseSchema = z.object({
       generate_summary: z.enum(SUMMARIES).nullish(),
     })
     .nullish(),
-  text: z
-    .object({ format: textFormat.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() })
-    .nullish(),
+  text: z.object({ format: textFormat.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
   max_output_tokens: z.int().min(16).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
@@ -53,7 +50,7 @@ export const createResponseSchema = z.object({
   truncation: z.enum(['auto', 'disabled']).nullish(),
   include: z.array(z.string()).nullish(),
   service_tier: z.enum(SERVICE_TIERS).nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: metadata.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),
   prompt_cache_key: z.string().nullish(),
@@ -70,15 +67,4 @@ export const createResponseSchema = z.object({
 
 export type CreateResponse = z.output<typeof createResponseSchema>;
 
-export const functionToolSchema = z.object({
-  type: z.literal('function'),
-  name: z
-    .string()
-    .regex(
-      /^[a-zA-Z0-9_-]{1,64}$/,
-      'expected letters, digits, underscores and dashes, at most 64 characters.',
-    ),
-  description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
-  strict: z.boolean().nullish(),
-});
+export const functionToolSchema = z.object({ type: z.literal('function'), ...functionFields });

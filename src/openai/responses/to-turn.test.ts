@@ -10,7 +10,12 @@ const models = createModelNames([
 ]);
 
 const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
-  toTurnRequest(body, { models, ignoreClientPrompt: false, ...options });
+  toTurnRequest(body, {
+    models,
+    ignoreClientPrompt: false,
+    affinity: { caller: 'key', session: null },
+    ...options,
+  });
 
 const refusal = (body: unknown): Pick<Failure, 'status' | 'code' | 'param' | 'message'> => {
   try {
@@ -40,6 +45,7 @@ describe('toTurnRequest', () => {
       maxOutputTokens: null,
       stop: [],
       wire: [],
+      affinity: { caller: 'key', session: null },
     });
   });
 
@@ -200,7 +206,7 @@ describe('toTurnRequest', () => {
     });
     expect(request.wire).toEqual([
       { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
-      { field: 'top_p', value: 1, name: 'top_p', matters: true },
+      { field: 'top_p', value: 1, name: 'top_p', matters: false },
       { field: 'truncation', value: 'auto', name: 'truncation', matters: true },
       { field: 'metadata', value: { a: 'b' }, name: 'metadata', matters: false },
       {

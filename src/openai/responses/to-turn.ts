@@ -4,6 +4,7 @@ import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import {
   isForced,
+  type Affinity,
   type OutputFormat,
   type ToolChoice,
   type TurnRequest,
@@ -31,6 +32,7 @@ export interface ResponsesAsk {
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
+  readonly affinity: Affinity;
 }
 
 export const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
@@ -113,6 +115,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       maxOutputTokens: wire.max_output_tokens ?? null,
       stop: [],
       wire: wireParams(wire, model, toolChoice, input),
+      affinity: options.affinity,
     },
   };
 };
@@ -177,8 +180,9 @@ const wireParams = (
   const add = (field: WireField, value: Json | undefined, name: string = field, matters = true): void => {
     if (value !== undefined && value !== null) params.push({ field, value, name, matters });
   };
-  add('temperature', wire.temperature);
-  add('top_p', wire.top_p);
+  // 1 is what happens anyway; it is passed on, and nobody misses it where it is not.
+  add('temperature', wire.temperature, 'temperature', wire.temperature !== 1);
+  add('top_p', wire.top_p, 'top_p', wire.top_p !== 1);
   add('presence_penalty', wire.presence_penalty === 0 ? null : wire.presence_penalty);
   add('frequency_penalty', wire.frequency_penalty === 0 ? null : wire.frequency_penalty);
   add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { fail } from '../../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
+import { checkDeclared, checkName, readChoiceWord, TOOL_CHOICES, toFunctionTool } from '../function-tools.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, missing, parseWire } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
@@ -22,27 +23,8 @@ export const readTools = (wire: readonly unknown[], unread: string[]): readonly 
     const tool = parseWire(functionToolSchema, value, at);
     unread.push(...unreadFields(functionToolSchema, value, at));
     checkName(tool.name, names, `${at}.name`);
-    return {
-      name: tool.name,
-      description: tool.description ?? null,
-      parameters: tool.parameters ?? null,
-      strict: tool.strict ?? null,
-    };
+    return toFunctionTool(tool);
   });
-};
-
-/** The app-server's own rules for names, said before it says them in its words. */
-export const checkName = (name: string, seen: Set<string>, param: string): void => {
-  if (name.startsWith('mcp__')) {
-    throw fail('invalid_value', {
-      param,
-      message: `Invalid '${param}': names that start with 'mcp__' are reserved.`,
-    });
-  }
-  if (seen.has(name)) {
-    throw fail('invalid_value', { param, message: `Invalid '${param}': duplicate tool name '${name}'.` });
-  }
-  seen.add(name);
 };
 
 const forcedSchema = z.object({ type: z.literal('function'), name: z.string().min(1) });
@@ -53,17 +35,8 @@ const allowedSchema = z.object({
 });
 
 export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
-  if (wire === undefined || wire === null || wire === 'auto') return { mode: 'auto' };
-  if (wire === 'none') return { mode: 'none' };
-  if (wire === 'required') {
-    if (tools.length === 0) {
-      throw fail('invalid_value', {
-        param: 'tool_choice',
-        message: "Tool choice 'required' must be specified with 'tools' parameter.",
-      });
-    }
-    return { mode: 'required' };
-  }
+  const word = readChoiceWord(wire, tools);
+  if (word !== null) return word;
   const type = isJsonObject(wire) ? wire['type'] : undefined;
   if (type === 'function') {
     const { name } = parseWire(forcedSchema, wire, 'tool_choice');
@@ -78,13 +51,5 @@ export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): T
     });
     return { mode: 'allowed', required: allowed.mode === 'required', names };
   }
-  throw invalidChoice('tool_choice', type ?? wire, ['none', 'auto', 'required', 'function', 'allowed_tools']);
-};
-
-export const checkDeclared = (name: string, tools: readonly FunctionTool[], param: string): void => {
-  if (tools.some((tool) => tool.name === name)) return;
-  throw fail('invalid_value', {
-    param,
-    message: `Tool choice '${name}' not found in 'tools' parameter.`,
-  });
+  throw invalidChoice('tool_choice', type ?? wire, TOOL_CHOICES);
 };

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+
+import { findCodexBinary } from '../src/codex/binary.ts';
+import { prepareHomes } from '../src/codex/home/prepare-home.ts';
+import { IGNORED_NOTIFICATIONS } from '../src/codex/protocol/methods.ts';
+import { createLineDecoder } from '../src/kit/line-decoder.ts';
+import { promptOf, type Ask, type Side, type Timing } from './workload.ts';
+
+/**
+ * The app-server without us: the same home, the same calls, and the least work that still receives
+ * every delta. One JSON parse per line, one look-up per notification, nothing else.
+ */
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly threadId?: string; readonly delta?: string };
+  readonly result?: { readonly thread?: { readonly id: string } };
+  readonly error?: unknown;
+}
+
+interface Running {
+  firstDeltaAt: number;
+  deltas: number;
+  textChars: number;
+  readonly end: () => void;
+}
+
+export const startBareSide = async (stateDir: string, baseUrl: string): Promise<Side> => {
+  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
+  const home = await homes.create({ kind: 'upstream', baseUrl, apiKeyEnv: null });
+  const child = spawn(homes.binary.path, ['app-server'], {
+    cwd: home.path,
+    env: home.environment,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const workdir = path.join(stateDir, 'work');
+  await mkdir(workdir);
+  const calls = new Map<number, (message: Message) => void>();
+  const turns = new Map<string, Running>();
+  let nextId = 1;
+
+  const onMessage = (message: Message): void => {
+    if (message.method === undefined) {
+      calls.get(message.id ?? 0)?.(message);
+      return;
+    }
+    const turn = turns.get(message.params?.threadId ?? '');
+    if (turn === undefined) return;
+    if (message.method === 'item/agentMessage/delta') {
+      if (turn.deltas === 0) turn.firstDeltaAt = performance.now();
+      turn.deltas += 1;
+      turn.textChars += message.params?.delta?.length ?? 0;
+    } else if (message.method === 'turn/completed') turn.end();
+  };
+  const decoder = createLineDecoder();
+  child.stdout.on('data', (chunk: Buffer) => {
+    for (const line of decoder.push(chunk)) onMessage(JSON.parse(line));
+  });
+
+  const send = (message: object): void => void child.stdin.write(`${JSON.stringify(message)}\n`);
+  const call = (method: string, params: object): Promise<Message> =>
+    new Promise((resolve, reject) => {
+      const id = nextId;
+      nextId += 1;
+      calls.set(id, (answer) => {
+        calls.delete(id);
+        if (answer.error === undefined) resolve(answer);
+        else reject(new Error(`${method}: ${JSON.stringify(answer.error)}`));
+      });
+      send({ id, method, params });
+    });
+
+  await call('initialize', {
+    clientInfo: { name: 'bench', title: null, version: '0' },
+    capabilities: {
+      experimentalApi: true,
+      requestAttestation: false,
+      optOutNotificationMethods: IGNORED_NOTIFICATIONS,
+    },
+  });
+  send({ method: 'initialized' });
+
+  return {
+    name: 'bare app-server',
+    async run(ask): Promise<Timing> {
+      const startedAt = performance.now();
+      const { result } = await call('thread/start', threadStart(ask, workdir));
+      const threadId = result?.thread?.id ?? '';
+      const ended = Promise.withResolvers<void>();
+      const turn: Running = { firstDeltaAt: startedAt, deltas: 0, textChars: 0, end: ended.resolve };
+      turns.set(threadId, turn);
+      await call('thread/inject_items', { threadId, items: injectItems(ask) });
+      await call('turn/start', { threadId, input: [], summary: 'none' });
+      await ended.promise;
+      turns.delete(threadId);
+      return {
+        firstDeltaMs: turn.firstDeltaAt - startedAt,
+        endMs: performance.now() - startedAt,
+        deltas: turn.deltas,
+        textChars: turn.textChars,
+      };
+    },
+    async close() {
+      const exited = once(child, 'exit');
+      child.stdin.end();
+      await exited;
+      await home.remove();
+    },
+  };
+};
+
+/** What the proxy sends for the same request. That the model sees the same is part of the report. */
+const threadStart = (ask: Ask, cwd: string): object => ({
+  model: ask.model,
+  cwd,
+  sandbox: 'read-only',
+  approvalPolicy: 'never',
+  baseInstructions: '',
+  dynamicTools: (ask.tools ?? []).map(({ parameters, ...tool }) => ({
+    type: 'function',
+    ...tool,
+    inputSchema: parameters,
+  })),
+  environments: [],
+  ephemeral: true,
+  experimentalRawEvents: true,
+});
+
+const injectItems = (ask: Ask): readonly object[] => [
+  ...(ask.instructions === undefined ? [] : [message('developer', ask.instructions)]),
+  message('user', promptOf(ask)),
+];
+
+const message = (role: string, text: string): object => ({
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text }],
+});

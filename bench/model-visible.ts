@@ -1,0 +1,90 @@
+import { isJsonObject, type Json, type JsonObject } from '../src/kit/json.ts';
+import { promptOf, type Ask } from './workload.ts';
+
+/**
+ * What the model sees of a request, as lines: instructions, messages, tools. Whatever is not known
+ * here counts whole, so that nothing can hide.
+ */
+const linesOf = (body: JsonObject): readonly string[] => [
+  ...(typeof body['instructions'] === 'string' && body['instructions'] !== ''
+    ? [`instructions ${body['instructions']}`]
+    : []),
+  ...listOf(body['input']).flatMap(itemLines),
+  ...listOf(body['tools']).map(toolLine),
+];
+
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+
+const itemLines = (item: Json): readonly string[] => {
+  if (!isJsonObject(item)) return [JSON.stringify(item)];
+  if (item['type'] === 'additional_tools') return listOf(item['tools']).flatMap(toolLines);
+  if (item['type'] !== 'message') return [JSON.stringify(item)];
+  return listOf(item['content']).map((part) =>
+    isJsonObject(part) && typeof part['text'] === 'string'
+      ? messageLine(String(item['role']), part['text'])
+      : JSON.stringify(part),
+  );
+};
+
+const messageLine = (role: string, text: string): string => `${role} ${text}`;
+
+/**
+ * Newer models take their tools inside an item, in a namespace `functions` without a word of its own:
+ * that is how their backend wants it, and nothing that the model reads. Any other namespace counts.
+ */
+const toolLines = (tool: Json): readonly string[] =>
+  isJsonObject(tool) &&
+  tool['type'] === 'namespace' &&
+  tool['name'] === 'functions' &&
+  tool['description'] === ''
+    ? listOf(tool['tools']).map(toolLine)
+    : [toolLine(tool)];
+
+const toolLine = (tool: Json): string =>
+  isJsonObject(tool) && tool['type'] === 'function'
+    ? `tool ${String(tool['name'])} ${String(tool['description'])} ${canonical(tool['parameters'] ?? null)}`
+    : JSON.stringify(tool);
+
+/** JSON in which the order of members does not matter. */
+const canonical = (value: Json): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member ?? null)}`).join(',')}}`;
+};
+
+const askedLines = (ask: Ask): readonly string[] => [
+  ...(ask.instructions === undefined ? [] : [messageLine('developer', ask.instructions)]),
+  messageLine('user', promptOf(ask)),
+  ...(ask.tools ?? []).map((tool) => toolLine({ type: 'function', ...tool })),
+];
+
+export interface Visible {
+  readonly askedBytes: number;
+  /** Bytes that the model sees and nobody asked for. */
+  readonly addedBytes: number;
+  /** Bytes that were asked for and never reached the model. */
+  readonly lostBytes: number;
+}
+
+export const compareVisible = (ask: Ask, body: JsonObject): Visible => {
+  const asked = askedLines(ask);
+  const seen = linesOf(body);
+  return {
+    askedBytes: bytesOf(asked),
+    addedBytes: bytesOf(without(seen, asked)),
+    lostBytes: bytesOf(without(asked, seen)),
+  };
+};
+
+const bytesOf = (lines: readonly string[]): number => Buffer.byteLength(lines.join(''));
+
+/** Each line takes one equal line away. */
+const without = (lines: readonly string[], others: readonly string[]): readonly string[] => {
+  const left = [...others];
+  return lines.filter((line) => {
+    const at = left.indexOf(line);
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  });
+};

@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+
+import type { JsonObject } from '../src/kit/json.ts';
+import type { ModelMessage, ModelQuestion } from './workload.ts';
+
+export interface BenchModel {
+  readonly baseUrl: string;
+  /** Makes an answer of so many deltas, so that no request has to wait for it. */
+  prepare(deltas: number): Promise<void>;
+  /** The body of the newest request that reached the model. */
+  lastRequest(): Promise<JsonObject>;
+  close(): Promise<void>;
+}
+
+export const startBenchModel = async (): Promise<BenchModel> => {
+  const child = fork(new URL('model-process.ts', import.meta.url));
+  const next = async (): Promise<ModelMessage> => {
+    const [message]: ModelMessage[] = await once(child, 'message');
+    if (message === undefined) throw new Error('the model said nothing');
+    return message;
+  };
+  const ask = (question: ModelQuestion): Promise<ModelMessage> => {
+    child.send(question);
+    return next();
+  };
+  const first = await next();
+  if (first.kind !== 'listening') throw new Error('the model did not start');
+  return {
+    baseUrl: first.baseUrl,
+    async prepare(deltas) {
+      await ask({ kind: 'prepare', deltas });
+    },
+    async lastRequest() {
+      const answer = await ask({ kind: 'ask-last-request' });
+      if (answer.kind !== 'last-request' || answer.body === null) throw new Error('no request came');
+      return answer.body;
+    },
+    async close() {
+      const exited = once(child, 'exit');
+      child.disconnect();
+      await exited;
+    },
+  };
+};

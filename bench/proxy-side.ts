@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import path from 'node:path';
+
+import { DELTA, promptOf, type Ask, type Side, type Timing } from './workload.ts';
+
+/** The proxy as users run it: a process of its own, reached by HTTP. */
+
+const KEY = 'sk-bench-key-0123456789';
+
+export interface ProxySideOptions {
+  readonly name: string;
+  readonly stateDir: string;
+  readonly baseUrl: string;
+  /** What differs from the defaults. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Flags of Node, such as a profiler's. */
+  readonly nodeFlags?: readonly string[];
+}
+
+export interface ProxySide extends Side {
+  readonly pid: number;
+}
+
+export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
+  const main = path.join(import.meta.dirname, '../src/main.ts');
+  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), main], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      PROXY_API_KEY: KEY,
+      PROXY_STATE_DIR: options.stateDir,
+      PROXY_CODEX_WORKDIR: path.join(options.stateDir, 'work'),
+      PROXY_UPSTREAM_BASE_URL: options.baseUrl,
+      // The bare side keeps its process and its threads too.
+      PROXY_WORKER_MAX_THREADS: '1000000',
+      PROXY_WORKER_MAX_RSS_MB: '16384',
+      ...options.environment,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const url = await urlOf(child.stderr);
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  return {
+    name: options.name,
+    pid: child.pid ?? 0,
+    run: (ask) => streamOnce(url, agent, ask),
+    async close() {
+      agent.destroy();
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+};
+
+/** The banner names it. */
+const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let said = '';
+    // The listener stays: nobody may be blocked by a pipe that is not read.
+    stderr.on('data', (chunk) => {
+      said += String(chunk);
+      const url = /URL\s+(http:\S+)\s/u.exec(said)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    stderr.once('end', () => reject(new Error(`the proxy did not start: ${said}`)));
+  });
+
+const bodyOf = (ask: Ask): string =>
+  JSON.stringify({
+    model: ask.model,
+    ...(ask.instructions === undefined ? {} : { instructions: ask.instructions }),
+    input: promptOf(ask),
+    tools: (ask.tools ?? []).map((tool) => ({ type: 'function', ...tool, strict: false })),
+    stream: true,
+  });
+
+const streamOnce = async (url: string, agent: Agent, ask: Ask): Promise<Timing> => {
+  const startedAt = performance.now();
+  const http = httpRequest(`${url}/responses`, {
+    agent,
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+  });
+  http.end(bodyOf(ask));
+  const [response]: IncomingMessage[] = await once(http, 'response');
+  if (response?.statusCode !== 200) throw new Error(`the proxy answered ${String(response?.statusCode)}`);
+  const counter = createCounter();
+  let firstDeltaAt: number | null = null;
+  response.on('data', (chunk: Buffer) => {
+    counter.add(chunk);
+    if (firstDeltaAt === null && counter.deltas > 0) firstDeltaAt = performance.now();
+  });
+  await once(response, 'end');
+  const endMs = performance.now() - startedAt;
+  if (!counter.completed()) throw new Error('the answer of the proxy was not completed');
+  const { deltas, textChars } = counter;
+  return { firstDeltaMs: (firstDeltaAt ?? startedAt) - startedAt, endMs, deltas, textChars };
+};
+
+interface Counter {
+  readonly deltas: number;
+  readonly textChars: number;
+  add(chunk: Buffer): void;
+  completed(): boolean;
+}
+
+/** A client that costs little: it looks for the deltas in the text, without parsing every one. */
+const createCounter = (): Counter => {
+  const marker = '\ndata: {"type":"response.output_text.delta"';
+  let rest = '';
+  let deltas = 0;
+  let words = 0;
+  let completed = false;
+  return {
+    get deltas() {
+      return deltas;
+    },
+    get textChars() {
+      return words * DELTA.length;
+    },
+    add(chunk) {
+      const text = rest + chunk.toString('latin1');
+      const end = text.lastIndexOf('\n\n') + 2;
+      rest = text.slice(end < 2 ? 0 : end);
+      let at = end < 2 ? -1 : text.indexOf(marker);
+      while (at !== -1 && at < end) {
+        deltas += 1;
+        const frameEnd = text.indexOf('\n\n', at);
+        let word = text.indexOf(DELTA, at);
+        while (word !== -1 && word < frameEnd) {
+          words += 1;
+          word = text.indexOf(DELTA, word + DELTA.length);
+        }
+        at = text.indexOf(marker, frameEnd);
+      }
+      completed ||= text.lastIndexOf('event: response.completed\n', end) !== -1;
+    },
+    completed: () => completed,
+  };
+};

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { compareVisible } from './model-visible.ts';
+import type { BenchModel } from './model.ts';
+import { median, quantile, sum } from './statistics.ts';
+import { DELTA, type Ask, type Side, type Timing, type Tool } from './workload.ts';
+
+/** A figure: how the proxy did beside the bare app-server in the same run. */
+export interface Row {
+  readonly figure: string;
+  readonly bare: string;
+  readonly proxy: string;
+  readonly ratio: string;
+  readonly target: string;
+  readonly reached: boolean;
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+export interface Sides {
+  readonly bare: Side;
+  readonly proxy: Side;
+}
+
+const SHORT: Ask = { model: 'gpt-5.5', deltas: 16 };
+const LONG: Ask = { model: 'gpt-5.5', deltas: 20_000 };
+
+const ms = (value: number): string => `${value.toFixed(1)} ms`;
+const ratioOf = (value: number): string => value.toFixed(3);
+
+const orderOf = (round: number): readonly ('bare' | 'proxy')[] =>
+  round % 2 === 0 ? ['bare', 'proxy'] : ['proxy', 'bare'];
+
+/** First requests pay for code that is compiled and caches that are filled. */
+export const warmUp = async ({ bare, proxy }: Sides, model: BenchModel): Promise<void> => {
+  await model.prepare(SHORT.deltas);
+  await model.prepare(LONG.deltas);
+  for (let index = 0; index < 20; index += 1) {
+    await bare.run(SHORT);
+    await proxy.run(SHORT);
+  }
+  await bare.run(LONG);
+  await proxy.run(LONG);
+};
+
+/** What the app-server still does after a turn must not meet the next sample. */
+const REST_MS = 30;
+
+/** One request after the other, the sides in turn, and each first in half of the pairs. */
+export const timeToFirstDelta = async ({ bare, proxy }: Sides, samples: number): Promise<readonly Row[]> => {
+  const times = { bare: [] as number[], proxy: [] as number[] };
+  for (let index = 0; index < samples; index += 1) {
+    for (const name of orderOf(index)) {
+      await sleep(REST_MS);
+      times[name].push((await (name === 'bare' ? bare : proxy).run(SHORT)).firstDeltaMs);
+    }
+  }
+  return ([0.5, 0.95] as const).map((part): Row => {
+    const [ours, theirs] = [quantile(times.proxy, part), quantile(times.bare, part)];
+    return {
+      figure: `time to first text delta, p${part * 100}`,
+      bare: ms(theirs),
+      proxy: ms(ours),
+      ratio: `${ours < theirs ? '' : '+'}${ms(ours - theirs)}`,
+      target: part === 0.5 ? '≤ +3 ms' : '',
+      reached: part !== 0.5 || ours - theirs <= 3,
+      numbers: { samples, bareMs: theirs, proxyMs: ours, addedMs: ours - theirs },
+    };
+  });
+};
+
+const perSecond = async (side: Side, requests: number, atOnce: number): Promise<number> => {
+  let left = requests;
+  const startedAt = performance.now();
+  const client = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await side.run(SHORT);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, client));
+  return (requests / (performance.now() - startedAt)) * 1000;
+};
+
+export const throughput = async (
+  { bare, proxy }: Sides,
+  { rounds, requests, atOnce }: { readonly rounds: number; readonly requests: number; readonly atOnce: number },
+): Promise<Row> => {
+  const rates = { bare: [] as number[], proxy: [] as number[] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of orderOf(round)) {
+      rates[name].push(await perSecond(name === 'bare' ? bare : proxy, requests, atOnce));
+    }
+  }
+  const [ours, theirs] = [median(rates.proxy), median(rates.bare)];
+  return {
+    figure: `${atOnce} at once, requests a second`,
+    bare: theirs.toFixed(1),
+    proxy: ours.toFixed(1),
+    ratio: ratioOf(ours / theirs),
+    target: '≥ 0.85',
+    reached: ours / theirs >= 0.85,
+    numbers: { rounds, requests: rounds * requests, bare: theirs, proxy: ours, ratio: ours / theirs },
+  };
+};
+
+/** Text that was sent as one delta counts as one, also where deltas were joined. */
+const deltaRate = ({ firstDeltaMs, endMs, textChars }: Timing): number =>
+  (textChars / DELTA.length / (endMs - firstDeltaMs)) * 1000;
+
+export const longAnswer = async ({ bare, proxy }: Sides, rounds: number): Promise<readonly Row[]> => {
+  const timings = { bare: [] as Timing[], proxy: [] as Timing[] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of orderOf(round)) {
+      timings[name].push(await (name === 'bare' ? bare : proxy).run(LONG));
+    }
+  }
+  const [ours, theirs] = [median(timings.proxy.map(deltaRate)), median(timings.bare.map(deltaRate))];
+  const seen = (list: readonly Timing[]): number => sum(list.map((one) => one.deltas)) / list.length;
+  return [
+    {
+      figure: `one answer of ${LONG.deltas} deltas, deltas a second`,
+      bare: theirs.toFixed(0),
+      proxy: ours.toFixed(0),
+      ratio: ratioOf(ours / theirs),
+      target: '≥ 0.9',
+      reached: ours / theirs >= 0.9,
+      numbers: { rounds, bare: theirs, proxy: ours, ratio: ours / theirs },
+    },
+    {
+      figure: '  of which arrived as deltas of their own',
+      bare: seen(timings.bare).toFixed(0),
+      proxy: seen(timings.proxy).toFixed(0),
+      ratio: ratioOf(seen(timings.proxy) / seen(timings.bare)),
+      target: '',
+      reached: true,
+      numbers: { bare: seen(timings.bare), proxy: seen(timings.proxy) },
+    },
+  ];
+};
+
+const TOOLS: readonly Tool[] = [
+  {
+    name: 'get_weather',
+    description: 'The weather of a city.',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', description: 'A city.' } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+];
+
+/** An old, a new, and an unknown name. */
+const MODELS = ['gpt-5.5', 'gpt-6.1-sol', 'some-other-model'];
+
+export const addedBytes = async ({ bare, proxy }: Sides, model: BenchModel): Promise<readonly Row[]> => {
+  const rows: Row[] = [];
+  for (const name of MODELS) {
+    for (const tools of [[], TOOLS]) {
+      const ask: Ask = { model: name, deltas: 1, instructions: 'Be brief.', tools };
+      await bare.run(ask);
+      const theirs = compareVisible(ask, await model.lastRequest());
+      await proxy.run(ask);
+      const ours = compareVisible(ask, await model.lastRequest());
+      rows.push({
+        figure: `bytes added to what ${name} sees, ${tools.length === 0 ? 'no tools' : 'a tool'}`,
+        bare: String(theirs.addedBytes),
+        proxy: String(ours.addedBytes),
+        ratio: `${ours.lostBytes} lost`,
+        target: '0 bytes',
+        reached: ours.addedBytes === 0 && ours.lostBytes === 0,
+        numbers: { asked: ours.askedBytes, added: ours.addedBytes, lost: ours.lostBytes },
+      });
+    }
+  }
+  return rows;
+};

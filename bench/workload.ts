@@ -1,0 +1,46 @@
+import type { JsonObject } from '../src/kit/json.ts';
+
+/** Every delta is this text, so that deltas that were joined on the way can still be counted. */
+export const DELTA = 'word ';
+
+/** One request to a side. */
+export interface Ask {
+  readonly model: string;
+  readonly deltas: number;
+  readonly instructions?: string;
+  readonly tools?: readonly Tool[];
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+}
+
+/** The model answers with as many deltas as the prompt names. */
+export const promptOf = (ask: Ask): string => `Please answer with ${ask.deltas} deltas.`;
+
+/** When things arrived, in milliseconds after the request was sent. */
+export interface Timing {
+  readonly firstDeltaMs: number;
+  readonly endMs: number;
+  /** Deltas as they arrived; fewer than were sent where they were joined. */
+  readonly deltas: number;
+  readonly textChars: number;
+}
+
+/** One of the things that are compared. */
+export interface Side {
+  readonly name: string;
+  run(ask: Ask): Promise<Timing>;
+  close(): Promise<void>;
+}
+
+/** Between the bench and the process of the model. */
+export type ModelQuestion =
+  | { readonly kind: 'prepare'; readonly deltas: number }
+  | { readonly kind: 'ask-last-request' };
+export type ModelMessage =
+  | { readonly kind: 'listening'; readonly baseUrl: string }
+  | { readonly kind: 'prepared' }
+  | { readonly kind: 'last-request'; readonly body: JsonObject | null };

@@ -1,0 +1,86 @@
+import type { WireField } from '../../canonical/turn-request.ts';
+import type { Backend } from '../home/backend.ts';
+
+/** Everything that the relay may set on a model request. */
+export type EditField = WireField | 'max_output_tokens' | 'tools' | 'parallel_tool_calls' | 'system_role';
+
+const FIELDS: Readonly<Record<EditField, true>> = {
+  temperature: true,
+  top_p: true,
+  presence_penalty: true,
+  frequency_penalty: true,
+  seed: true,
+  top_logprobs: true,
+  truncation: true,
+  metadata: true,
+  user: true,
+  safety_identifier: true,
+  prompt_cache_key: true,
+  prompt_cache_retention: true,
+  prompt_cache_options: true,
+  include: true,
+  tool_choice: true,
+  'text.verbosity': true,
+  'text.format': true,
+  input: true,
+  max_output_tokens: true,
+  tools: true,
+  parallel_tool_calls: true,
+  system_role: true,
+};
+
+export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
+
+/** What the backend of a ChatGPT login refuses with a 400. */
+const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'top_logprobs',
+  'truncation',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'max_output_tokens',
+  // It takes no messages of role `system`; as `developer` they have the same rank.
+  'system_role',
+]);
+
+/** What a backend takes. All others are asked, and what they refuse is remembered (see `learnt`). */
+export type BackendProfile = ReadonlySet<EditField>;
+
+/**
+ * `override` is PROXY_UPSTREAM_PARAMS: the fields that the backend takes, as its operator knows.
+ * What is no parameter but belongs to the meaning of the request is set all the same.
+ */
+export const profileOf = (backend: Backend, override: readonly string[] | null): BackendProfile => {
+  const standard =
+    backend.kind === 'login' && backend.login === 'chatgpt'
+      ? EDIT_FIELDS.filter((field) => !CHATGPT_REFUSES.has(field))
+      : EDIT_FIELDS;
+  if (override === null) return new Set(standard);
+  const always = standard.filter((field) => !OVERRIDABLE.has(field));
+  if (override.includes('all')) return new Set([...always, ...OVERRIDABLE]);
+  return new Set([...always, ...[...OVERRIDABLE].filter((field) => override.includes(field))]);
+};
+
+/** The plain parameters, which an operator may list. */
+export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'top_logprobs',
+  'truncation',
+  'metadata',
+  'user',
+  'safety_identifier',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'max_output_tokens',
+]);

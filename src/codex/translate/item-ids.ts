@@ -1,0 +1,32 @@
+import type { IdSource } from '../../kit/ambient.ts';
+
+/**
+ * The ids of a turn's items. They are the upstream's own, unless one is missing or used twice: an
+ * answer with two items of one id could not be put together by a client.
+ */
+export class ItemIds {
+  readonly #source: IdSource;
+  readonly #ours = new Map<string, string>();
+  readonly #used = new Set<string>();
+
+  constructor(source: IdSource) {
+    this.#source = source;
+  }
+
+  /** Ours for an upstream id that was seen before. */
+  known(upstreamId: string | undefined): string | undefined {
+    return upstreamId === undefined ? undefined : this.#ours.get(upstreamId);
+  }
+
+  create(upstreamId: string | undefined, prefix: string): string {
+    const isUsable = upstreamId !== undefined && upstreamId !== '' && !this.#used.has(upstreamId);
+    const itemId = isUsable ? upstreamId : this.#source.mint(prefix);
+    this.#used.add(itemId);
+    if (upstreamId !== undefined) this.#ours.set(upstreamId, itemId);
+    return itemId;
+  }
+
+  of(upstreamId: string, prefix: string): string {
+    return this.#ours.get(upstreamId) ?? this.create(upstreamId, prefix);
+  }
+}

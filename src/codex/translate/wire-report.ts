@@ -1,0 +1,29 @@
+import type { Failure } from '../../canonical/failure.ts';
+import type { IncompleteReason } from '../../canonical/outcome.ts';
+import type { Usage } from '../../canonical/usage.ts';
+
+/** What the relay saw of an answer and the app-server does not tell. */
+export interface WireReport {
+  /** The caller's names of parameters that did not reach the backend. */
+  readonly ignored: readonly string[];
+  /** The backend was told the limit of the output. */
+  readonly limitsOutput: boolean;
+  /** For the caller: the backend's request id and rate limits. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly failure: Failure | null;
+  readonly incomplete: IncompleteReason | null;
+  readonly usage: Usage | null;
+  /** By item id. */
+  readonly refusals: ReadonlyMap<string, string>;
+}
+
+/** What a client wants to see as it happens, and the app-server tells only when it is over. */
+export type WireEvent =
+  | {
+      readonly kind: 'call-started';
+      readonly outputIndex: number;
+      readonly itemId: string;
+      readonly callId: string;
+      readonly name: string;
+    }
+  | { readonly kind: 'call-delta'; readonly itemId: string; readonly delta: string };

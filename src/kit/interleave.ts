@@ -1,0 +1,50 @@
+import type { OneOrMore } from './one-or-more.ts';
+
+type Arrival<T> =
+  | { readonly index: number; readonly step: IteratorResult<T> }
+  | { readonly index: number; readonly error: unknown };
+
+/**
+ * The values of several sources in the order in which they arrive, each with the index of its
+ * source. At most one value of each is asked for ahead. Leaving early, or an error of one source,
+ * ends all: a source that waits for something must be able to stop waiting by a signal of its own.
+ */
+export async function* interleave<T>(
+  sources: OneOrMore<AsyncIterable<T>>,
+): AsyncGenerator<readonly [index: number, value: T]> {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const arrived: Arrival<T>[] = [];
+  let wake: () => void = () => {};
+  const ask = async (iterator: AsyncIterator<T>, index: number): Promise<void> => {
+    try {
+      arrived.push({ index, step: await iterator.next() });
+    } catch (error) {
+      arrived.push({ index, error });
+    }
+    wake();
+  };
+  let running = iterators.length;
+  try {
+    for (const [index, iterator] of iterators.entries()) void ask(iterator, index);
+    while (running > 0) {
+      const next = arrived.shift();
+      if (next === undefined) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      if ('error' in next) throw next.error;
+      const { index, step } = next;
+      const iterator = iterators[index];
+      if (step.done === true || iterator === undefined) {
+        running -= 1;
+        continue;
+      }
+      yield [index, step.value];
+      void ask(iterator, index);
+    }
+  } finally {
+    await Promise.all(iterators.map((iterator) => iterator.return?.()));
+  }
+}

@@ -1,0 +1,7 @@
+/** A list that is never empty, so that its first element needs no check. */
+export type OneOrMore<T> = readonly [T, ...T[]];
+
+export const mapAll = <T, U>(
+  [first, ...rest]: OneOrMore<T>,
+  map: (value: T, index: number) => U,
+): OneOrMore<U> => [map(first, 0), ...rest.map((value, index) => map(value, index + 1))];

@@ -1,0 +1,32 @@
+import { fail } from '../../canonical/failure.ts';
+import type { Affinity } from '../../canonical/turn-request.ts';
+import type { ModelNames } from '../../canonical/model-names.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+
+/** What a translation needs to know beside the body. */
+export interface ToTurnOptions {
+  readonly models: ModelNames;
+  readonly affinity: Affinity;
+  readonly ignoreClientPrompt: boolean;
+}
+
+export const bodyObject = (body: unknown): JsonObject => {
+  if (isJsonObject(body)) return body;
+  throw fail('invalid_type', { message: 'Invalid body: expected a JSON object.' });
+};
+
+interface Streaming {
+  readonly stream?: boolean | null | undefined;
+  readonly stream_options?: unknown;
+}
+
+export const refuseStreamOptions = (wire: Streaming): void => {
+  if (wire.stream === true || (wire.stream_options ?? null) === null) return;
+  throw fail('invalid_value', {
+    param: 'stream_options',
+    message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+  });
+};
+
+export const stopsOf = (stop: string | readonly string[] | null | undefined): readonly string[] =>
+  typeof stop === 'string' ? [stop] : (stop ?? []);

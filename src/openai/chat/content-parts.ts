@@ -1,0 +1,93 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { Part } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { textOfFile } from '../text-file.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { emptyArray, type MessageNotes } from './notes.ts';
+
+const schemas = {
+  text: z.object({ type: z.literal('text'), text: z.string() }),
+  image_url: z.object({
+    type: z.literal('image_url'),
+    image_url: z.object({
+      url: z.string(),
+      detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+    }),
+  }),
+  input_audio: z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
+  }),
+  file: z.object({
+    type: z.literal('file'),
+    file: z.object({
+      file_data: z.string().nullish(),
+      file_id: z.string().nullish(),
+      filename: z.string().nullish(),
+    }),
+  }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: z.string() }),
+} as const;
+
+export type PartType = keyof typeof schemas;
+
+/** A string is one text part; parts stay apart. What a role may say is the caller's to know. */
+export const readContent = (
+  content: string | readonly unknown[],
+  allowed: readonly PartType[],
+  at: string,
+  notes: MessageNotes,
+): readonly Part[] => {
+  if (typeof content === 'string') return [{ kind: 'text', text: content }];
+  if (content.length === 0) throw emptyArray(at);
+  return content.map((value, index) => {
+    const place = `${at}[${index}]`;
+    if (!isJsonObject(value)) {
+      throw fail('invalid_type', {
+        param: place,
+        message: `Invalid type for '${place}': expected an object, but got ${JSON.stringify(value)} instead.`,
+      });
+    }
+    const given = value['type'];
+    if (given === undefined) throw missing(`${place}.type`);
+    const type = allowed.find((one) => one === given);
+    if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
+    notes.ignored.push(...unreadFields(schemas[type], value, place));
+    return part(type, value, place, notes);
+  });
+};
+
+const part = (type: PartType, value: unknown, at: string, notes: MessageNotes): Part => {
+  switch (type) {
+    case 'text':
+      return { kind: 'text', text: parseWire(schemas.text, value, at).text };
+    case 'refusal':
+      return { kind: 'refusal', text: parseWire(schemas.refusal, value, at).refusal };
+    case 'image_url': {
+      const { url, detail } = parseWire(schemas.image_url, value, at).image_url;
+      if (detail === 'low') notes.lowDetail.push(`${at}.image_url.detail`);
+      return { kind: 'image', url, ...(detail ? { detail } : {}) };
+    }
+    case 'input_audio': {
+      const { data, format } = parseWire(schemas.input_audio, value, at).input_audio;
+      return { kind: 'audio', data, format };
+    }
+    case 'file': {
+      const { file } = parseWire(schemas.file, value, at);
+      if (typeof file.file_data === 'string') {
+        return textOfFile(file.file_data, file.filename ?? null, `${at}.file.file_data`);
+      }
+      if (typeof file.file_id !== 'string') throw missing(`${at}.file.file_data`);
+      throw fail('unsupported_value', {
+        param: `${at}.file.file_id`,
+        message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
+      });
+    }
+    default:
+      return assertNever(type);
+  }
+};

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { Item, Part } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { readContent, type PartType } from './content-parts.ts';
+import type { MessageNotes } from './notes.ts';
+import { functionCallSchema, readToolCall } from './tool-calls.ts';
+
+export interface ReadMessages {
+  readonly items: readonly Item[];
+  /** Where each item stood in the body. */
+  readonly places: readonly string[];
+  readonly notes: MessageNotes;
+}
+
+const content = z.union([z.string(), z.array(z.unknown())]);
+const name = z.string().nullish();
+
+const prompt = z.object({ role: z.string(), content, name });
+const schemas = {
+  system: prompt,
+  developer: prompt,
+  user: prompt,
+  assistant: z.object({
+    role: z.string(),
+    content: content.nullish(),
+    refusal: z.string().nullish(),
+    name,
+    tool_calls: z.array(z.unknown()).nullish(),
+    function_call: functionCallSchema.nullish(),
+    audio: z.unknown().optional(),
+    // Clients send whole messages of ours back. What follows is not for the model.
+    annotations: z.unknown().optional(),
+    reasoning_content: z.unknown().optional(),
+  }),
+  tool: z.object({ role: z.string(), content, tool_call_id: z.string().min(1), name }),
+  function: z.object({ role: z.string(), content: z.string().nullable(), name: z.string().min(1) }),
+} as const;
+
+type ChatRole = keyof typeof schemas;
+const ROLES = Object.keys(schemas) as ChatRole[];
+
+/** The parts that a role may say. */
+const PARTS = {
+  system: ['text'],
+  developer: ['text'],
+  user: ['text', 'image_url', 'input_audio', 'file'],
+  assistant: ['text', 'refusal'],
+  tool: ['text'],
+} as const satisfies Record<string, readonly PartType[]>;
+
+export const readMessages = (messages: readonly unknown[]): ReadMessages => {
+  const reader = new MessageReader();
+  for (const [index, value] of messages.entries()) reader.read(value, index);
+  return reader;
+};
+
+class MessageReader implements ReadMessages {
+  readonly items: Item[] = [];
+  readonly places: string[] = [];
+  readonly notes: MessageNotes = { ignored: [], lowDetail: [] };
+  /** Whether the call with this id is a custom one: its output is then one too. */
+  readonly #custom = new Set<string>();
+  /** Legacy calls have no id: an output belongs to the newest unanswered call of its name. */
+  readonly #legacy: { readonly name: string; readonly callId: string }[] = [];
+
+  read(value: unknown, index: number): void {
+    const at = `messages[${index}]`;
+    const role = roleOf(value, at);
+    this.notes.ignored.push(...unreadFields(schemas[role], value, at));
+    switch (role) {
+      case 'system':
+      case 'developer':
+      case 'user': {
+        refuseNull(value, at);
+        const wire = parseWire(schemas[role], value, at);
+        this.#noteName(wire.name, at);
+        this.#add({ kind: 'message', role, parts: this.#parts(wire.content, role, at) }, at);
+        return;
+      }
+      case 'assistant':
+        this.#assistant(parseWire(schemas.assistant, value, at), index, at);
+        return;
+      case 'tool': {
+        refuseNull(value, at);
+        const wire = parseWire(schemas.tool, value, at);
+        const output = typeof wire.content === 'string' ? wire.content : this.#parts(wire.content, role, at);
+        const kind = this.#custom.has(wire.tool_call_id) ? 'custom-output' : 'function-output';
+        this.#add({ kind, callId: wire.tool_call_id, output }, at);
+        return;
+      }
+      case 'function': {
+        const wire = parseWire(schemas.function, value, at);
+        const callId = this.#answeredLegacyCall(wire.name, at);
+        this.#add({ kind: 'function-output', callId, output: wire.content ?? '' }, at);
+        return;
+      }
+      default:
+        assertNever(role);
+    }
+  }
+
+  #assistant(wire: z.output<typeof schemas.assistant>, index: number, at: string): void {
+    this.#noteName(wire.name, at);
+    if (wire.audio !== undefined && wire.audio !== null) {
+      throw fail('unsupported_value', {
+        param: `${at}.audio`,
+        message: 'Audio answers are not stored here and cannot be referred to.',
+      });
+    }
+    const calls = wire.tool_calls ?? [];
+    const hasContent = wire.content !== undefined && wire.content !== null;
+    const hasOther = calls.length > 0 || Boolean(wire.function_call) || typeof wire.refusal === 'string';
+    if (!hasContent && !hasOther) throw noContent(at);
+    const parts: Part[] = hasContent ? [...this.#parts(wire.content ?? '', 'assistant', at)] : [];
+    if (typeof wire.refusal === 'string') parts.push({ kind: 'refusal', text: wire.refusal });
+    // An empty answer of ours that comes back says nothing to the model.
+    const saysSomething = parts.some((part) => part.kind !== 'text' || part.text !== '');
+    if (saysSomething) this.#add({ kind: 'message', role: 'assistant', parts }, at);
+    for (const [position, value] of calls.entries()) {
+      const place = `${at}.tool_calls[${position}]`;
+      const call = readToolCall(value, place, this.notes.ignored);
+      if (call.kind === 'custom-call') this.#custom.add(call.callId);
+      this.#add(call, place);
+    }
+    if (wire.function_call) {
+      const callId = `call_legacy_${index}`;
+      this.#legacy.push({ name: wire.function_call.name, callId });
+      this.#add({ kind: 'function-call', callId, ...wire.function_call }, `${at}.function_call`);
+    }
+  }
+
+  #answeredLegacyCall(called: string, at: string): string {
+    const index = this.#legacy.findLastIndex((call) => call.name === called);
+    const [call] = index === -1 ? [] : this.#legacy.splice(index, 1);
+    if (call !== undefined) return call.callId;
+    throw fail('invalid_value', {
+      param: `${at}.role`,
+      message: `Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('${called}' was not called).`,
+    });
+  }
+
+  #parts(wire: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
+    return readContent(wire, PARTS[role], `${at}.content`, this.notes);
+  }
+
+  /** Nothing that the app-server takes has a place for it. */
+  #noteName(given: string | null | undefined, at: string): void {
+    if (typeof given === 'string' && given !== '') this.notes.ignored.push(`${at}.name`);
+  }
+
+  #add(item: Item, place: string): void {
+    this.items.push(item);
+    this.places.push(place);
+  }
+}
+
+const roleOf = (value: unknown, at: string): ChatRole => {
+  if (!isJsonObject(value)) {
+    throw fail('invalid_type', {
+      param: at,
+      message: `Invalid type for '${at}': expected an object, but got ${JSON.stringify(value)} instead.`,
+    });
+  }
+  const given = value['role'];
+  if (given === undefined) throw missing(`${at}.role`);
+  const role = ROLES.find((one) => one === given);
+  if (role === undefined) throw invalidChoice(`${at}.role`, given, ROLES);
+  return role;
+};
+
+const refuseNull = (value: unknown, at: string): void => {
+  if (isJsonObject(value) && value['content'] === null) throw noContent(at);
+};
+
+const noContent = (at: string) =>
+  fail('invalid_type', {
+    param: `${at}.content`,
+    message: `Invalid value for '${at}.content': expected a string, got null.`,
+  });

@@ -1,0 +1,17 @@
+import { fail, type GatewayError } from '../../canonical/failure.ts';
+
+/** What was seen in messages that is not in the items themselves. */
+export interface MessageNotes {
+  /** Places of fields that have no effect. */
+  readonly ignored: string[];
+  /** Places of images whose low detail only the backend's wire can carry. */
+  readonly lowDetail: string[];
+}
+
+/** OpenAI has a code of its own for this. */
+export const emptyArray = (param: string): GatewayError =>
+  fail('invalid_value', {
+    param,
+    code: 'empty_array',
+    message: `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
+  });

@@ -1,0 +1,137 @@
+import type { Outcome } from '../../canonical/outcome.ts';
+import type { Reply, ReplyItem } from '../../canonical/reply.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
+import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
+import { JoinedText } from '../joined-text.ts';
+
+/** What a chat completion needs beside the replies. */
+export interface ChatMeta {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** As the caller named it. */
+  readonly model: string;
+  readonly serviceTier: string | null;
+  /** Calls are told in the older form. */
+  readonly isLegacy: boolean;
+  readonly includeUsage: boolean;
+  readonly usagePolicy: UsagePolicy;
+}
+
+/** There is one configuration of the backend that we know of. */
+export const FINGERPRINT = 'fp_codex_app_server';
+
+/** The fields that a completion and all its chunks share. */
+export const commonFields = (meta: ChatMeta) => ({
+  id: meta.id,
+  created: meta.createdAt,
+  model: meta.model,
+  // What the tier really was is not said upstream; `auto` means the default here.
+  service_tier: meta.serviceTier === null || meta.serviceTier === 'auto' ? 'default' : meta.serviceTier,
+  system_fingerprint: FINGERPRINT,
+});
+
+/** The body of the JSON answer: one choice for each reply. */
+export const projectChat = (replies: readonly Reply[], meta: ChatMeta) => {
+  const usage = projectUsage(replies, meta.usagePolicy);
+  return {
+    ...commonFields(meta),
+    object: 'chat.completion' as const,
+    choices: replies.map((reply, index) => projectChoice(reply, index, meta)),
+    ...(usage === null ? {} : { usage }),
+  };
+};
+
+const projectChoice = (reply: Reply, index: number, meta: ChatMeta) => {
+  const messages = itemsOf(reply, 'message');
+  return {
+    index,
+    message: projectMessage(reply, meta),
+    logprobs: projectLogprobs(messages.flatMap((message) => message.logprobs)),
+    finish_reason: finishReason(reply.outcome, meta),
+  };
+};
+
+const projectMessage = (reply: Reply, meta: ChatMeta) => {
+  const messages = itemsOf(reply, 'message');
+  const calls = itemsOf(reply, 'call');
+  const joined = new JoinedText();
+  let content = '';
+  const annotations: Json[] = [];
+  for (const message of messages) {
+    content += joined.add(message.id, message.text);
+    annotations.push(...projectAnnotations(message.annotations, joined.length - message.text.length));
+  }
+  const refusal = join(messages.map((message) => message.refusal ?? '')) || null;
+  const reasoning = join(itemsOf(reply, 'reasoning').flatMap((item) => item.summary));
+  const first = calls[0];
+  return {
+    role: 'assistant' as const,
+    // Null: the answer is something else than a text.
+    content: content === '' && (first !== undefined || refusal !== null) ? null : content,
+    refusal,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(first !== undefined && meta.isLegacy
+      ? { function_call: { name: first.name, arguments: first.arguments } }
+      : {}),
+    ...(first !== undefined && !meta.isLegacy
+      ? {
+          tool_calls: calls.map((call) => ({
+            id: call.callId,
+            type: 'function' as const,
+            function: { name: call.name, arguments: call.arguments },
+          })),
+        }
+      : {}),
+  };
+};
+
+const join = (texts: readonly string[]): string => {
+  const joined = new JoinedText();
+  return texts.map((text, index) => joined.add(String(index), text)).join('');
+};
+
+const itemsOf = <K extends ReplyItem['kind']>(
+  reply: Reply,
+  kind: K,
+): readonly Extract<ReplyItem, { readonly kind: K }>[] =>
+  reply.items.filter((item): item is Extract<ReplyItem, { readonly kind: K }> => item.kind === kind);
+
+/** Citations of a text that begins at `offset` of the content. Chat has a form for those of pages only. */
+export const projectAnnotations = (annotations: readonly Json[], offset: number): readonly Json[] =>
+  annotations.flatMap((one) => {
+    if (!isJsonObject(one) || one['type'] !== 'url_citation') return [];
+    const { url, title, start_index: start, end_index: end } = one;
+    return [
+      {
+        type: 'url_citation',
+        url_citation: {
+          url,
+          title: title ?? '',
+          start_index: offset + Number(start ?? 0),
+          end_index: offset + Number(end ?? 0),
+        },
+      },
+    ];
+  });
+
+export const projectLogprobs = (tokens: readonly Json[]) =>
+  tokens.length === 0 ? null : { content: tokens, refusal: null };
+
+/** How an answer ended, if it ended well enough to have a reason. */
+export const finishReason = (outcome: Outcome, { isLegacy }: Pick<ChatMeta, 'isLegacy'>): string => {
+  switch (outcome.kind) {
+    case 'completed':
+      return 'stop';
+    case 'tool-calls':
+      return isLegacy ? 'function_call' : 'tool_calls';
+    case 'incomplete':
+      return outcome.reason === 'max_output_tokens' ? 'length' : 'content_filter';
+    case 'failed':
+      throw new Error('a failed turn is an error, not a completion');
+    default:
+      return assertNever(outcome);
+  }
+};

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+import {
+  EFFORTS,
+  functionFields,
+  jsonObject,
+  metadata,
+  SERVICE_TIERS,
+  shortName,
+  SUMMARIES,
+  VERBOSITIES,
+} from '../fields.ts';
+
+/** So many answers to one request are turns of their own, side by side. */
+const MAX_CHOICES = 8;
+const MAX_STOPS = 4;
+
+const responseFormat = z.object({
+  type: z.enum(['text', 'json_object', 'json_schema']),
+  json_schema: z
+    .object({
+      name: shortName,
+      description: z.string().nullish(),
+      schema: jsonObject,
+      strict: z.boolean().nullish(),
+    })
+    .nullish(),
+});
+
+/** What chat and the older completions have in common. */
+export const samplingFields = {
+  model: z.string().min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+  n: z.int().min(1).max(MAX_CHOICES).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(MAX_STOPS)]).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  seed: z.int().nullish(),
+  logit_bias: z
+    .record(z.string().regex(/^\d+$/, 'expected token ids as keys.'), z.number().min(-100).max(100))
+    .nullish(),
+  user: z.string().nullish(),
+} as const;
+
+/**
+ * `CreateChatCompletionRequest` as clients send it. Every key here needs a row in `parameters.ts`:
+ * the compiler asks for it. Messages and tools have a schema per kind and are parsed one by one.
+ */
+export const createChatSchema = z.object({
+  ...samplingFields,
+  messages: z.array(z.unknown()).nullish(),
+  /** Not OpenAI's: the user's message for clients that send no messages. */
+  prompt: z.string().nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  response_format: responseFormat.nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.boolean().nullish(),
+  functions: z.array(z.object(functionFields)).min(1).nullish(),
+  function_call: z.union([z.enum(['none', 'auto']), z.object({ name: z.string().min(1) })]).nullish(),
+  reasoning_effort: z.enum(EFFORTS).nullish(),
+  reasoning: z.object({ effort: z.enum(EFFORTS).nullish(), summary: z.enum(SUMMARIES).nullish() }).nullish(),
+  verbosity: z.enum(VERBOSITIES).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  service_tier: z.enum(SERVICE_TIERS).nullish(),
+  metadata: metadata.nullish(),
+  store: z.boolean().nullish(),
+  safety_identifier: z.string().max(64).nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
+  prompt_cache_options: jsonObject.nullish(),
+  modalities: z.array(z.enum(['text', 'audio'])).nullish(),
+  audio: jsonObject.nullish(),
+  prediction: z
+    .object({
+      type: z.literal('content'),
+      content: z.union([z.string(), z.array(z.object({ type: z.literal('text'), text: z.string() })).min(1)]),
+    })
+    .nullish(),
+  web_search_options: jsonObject.nullish(),
+  moderation: jsonObject.nullish(),
+});
+
+export type CreateChat = z.output<typeof createChatSchema>;

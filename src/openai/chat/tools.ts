@@ -1,0 +1,92 @@
+import { z } from 'zod';
+
+import { fail } from '../../canonical/failure.ts';
+import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { functionFields } from '../fields.ts';
+import { checkDeclared, checkName, readChoiceWord, TOOL_CHOICES, toFunctionTool } from '../function-tools.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { invalidChoice, missing, parseWire } from '../validation.ts';
+import type { CreateChat } from './schema.ts';
+
+export interface ReadTools {
+  readonly tools: readonly FunctionTool[];
+  readonly choice: ToolChoice;
+  /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
+  readonly isLegacy: boolean;
+}
+
+export const readChatTools = (wire: CreateChat, ignored: string[]): ReadTools => {
+  if (!wire.functions) {
+    const tools = readTools(wire.tools ?? [], ignored);
+    // Alone it may only say what holds anyway.
+    readFunctionCall(wire.function_call, []);
+    return { tools, choice: readToolChoice(wire.tool_choice, tools), isLegacy: false };
+  }
+  if (wire.tools || (wire.tool_choice ?? null) !== null) {
+    throw fail('invalid_value', {
+      param: 'functions',
+      message: "Invalid 'functions': 'functions' and 'tools' cannot be used in the same request.",
+    });
+  }
+  const names = new Set<string>();
+  const tools = wire.functions.map((one, index) => {
+    checkName(one.name, names, `functions[${index}].name`);
+    return toFunctionTool(one);
+  });
+  return { tools, choice: readFunctionCall(wire.function_call, tools), isLegacy: true };
+};
+
+const toolSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
+
+const readTools = (wire: readonly unknown[], ignored: string[]): readonly FunctionTool[] => {
+  const names = new Set<string>();
+  return wire.map((value, index) => {
+    const at = `tools[${index}]`;
+    const type = isJsonObject(value) ? value['type'] : undefined;
+    if (type === undefined) throw missing(`${at}.type`);
+    if (type !== 'function') {
+      throw fail('unsupported_tool', {
+        param: `${at}.type`,
+        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
+      });
+    }
+    const tool = parseWire(toolSchema, value, at);
+    ignored.push(...unreadFields(toolSchema, value, at));
+    checkName(tool.function.name, names, `${at}.function.name`);
+    return toFunctionTool(tool.function);
+  });
+};
+
+const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
+const allowed = z.object({
+  type: z.literal('allowed_tools'),
+  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(named).min(1) }),
+});
+
+const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
+  const word = readChoiceWord(wire, tools);
+  if (word !== null) return word;
+  const type = isJsonObject(wire) ? wire['type'] : undefined;
+  if (type === 'function') {
+    const { name } = parseWire(named, wire, 'tool_choice').function;
+    checkDeclared(name, tools, 'tool_choice.function.name');
+    return { mode: 'function', name };
+  }
+  if (type === 'allowed_tools') {
+    const { mode, tools: some } = parseWire(allowed, wire, 'tool_choice').allowed_tools;
+    const names = some.map((tool, index) => {
+      checkDeclared(tool.function.name, tools, `tool_choice.allowed_tools.tools[${index}].function.name`);
+      return tool.function.name;
+    });
+    return { mode: 'allowed', required: mode === 'required', names };
+  }
+  throw invalidChoice('tool_choice', type ?? wire, TOOL_CHOICES);
+};
+
+const readFunctionCall = (wire: CreateChat['function_call'], tools: readonly FunctionTool[]): ToolChoice => {
+  if (wire === undefined || wire === null || wire === 'auto') return { mode: 'auto' };
+  if (wire === 'none') return { mode: 'none' };
+  checkDeclared(wire.name, tools, 'function_call.name', 'functions');
+  return { mode: 'function', name: wire.name };
+};

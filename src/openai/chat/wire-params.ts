@@ -1,0 +1,37 @@
+import type { WireField, WireParam } from '../../canonical/turn-request.ts';
+import type { Json } from '../../kit/json.ts';
+
+/** Collects what only the request to the backend can carry, under the caller's names. */
+export class WireParams {
+  readonly list: WireParam[] = [];
+
+  add(field: WireField, value: Json | undefined, name: string = field): void {
+    if (value !== undefined && value !== null) this.list.push({ field, value, name, matters: true });
+  }
+
+  /** For what makes no difference that the caller could see. */
+  addSilent(field: WireField, value: Json | undefined): void {
+    if (value !== undefined && value !== null) this.list.push({ field, value, name: field, matters: false });
+  }
+}
+
+interface Sampling {
+  readonly temperature?: number | null | undefined;
+  readonly top_p?: number | null | undefined;
+  readonly presence_penalty?: number | null | undefined;
+  readonly frequency_penalty?: number | null | undefined;
+  readonly seed?: number | null | undefined;
+  readonly user?: string | null | undefined;
+}
+
+/** How chat and the older completions are sampled. A penalty of 0 asks for what happens anyway. */
+export const samplingParams = (wire: Sampling): WireParams => {
+  const params = new WireParams();
+  params.add('temperature', wire.temperature);
+  params.add('top_p', wire.top_p);
+  params.add('presence_penalty', wire.presence_penalty === 0 ? null : wire.presence_penalty);
+  params.add('frequency_penalty', wire.frequency_penalty === 0 ? null : wire.frequency_penalty);
+  params.add('seed', wire.seed);
+  params.addSilent('user', wire.user);
+  return params;
+};

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** Fields that more than one API has, with the same values in each. */
+export const jsonObject = z.record(z.string(), z.json());
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
+export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
+export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
+export const VERBOSITIES = ['low', 'medium', 'high'] as const;
+
+/** The name of a function or of an output format. */
+export const shortName = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.');
+
+export const metadata = z.record(z.string().max(64), z.string().max(512));
+
+/** What tells the backend of a function; Chat puts it one level deeper than Responses. */
+export const functionFields = {
+  name: shortName,
+  description: z.string().nullish(),
+  parameters: jsonObject.nullish(),
+  strict: z.boolean().nullish(),
+} as const;

@@ -1,0 +1,60 @@
+import { fail } from '../canonical/failure.ts';
+import type { FunctionTool, ToolChoice } from '../canonical/turn-request.ts';
+
+/** A function as both APIs describe it, whatever they wrap it in. */
+export interface WireFunction {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: FunctionTool['parameters'] | undefined;
+  readonly strict?: boolean | null | undefined;
+}
+
+export const toFunctionTool = (wire: WireFunction): FunctionTool => ({
+  name: wire.name,
+  description: wire.description ?? null,
+  parameters: wire.parameters ?? null,
+  strict: wire.strict ?? null,
+});
+
+/** The app-server's own rules for names, said before it says them in its words. */
+export const checkName = (name: string, seen: Set<string>, param: string): void => {
+  if (name.startsWith('mcp__')) {
+    throw fail('invalid_value', {
+      param,
+      message: `Invalid '${param}': names that start with 'mcp__' are reserved.`,
+    });
+  }
+  if (seen.has(name)) {
+    throw fail('invalid_value', { param, message: `Invalid '${param}': duplicate tool name '${name}'.` });
+  }
+  seen.add(name);
+};
+
+/** The choices that are a word; null for a choice that is not. */
+export const readChoiceWord = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice | null => {
+  if (wire === undefined || wire === null || wire === 'auto') return { mode: 'auto' };
+  if (wire === 'none') return { mode: 'none' };
+  if (wire !== 'required') return null;
+  if (tools.length === 0) {
+    throw fail('invalid_value', {
+      param: 'tool_choice',
+      message: "Tool choice 'required' must be specified with 'tools' parameter.",
+    });
+  }
+  return { mode: 'required' };
+};
+
+export const TOOL_CHOICES = ['none', 'auto', 'required', 'function', 'allowed_tools'] as const;
+
+export const checkDeclared = (
+  name: string,
+  tools: readonly FunctionTool[],
+  param: string,
+  place: 'tools' | 'functions' = 'tools',
+): void => {
+  if (tools.some((tool) => tool.name === name)) return;
+  throw fail('invalid_value', {
+    param,
+    message: `Tool choice '${name}' not found in '${place}' parameter.`,
+  });
+};

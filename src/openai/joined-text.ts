@@ -1,0 +1,25 @@
+/** What stands between two texts that a client gets as one. */
+const SEPARATOR = '\n\n';
+
+/**
+ * Several texts as one, with a blank line between them; empty ones leave no trace. A stream and its
+ * JSON form both go through this, delta by delta or text by text, and so agree.
+ */
+export class JoinedText {
+  #length = 0;
+  #part: string | null = null;
+
+  /** How much was said so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What a piece of the text named `part` adds. */
+  add(part: string, piece: string): string {
+    if (piece === '') return '';
+    const added = this.#part === null || this.#part === part ? piece : SEPARATOR + piece;
+    this.#part = part;
+    this.#length += added.length;
+    return added;
+  }
+}

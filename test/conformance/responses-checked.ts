@@ -1,0 +1,126 @@
+import OpenAI from 'openai';
+
+import {
+  openaiSchema,
+  validateOpenResponse,
+  validateOpenResponseEvent,
+  validateResponse,
+  validateStreamEvent,
+} from '../support/schema.ts';
+import { eventsOf, readSse } from '../support/sse.ts';
+import type { TestProxy } from '../support/proxy.ts';
+import { collect } from '../support/turn-events.ts';
+
+/** One answer as it came over the wire, whatever the SDK made of it. */
+interface Seen {
+  readonly path: string;
+  readonly status: number;
+  readonly contentType: string;
+  text: string;
+}
+
+export interface CheckedClient {
+  readonly openai: OpenAI;
+  /** The JSON body, or the events, of the newest answer. */
+  lastBody(): unknown;
+  lastEvents(): Promise<readonly Record<string, unknown>[]>;
+  /** What the published schemas say against the answers since the last call; none is good. */
+  complaints(): Promise<readonly string[]>;
+}
+
+/**
+ * OpenAI's SDK over a fetch that keeps a copy of every answer, so that each body and each event of
+ * a run can be held against OpenAI's schema and the Open Responses schema.
+ */
+export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClient => {
+  const seen: Seen[] = [];
+  let checked = 0;
+  const openai = new OpenAI({
+    baseURL: `${proxy.url}/v1`,
+    apiKey,
+    maxRetries: 0,
+    fetch: async (url, init) => {
+      const response = await fetch(url as string, init as RequestInit);
+      const one: Seen = {
+        path: new URL(response.url).pathname,
+        status: response.status,
+        contentType: response.headers.get('content-type') ?? '',
+        text: '',
+      };
+      seen.push(one);
+      if (response.body === null) return response;
+      const decoder = new TextDecoder();
+      const copy = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          one.text += decoder.decode(chunk, { stream: true });
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body.pipeThrough(copy), response);
+    },
+  });
+  const last = (): Seen => {
+    const one = seen.at(-1);
+    if (one === undefined) throw new Error('nothing was asked yet');
+    return one;
+  };
+  return {
+    openai,
+    lastBody: () => JSON.parse(last().text) as unknown,
+    lastEvents: () => events(last()),
+    async complaints() {
+      const fresh = seen.slice(checked);
+      checked = seen.length;
+      return (await Promise.all(fresh.map(complaintsAbout))).flat().filter(isOurs);
+    },
+  };
+};
+
+const events = async (one: Seen): Promise<readonly Record<string, unknown>[]> =>
+  eventsOf(await collect(readSse(one.text)));
+
+const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
+  if (one.contentType.startsWith('text/event-stream')) {
+    const all = await events(one);
+    return [
+      ...all.flatMap((event) => said(`openai ${String(event['type'])}`, validateStreamEvent(event))),
+      ...all.flatMap((event) =>
+        said(`open-responses ${String(event['type'])}`, validateOpenResponseEvent(event)),
+      ),
+    ];
+  }
+  const body = JSON.parse(one.text) as unknown;
+  if (one.status !== 200) return said('openai error', openaiSchema?.validate('ErrorResponse', body) ?? []);
+  if (one.path === '/v1/models')
+    return said('models', openaiSchema?.validate('ListModelsResponse', body) ?? []);
+  if (one.path.startsWith('/v1/models/')) return said('model', openaiSchema?.validate('Model', body) ?? []);
+  return [
+    ...said('openai response', validateResponse(body)),
+    ...said('open-responses response', validateOpenResponse(body)),
+  ];
+};
+
+/**
+ * Where the two documents contradict each other, or one of them its own examples, so that no answer
+ * can please both. Anything else that a schema says against us is a mistake of ours.
+ */
+const CONTRADICTIONS: readonly { readonly complaint: RegExp; readonly why: string }[] = [
+  {
+    complaint: /^openai .*\/text\/format\/description must be string$/,
+    why: 'Open Responses requires the field and allows null, as OpenAI itself answers; its document does not',
+  },
+  {
+    complaint: /^open-responses .*\/text\/format\/schema must (be null|match a schema in anyOf)$/,
+    why: 'the document of Open Responses allows no schema but null in a format that is made of one',
+  },
+  {
+    complaint: /^open-responses response\.reasoning_text\.(delta|done): \/type must be equal to one of/,
+    why: "Open Responses calls them response.reasoning.delta and .done; OpenAI's name is the one that its SDK reads",
+  },
+];
+
+const isOurs = (complaint: string): boolean =>
+  !CONTRADICTIONS.some((known) => known.complaint.test(complaint));
+
+const said = (what: string, complaints: readonly string[]): string[] =>
+  complaints.map((complaint) => `${what}: ${complaint}`);

@@ -1,0 +1,300 @@
+import {
+  APIError,
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import {
+  contextLengthExceeded,
+  cutMidStream,
+  failed,
+  garbageHtml,
+  garbageJson,
+  hang,
+  hangBeforeHeaders,
+  hangMidStream,
+  hello,
+  http400,
+  http401,
+  http404Model,
+  http429,
+  http500,
+  says,
+  usageLimit,
+} from '../support/scripts.ts';
+import { checkedClient, type CheckedClient } from './responses-checked.ts';
+
+let proxy: TestProxy;
+let client: CheckedClient;
+beforeAll(async () => {
+  proxy = await startProxy(hello);
+  client = checkedClient(proxy);
+});
+afterAll(() => proxy.close());
+afterEach(async () => {
+  expect(await client.complaints()).toEqual([]);
+});
+
+const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
+
+const errorOf = async (promise: PromiseLike<unknown>): Promise<unknown> => {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('it did not fail');
+};
+const apiErrorOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
+  const error = await errorOf(promise);
+  if (error instanceof APIError) return error;
+  throw error;
+};
+
+interface Row {
+  readonly what: string;
+  readonly script: Script;
+  readonly as: new (...args: never[]) => APIError;
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+  readonly param: string | null;
+}
+
+const invalid = { as: BadRequestError, status: 400, type: 'invalid_request_error' } as const;
+const upstream = {
+  as: InternalServerError,
+  status: 502,
+  type: 'server_error',
+  code: 'upstream_error',
+  param: null,
+};
+
+const ROWS: readonly Row[] = [
+  { what: 'a 400', script: http400(), ...invalid, code: 'invalid_value', param: 'reasoning.effort' },
+  {
+    what: 'a context that is too long',
+    script: contextLengthExceeded,
+    ...invalid,
+    code: 'context_length_exceeded',
+    param: 'input',
+  },
+  {
+    what: 'a 401',
+    script: http401,
+    as: AuthenticationError,
+    status: 401,
+    type: 'authentication_error',
+    code: 'upstream_unauthorized',
+    param: null,
+  },
+  {
+    what: 'a model that is not there',
+    script: http404Model('gpt-5.5'),
+    as: NotFoundError,
+    status: 404,
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+    param: 'model',
+  },
+  {
+    what: 'a 429',
+    script: http429(),
+    as: RateLimitError,
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    param: null,
+  },
+  {
+    what: 'a plan that is used up',
+    script: usageLimit(),
+    as: RateLimitError,
+    status: 429,
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+    param: null,
+  },
+  { what: 'a 500', script: http500, ...upstream },
+  { what: 'response.failed', script: failed(), ...upstream },
+  { what: 'HTML', script: garbageHtml, ...upstream },
+  { what: 'broken JSON', script: garbageJson, ...upstream },
+];
+
+describe('an upstream error before the first byte is a typed error with a status', () => {
+  for (const { what, script, as, ...facts } of ROWS) {
+    it.each([false, true])(`${what} (stream: %s)`, async (stream) => {
+      proxy.use(script);
+      const error = await apiErrorOf(client.openai.responses.create({ ...ASK, stream }));
+      expect(error).toBeInstanceOf(as);
+      const { status, type, code, param } = error;
+      expect({ status, type, code, param }).toEqual(facts);
+      expect(error.requestID).toMatch(/^req_/);
+      // Addresses of ours and of the upstream are nobody's business.
+      expect(error.message).not.toMatch(/127\.0\.0\.1|https?:|\/responses/);
+    });
+  }
+
+  it("passes the upstream's own words on", async () => {
+    proxy.use(http400('The value is too purple.', 'text.format', 'too_purple'));
+    const error = await apiErrorOf(client.openai.responses.create(ASK));
+    expect(error.error).toEqual({
+      message: 'The value is too purple.',
+      type: 'invalid_request_error',
+      param: 'text.format',
+      code: 'too_purple',
+    });
+  });
+});
+
+describe('an error of our own', () => {
+  it('a wrong key is an AuthenticationError', async () => {
+    const stranger = checkedClient(proxy, 'sk-wrong-key-of-somebody');
+    const error = await apiErrorOf(stranger.openai.responses.create(ASK));
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error.error).toEqual({
+      message: 'Incorrect API key provided: sk-wr***dy.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'invalid_api_key',
+    });
+    expect(await stranger.complaints()).toEqual([]);
+  });
+
+  it('a value out of range is a BadRequestError that names it', async () => {
+    const error = await apiErrorOf(client.openai.responses.create({ ...ASK, temperature: 3 }));
+    expect(error).toBeInstanceOf(BadRequestError);
+    expect(error.error).toEqual({
+      message:
+        "Invalid 'temperature': integer above maximum value. Expected a value <= 2, but got 3 instead.",
+      type: 'invalid_request_error',
+      param: 'temperature',
+      code: 'integer_above_max_value',
+    });
+  });
+
+  it('asks nothing of the model', async () => {
+    const before = proxy.model.requests.length;
+    await apiErrorOf(client.openai.responses.create({ ...ASK, previous_response_id: 'resp_1' }));
+    expect(proxy.model.requests.length).toBe(before);
+  });
+});
+
+describe('an error after the first byte', () => {
+  it('ends the stream with an error event and a failed response', async () => {
+    proxy.use(cutMidStream);
+    const stream = await client.openai.responses.create({ ...ASK, stream: true });
+    const error = await apiErrorOf(Array.fromAsync(stream));
+    expect([error.code, error.type]).toEqual(['upstream_error', 'server_error']);
+    expect((await client.lastEvents()).slice(-3)).toMatchObject([
+      {
+        type: 'response.output_item.done',
+        item: { status: 'incomplete', content: [{ text: 'This sentence will never' }] },
+      },
+    ]);
+  });
+
+  it('the raw stream goes on to response.failed and [DONE]', async () => {
+    proxy.use(cutMidStream);
+    const answer = await proxy.post('/v1/responses', { ...ASK, stream: true });
+    const text = await answer.text();
+    const tail = text.trim().split('\n\n').slice(-3);
+    const data = tail.map((frame) => frame.split('data: ')[1] ?? '');
+    expect(data[2]).toBe('[DONE]');
+    expect(JSON.parse(data[0] ?? '')).toEqual({
+      type: 'error',
+      sequence_number: expect.any(Number),
+      code: 'upstream_error',
+      message: 'The upstream had an error while processing the request.',
+      param: null,
+      error: {
+        message: 'The upstream had an error while processing the request.',
+        type: 'server_error',
+        param: null,
+        code: 'upstream_error',
+      },
+    });
+    expect(JSON.parse(data[1] ?? '')).toMatchObject({
+      type: 'response.failed',
+      response: { status: 'failed', error: { code: 'server_error' }, usage: null },
+    });
+  });
+
+  it('without stream is a status', async () => {
+    proxy.use(cutMidStream);
+    const error = await apiErrorOf(client.openai.responses.create(ASK));
+    expect([error.status, error.code]).toEqual([502, 'upstream_error']);
+  });
+});
+
+describe('a client that goes away', () => {
+  const newest = () => {
+    const request = proxy.model.requests.at(-1);
+    if (request === undefined) throw new Error('the model was not asked');
+    return request;
+  };
+  /** Until the model has been asked: only then there is something to close. */
+  const untilAsked = async (before: number): Promise<void> => {
+    while (proxy.model.requests.length === before)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
+  };
+
+  it('mid-stream: the request to the model is closed', async () => {
+    proxy.use(hangMidStream);
+    const stream = await client.openai.responses.create({ ...ASK, stream: true });
+    let text = '';
+    for await (const event of stream) {
+      if (event.type === 'response.output_text.delta') text += event.delta;
+      if (text === 'Wait for') break;
+    }
+    expect(await newest().ended).toBe('aborted');
+    expect(text).toBe('Wait for');
+  });
+
+  it.each([
+    ['the model is silent after its headers', hang, true],
+    ['the model is silent after its headers, without stream', hang, false],
+    ['not even headers came', hangBeforeHeaders, true],
+    ['not even headers came, without stream', hangBeforeHeaders, false],
+    ['in the middle, without stream', hangMidStream, false],
+  ])('before the first byte, %s: closed as well', async (_, script, stream) => {
+    proxy.use(script);
+    const before = proxy.model.requests.length;
+    const controller = new AbortController();
+    const answer = errorOf(client.openai.responses.create({ ...ASK, stream }, { signal: controller.signal }));
+    await untilAsked(before);
+    controller.abort();
+    expect(await answer).toBeInstanceOf(APIUserAbortError);
+    expect(await newest().ended).toBe('aborted');
+  });
+
+  it('is noted as abandoned, not as an error', async () => {
+    proxy.use(hangMidStream);
+    const { data: stream, request_id } = await client.openai.responses
+      .create({ ...ASK, stream: true })
+      .withResponse();
+    for await (const event of stream) if (event.type === 'response.output_text.delta') break;
+    await newest().ended;
+    const lines = (): readonly unknown[] => proxy.log.filter((line) => line['requestId'] === request_id);
+    while (lines().length === 0)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
+    expect(lines()).toMatchObject([{ msg: 'request', status: 200, outcome: 'abandoned', errorCode: null }]);
+    expect(lines()).toHaveLength(1);
+  });
+
+  it('leaves the server in order: the next one is served', async () => {
+    proxy.use(says([{ text: 'Still here.' }]));
+    expect((await client.openai.responses.create(ASK)).output_text).toBe('Still here.');
+  });
+});

@@ -1,0 +1,207 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ResponseInputContent, ResponseInputItem } from 'openai/resources/responses/responses';
+
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello } from '../support/scripts.ts';
+import { checkedClient, type CheckedClient } from './responses-checked.ts';
+
+/** What clients put into `input`, and what of it reaches the model. */
+
+const PNG_BASE64 =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const DATA_URL = `data:image/png;base64,${PNG_BASE64}`;
+
+let proxy: TestProxy;
+let client: CheckedClient;
+let images: Server;
+let imageUrl: string;
+beforeAll(async () => {
+  proxy = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+  client = checkedClient(proxy);
+  images = createServer((request, response) => {
+    if (request.url === '/cat.png') {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PNG_BASE64, 'base64'));
+    } else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => {
+    images.listen(0, '127.0.0.1', resolve);
+  });
+  imageUrl = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  images.close();
+  await proxy.close();
+});
+afterEach(async () => {
+  expect(await client.complaints()).toEqual([]);
+});
+
+/** What reached the model for this input, without the ids that codex gives to items. */
+const seen = async (input: string | ResponseInputItem[]): Promise<unknown> => {
+  await client.openai.responses.create({ model: 'gpt-5.5', input });
+  const sent = proxy.model.requests.at(-1)?.body as { input: Record<string, unknown>[] };
+  return sent.input.map(({ id: _, ...item }) => item);
+};
+const user = (...content: readonly unknown[]): unknown[] => [{ type: 'message', role: 'user', content }];
+const ask = (...content: ResponseInputContent[]): ResponseInputItem[] => [{ role: 'user', content }];
+const text = (value: string) => ({ type: 'input_text' as const, text: value });
+
+describe('text', () => {
+  it('a string is a message of the user', async () => {
+    expect(await seen('hi')).toEqual(user(text('hi')));
+  });
+
+  it('messages keep role and order; system goes as developer', async () => {
+    expect(
+      await seen([
+        { role: 'system', content: 'A' },
+        { role: 'developer', content: [text('B')] },
+        { role: 'user', content: 'C' },
+        { role: 'assistant', content: 'D' },
+        { type: 'message', role: 'user', content: [text('E'), text('F')] },
+      ]),
+    ).toEqual([
+      { type: 'message', role: 'developer', content: [text('A')] },
+      { type: 'message', role: 'developer', content: [text('B')] },
+      { type: 'message', role: 'user', content: [text('C')] },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'D' }] },
+      { type: 'message', role: 'user', content: [text('E'), text('F')] },
+    ]);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '\u0000',
+    '😀 é\u2028',
+    '{"type":"message"}',
+    '<system>no</system>',
+    'x'.repeat(300_000),
+  ])('arrives as it is (%#)', async (value) => {
+    expect(await seen(value)).toEqual(user(text(value)));
+  });
+});
+
+describe('images', () => {
+  it('as a data URL', async () => {
+    expect(
+      await seen(ask(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' })),
+    ).toEqual(user(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }));
+  });
+
+  it('as an http URL, which is fetched', async () => {
+    const [message] = (await seen(
+      ask({ type: 'input_image', image_url: `${imageUrl}/cat.png`, detail: 'auto' }),
+    )) as { content: unknown[] }[];
+    expect(message?.content).toMatchObject([{ type: 'input_image', image_url: DATA_URL }]);
+  });
+
+  it('in the output of a function', async () => {
+    const items = (await seen([
+      { role: 'user', content: 'draw' },
+      { type: 'function_call', call_id: 'c', name: 'draw', arguments: '{}' },
+      {
+        type: 'function_call_output',
+        call_id: 'c',
+        output: [text('done'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }],
+      },
+    ])) as unknown[];
+    expect(items[2]).toEqual({
+      type: 'function_call_output',
+      call_id: 'c',
+      output: [text('done'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }],
+    });
+  });
+
+  it.each([
+    ['is not there', () => `${imageUrl}/dog.png`],
+    ['is no image', () => 'data:image/png;base64,aGVsbG8='],
+  ])('one that %s is a 400 with its place', async (_, url) => {
+    await expect(
+      client.openai.responses.create({
+        model: 'gpt-5.5',
+        input: ask(text('look'), { type: 'input_image', image_url: url(), detail: 'auto' }),
+      }),
+    ).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_image',
+      param: 'input[0].content[1]',
+    });
+  });
+});
+
+describe('files', () => {
+  const file = (filename: string, data: string, type = 'text/plain'): ResponseInputContent => ({
+    type: 'input_file',
+    filename,
+    file_data: `data:${type};base64,${Buffer.from(data).toString('base64')}`,
+  });
+
+  it('a text file is text under its name', async () => {
+    expect(await seen(ask(text('read'), file('notes.md', '# Notes\n', 'text/markdown')))).toEqual(
+      user(text('read'), text('notes.md:\n\n# Notes\n')),
+    );
+  });
+
+  it('another file is a 400 that says so', async () => {
+    await expect(
+      client.openai.responses.create({
+        model: 'gpt-5.5',
+        input: ask(file('paper.pdf', '%PDF-1.7', 'application/pdf')),
+      }),
+    ).rejects.toMatchObject({
+      status: 400,
+      code: 'unsupported_file',
+      param: 'input[0].content[0].file_data',
+    });
+  });
+});
+
+describe('audio', () => {
+  it('passes', async () => {
+    const [message] = (await seen([
+      {
+        role: 'user',
+        content: [
+          { type: 'input_audio', input_audio: { data: 'UklGRgAAAABXQVZF', format: 'wav' } },
+        ] as unknown as ResponseInputContent[],
+      },
+    ])) as { content: unknown[] }[];
+    expect(message?.content).toEqual([
+      { type: 'input_audio', audio_url: 'data:audio/wav;base64,UklGRgAAAABXQVZF' },
+    ]);
+  });
+});
+
+describe('what the app-server would drop or invent without a word', () => {
+  it.each([
+    [
+      'a call without its output',
+      [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }],
+      'No tool output found for function call c (input[0]).',
+      'input[0]',
+    ],
+    [
+      'an output without its call',
+      [
+        { role: 'user', content: 'x' },
+        { type: 'function_call_output', call_id: 'c', output: '1' },
+      ],
+      'No tool call found for function call output with call_id c (input[1]).',
+      'input[1]',
+    ],
+    [
+      'an item reference',
+      [{ type: 'item_reference', id: 'msg_1' }],
+      "Item references are not supported at 'input[0]': items are not stored here. Send the item itself.",
+      'input[0]',
+    ],
+  ] as const)('%s is a 400', async (_, input, message, param) => {
+    await expect(
+      client.openai.responses.create({ model: 'gpt-5.5', input: input as unknown as ResponseInputItem[] }),
+    ).rejects.toMatchObject({ status: 400, error: { message, param } });
+  });
+});

@@ -1,0 +1,252 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses/responses';
+
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
+import { checkedClient, type CheckedClient } from './responses-checked.ts';
+
+let proxy: TestProxy;
+let client: CheckedClient;
+beforeAll(async () => {
+  proxy = await startProxy(hello);
+  client = checkedClient(proxy);
+});
+afterAll(() => proxy.close());
+afterEach(async () => {
+  expect(await client.complaints()).toEqual([]);
+});
+
+const WEATHER: FunctionTool = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  strict: false,
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+const QUESTION = { role: 'user', content: 'What is the weather?' } as const;
+
+/** What the model was sent, without the ids that codex gives to items. */
+const sentInput = (): unknown => {
+  const { input } = proxy.model.requests.at(-1)?.body as { input: Record<string, unknown>[] };
+  return input.map(({ id: _, ...item }) => item);
+};
+
+describe('a function call', () => {
+  it('comes back as an item, its output goes in with the next request, and the model answers', async () => {
+    proxy.use(inTurn(toolCall(), says([{ text: 'It rains in Paris.' }])));
+    const first = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+    });
+    expect(first.output).toEqual([
+      {
+        id: expect.stringMatching(/^msg_/),
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', annotations: [], logprobs: [], text: '' }],
+      },
+      {
+        id: expect.stringMatching(/^fc_/),
+        type: 'function_call',
+        status: 'completed',
+        call_id: 'call_weather',
+        name: 'get_weather',
+        arguments: '{"city":"Paris"}',
+      },
+    ]);
+    const input: ResponseInputItem[] = [
+      QUESTION,
+      ...(first.output as ResponseInputItem[]),
+      { type: 'function_call_output', call_id: 'call_weather', output: '{"sky":"rain"}' },
+    ];
+    const second = await client.openai.responses.create({ model: 'gpt-5.5', input, tools: [WEATHER] });
+    expect(second.output_text).toBe('It rains in Paris.');
+    expect(sentInput()).toEqual([
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'What is the weather?' }] },
+      {
+        type: 'function_call',
+        call_id: 'call_weather',
+        name: 'get_weather',
+        arguments: '{"city":"Paris"}',
+      },
+      { type: 'function_call_output', call_id: 'call_weather', output: '{"sky":"rain"}' },
+    ]);
+  });
+
+  it('is streamed as added without arguments, then deltas, then done', async () => {
+    proxy.use(toolCall());
+    const stream = client.openai.responses.stream({ model: 'gpt-5.5', input: [QUESTION], tools: [WEATHER] });
+    const final = await stream.finalResponse();
+    const call = final.output[1];
+    const events = (await client.lastEvents()).filter((event) => event['output_index'] === 1);
+    const deltas = events.filter((event) => event['type'] === 'response.function_call_arguments.delta');
+    expect(deltas.map((event) => event['delta']).join('')).toBe('{"city":"Paris"}');
+    expect(events.filter((event) => !deltas.includes(event))).toMatchObject([
+      {
+        type: 'response.output_item.added',
+        item: { type: 'function_call', status: 'in_progress', arguments: '', call_id: 'call_weather' },
+      },
+      {
+        type: 'response.function_call_arguments.done',
+        item_id: call?.id,
+        name: 'get_weather',
+        arguments: '{"city":"Paris"}',
+      },
+      { type: 'response.output_item.done', item: { status: 'completed', arguments: '{"city":"Paris"}' } },
+    ]);
+    expect(call).toMatchObject({ type: 'function_call', parsed_arguments: null });
+  });
+
+  it('ends the answer there, with the usage of the response that called', async () => {
+    proxy.use(
+      says([{ call: { name: 'get_weather', arguments: {}, callId: 'call_1' } }], {
+        usage: {
+          inputTokens: 5,
+          cachedInputTokens: 1,
+          cacheWriteInputTokens: 0,
+          outputTokens: 4,
+          reasoningTokens: 2,
+          totalTokens: 9,
+        },
+      }),
+    );
+    const before = proxy.model.requests.length;
+    const { status, usage } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+    });
+    expect({ status, usage, modelCalls: proxy.model.requests.length - before }).toEqual({
+      status: 'completed',
+      usage: {
+        input_tokens: 5,
+        input_tokens_details: { cached_tokens: 1, cache_write_tokens: 0 },
+        output_tokens: 4,
+        output_tokens_details: { reasoning_tokens: 2 },
+        total_tokens: 9,
+      },
+      modelCalls: 1,
+    });
+  });
+
+  it.each(['gpt-5.5', 'gpt-6.1-sol', 'a-model-nobody-knows'])('works with %s', async (model) => {
+    proxy.use(toolCall());
+    const { output } = await client.openai.responses.create({ model, input: [QUESTION], tools: [WEATHER] });
+    expect(output.slice(1)).toMatchObject([{ type: 'function_call', name: 'get_weather' }]);
+  });
+
+  it('keeps the argument string byte for byte, in both directions', async () => {
+    const raw = '{ "city" : "Par\\u00eds",\n"n":1.50 }';
+    proxy.use(inTurn(toolCall('get_weather', raw), hello));
+    const ask = { model: 'gpt-5.5', tools: [WEATHER] };
+    const first = await client.openai.responses.create({ ...ask, input: [QUESTION] });
+    expect(first.output[1]).toMatchObject({ arguments: raw });
+    await client.openai.responses.create({
+      ...ask,
+      input: [
+        QUESTION,
+        ...(first.output as ResponseInputItem[]),
+        { type: 'function_call_output', call_id: 'call_weather', output: 'ok' },
+      ],
+    });
+    expect(sentInput()).toMatchObject([{}, { type: 'function_call', arguments: raw }, {}]);
+  });
+});
+
+describe('text before a call', () => {
+  it('is the message, and the call follows it', async () => {
+    proxy.use(
+      says([
+        { text: 'I will look.', phase: 'commentary' },
+        { call: { name: 'get_weather', arguments: {}, callId: 'call_1' } },
+      ]),
+    );
+    const { output } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+    });
+    expect(output).toMatchObject([
+      { type: 'message', phase: 'commentary', content: [{ text: 'I will look.' }] },
+      { type: 'function_call', call_id: 'call_1' },
+    ]);
+  });
+});
+
+describe('parallel calls', () => {
+  it('all come back in the order in which the model made them', async () => {
+    proxy.use(parallelCalls);
+    const { output } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+    });
+    expect(output.slice(1)).toMatchObject([
+      { type: 'function_call', call_id: 'call_paris', arguments: '{"city":"Paris"}' },
+      { type: 'function_call', call_id: 'call_oslo', arguments: '{"city":"Oslo"}' },
+    ]);
+  });
+
+  it('take their outputs in any order', async () => {
+    proxy.use(hello);
+    const { output_text } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      tools: [WEATHER],
+      input: [
+        QUESTION,
+        { type: 'function_call', call_id: 'a', name: 'get_weather', arguments: '{}' },
+        { type: 'function_call', call_id: 'b', name: 'get_weather', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'b', output: '2' },
+        { type: 'function_call_output', call_id: 'a', output: '1' },
+      ],
+    });
+    expect(output_text).toBe('Hello from the scripted model.');
+    expect(sentInput()).toMatchObject([
+      { role: 'user' },
+      { call_id: 'a' },
+      { call_id: 'b' },
+      { call_id: 'b', output: '2' },
+      { call_id: 'a', output: '1' },
+    ]);
+  });
+
+  it('are one call when the client wants no more', async () => {
+    proxy.use(parallelCalls);
+    const { output } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+      parallel_tool_calls: false,
+    });
+    expect(output.slice(1)).toMatchObject([{ call_id: 'call_paris' }]);
+    expect(output).toHaveLength(2);
+  });
+});
+
+describe('a call of a tool that nobody declared', () => {
+  it('is never shown: the model is told so and answers', async () => {
+    proxy.use(inTurn(toolCall('no_such_tool'), says([{ text: 'Then without.' }])));
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+    });
+    expect([response.output_text, response.output.length]).toEqual(['Then without.', 1]);
+  });
+});
+
+describe('tool_choice', () => {
+  it('none: the model is told of no tool', async () => {
+    proxy.use(hello);
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [WEATHER],
+      tool_choice: 'none',
+    });
+    expect([response.tool_choice, response.tools.length]).toEqual(['none', 1]);
+    expect(proxy.model.requests.at(-1)?.body['tools']).toEqual([]);
+  });
+});

@@ -1,0 +1,289 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { commentaryThenFinal, hello, incompleteMaxTokens, noUsage, says, slow } from '../support/scripts.ts';
+import { checkedClient, type CheckedClient } from './responses-checked.ts';
+
+/** OpenAI's own SDK against the whole product: text, streams, formats, limits. */
+
+let proxy: TestProxy;
+let client: CheckedClient;
+beforeAll(async () => {
+  proxy = await startProxy(hello);
+  client = checkedClient(proxy);
+});
+afterAll(() => proxy.close());
+afterEach(async () => {
+  expect(await client.complaints()).toEqual([]);
+});
+
+const HELLO = 'Hello from the scripted model.';
+const USAGE = {
+  input_tokens: 11,
+  input_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 1 },
+  total_tokens: 18,
+};
+
+describe('responses.create', () => {
+  it('answers with the whole response object', async () => {
+    proxy.use(hello);
+    const response = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
+    expect(response.output_text).toBe(HELLO);
+    expect(response._request_id).toMatch(/^req_/);
+    expect(client.lastBody()).toEqual({
+      id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
+      object: 'response',
+      created_at: expect.any(Number),
+      created: response.created_at,
+      completed_at: expect.any(Number),
+      status: 'completed',
+      error: null,
+      incomplete_details: null,
+      instructions: null,
+      max_output_tokens: null,
+      max_tool_calls: null,
+      model: 'gpt-5.5',
+      output: [
+        {
+          id: expect.stringMatching(/^msg_/),
+          type: 'message',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', annotations: [], logprobs: [], text: HELLO }],
+        },
+      ],
+      parallel_tool_calls: true,
+      previous_response_id: null,
+      prompt_cache_key: null,
+      reasoning: { effort: null, summary: null },
+      safety_identifier: null,
+      service_tier: 'default',
+      store: false,
+      background: false,
+      temperature: 1,
+      top_p: 1,
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      top_logprobs: 0,
+      text: { format: { type: 'text' }, verbosity: 'medium' },
+      tool_choice: 'auto',
+      tools: [],
+      truncation: 'disabled',
+      usage: USAGE,
+      metadata: {},
+    });
+  });
+
+  it('gives back what has no effect on the answer', async () => {
+    proxy.use(hello);
+    const echoed = {
+      instructions: 'Be brief.',
+      metadata: { order: '4711', note: '' },
+      user: 'somebody',
+      safety_identifier: 'hash-1',
+      prompt_cache_key: 'conversation-1',
+      max_tool_calls: 3,
+    };
+    const response = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi', ...echoed });
+    expect(response).toMatchObject(echoed);
+  });
+
+  it('counts nothing where the upstream counted nothing', async () => {
+    proxy.use(noUsage);
+    const response = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
+    expect(response.usage).toBeNull();
+  });
+
+  it('says when the model stopped early', async () => {
+    proxy.use(incompleteMaxTokens);
+    const { status, incomplete_details, output_text, completed_at } = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'hi',
+    });
+    expect({ status, incomplete_details, output_text, completed_at }).toEqual({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output_text: 'This answer was cut',
+      completed_at: null,
+    });
+  });
+
+  it('shows commentary and the final answer as two messages with their phase', async () => {
+    proxy.use(commentaryThenFinal);
+    const { output } = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
+    expect(output).toMatchObject([
+      { type: 'message', phase: 'commentary', content: [{ text: 'Let me have a look.' }] },
+      { type: 'message', phase: 'final_answer', content: [{ text: 'Here it is.' }] },
+    ]);
+    expect(output).toHaveLength(2);
+  });
+
+  it('takes an alias for a model with an effort', async () => {
+    proxy.use(hello);
+    const response = await client.openai.responses.create({ model: 'gpt-5.5-high', input: 'hi' });
+    const sent = proxy.model.requests.at(-1)?.body;
+    expect([response.model, response.reasoning, sent?.['model'], sent?.['reasoning']]).toEqual([
+      'gpt-5.5-high',
+      { effort: 'high', summary: null },
+      'gpt-5.5',
+      { effort: 'high' },
+    ]);
+  });
+});
+
+describe('responses.create with stream', () => {
+  it('sends the events of a text answer in order', async () => {
+    proxy.use(says([{ text: 'one two', deltas: ['one', ' two'] }]));
+    const stream = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi', stream: true });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.delta',
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+  });
+
+  it('is the same answer as without stream', async () => {
+    proxy.use(hello);
+    const ask = { model: 'gpt-5.5', input: 'hi', metadata: { a: 'b' } } as const;
+    const whole = await client.openai.responses.create(ask);
+    const stream = await client.openai.responses.create({ ...ask, stream: true });
+    const last = (await Array.fromAsync(stream)).at(-1);
+    const response = last?.type === 'response.completed' ? last.response : null;
+    const same = { id: 'same', created_at: 0, created: 0, completed_at: 0 };
+    const output = [{ ...whole.output[0], id: 'same' }];
+    expect({ ...response, ...same, output: [{ ...response?.output[0], id: 'same' }] }).toEqual({
+      ...(JSON.parse(JSON.stringify(whole)) as object),
+      ...same,
+      output,
+      // The SDK adds this one itself, to whole answers only.
+      output_text: undefined,
+    });
+  });
+
+  it('ends with an incomplete response when the model stopped early', async () => {
+    proxy.use(incompleteMaxTokens);
+    const stream = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi', stream: true });
+    const last = (await Array.fromAsync(stream)).at(-1);
+    expect(last).toMatchObject({
+      type: 'response.incomplete',
+      response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+    });
+  });
+});
+
+describe('responses.stream', () => {
+  it('lets the helper build the text up and hand out the final response', async () => {
+    proxy.use(slow(5));
+    const stream = client.openai.responses.stream({ model: 'gpt-5.5', input: 'hi' });
+    const snapshots: string[] = [];
+    stream.on('response.output_text.delta', (event) => snapshots.push(event.snapshot));
+    const final = await stream.finalResponse();
+    expect(snapshots).toEqual([
+      'one ',
+      'one two ',
+      'one two three ',
+      'one two three four ',
+      'one two three four five',
+    ]);
+    expect([final.status, final.output_text]).toEqual(['completed', 'one two three four five']);
+  });
+});
+
+describe('structured output', () => {
+  const Person = z.object({ name: z.string(), age: z.number() });
+
+  it('parses an answer of a zod format', async () => {
+    proxy.use(says([{ text: '{"name":"Ada","age":36}' }]));
+    const response = await client.openai.responses.parse({
+      model: 'gpt-5.5',
+      input: 'who?',
+      text: { format: zodTextFormat(Person, 'person') },
+    });
+    expect(response.output_parsed).toEqual({ name: 'Ada', age: 36 });
+    expect(response.text?.format).toMatchObject({ type: 'json_schema', name: 'person', strict: true });
+    expect(proxy.model.requests.at(-1)?.body['text']).toMatchObject({
+      format: {
+        type: 'json_schema',
+        schema: { type: 'object', properties: { name: { type: 'string' }, age: { type: 'number' } } },
+      },
+    });
+  });
+
+  it('parses in a stream too', async () => {
+    proxy.use(says([{ text: '{"name":"Ada","age":36}', chunkSize: 4 }]));
+    const stream = client.openai.responses.stream({
+      model: 'gpt-5.5',
+      input: 'who?',
+      text: { format: zodTextFormat(Person, 'person') },
+    });
+    expect((await stream.finalResponse()).output_parsed).toEqual({ name: 'Ada', age: 36 });
+  });
+
+  it('hands on an answer that breaks its format, and notes it in the log', async () => {
+    proxy.use(says([{ text: '{"name":"Ada"}' }]));
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'who?',
+      text: { format: zodTextFormat(Person, 'person') },
+    });
+    expect(response.output_text).toBe('{"name":"Ada"}');
+    expect(proxy.log.filter((line) => line['requestId'] === response._request_id)).toMatchObject([
+      { level: 'warn', msg: 'the answer does not match the format that was asked for' },
+      { level: 'info', msg: 'request' },
+    ]);
+  });
+
+  it('takes json_object', async () => {
+    proxy.use(says([{ text: '{"any":1}' }]));
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'JSON please',
+      text: { format: { type: 'json_object' } },
+    });
+    expect([response.output_text, response.text?.format]).toEqual(['{"any":1}', { type: 'json_object' }]);
+  });
+});
+
+describe('max_output_tokens', () => {
+  const text = Array.from({ length: 200 }, (_, index) => `word${index}`).join(' ');
+
+  it('cuts a text that is too long', async () => {
+    proxy.use(says([{ text }]));
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'hi',
+      max_output_tokens: 16,
+    });
+    expect(response).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      max_output_tokens: 16,
+      output: [{ type: 'message', status: 'incomplete' }],
+    });
+    expect(response.output_text).not.toBe('');
+    expect(text.startsWith(response.output_text)).toBe(true);
+  });
+
+  it('leaves a short answer alone', async () => {
+    proxy.use(hello);
+    const response = await client.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'hi',
+      max_output_tokens: 16,
+    });
+    expect([response.status, response.output_text]).toEqual(['completed', HELLO]);
+  });
+});
