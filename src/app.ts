@@ -17,6 +17,8 @@ import { createEngine } from './engine/run-turn.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { chatEndpoint } from './http/routes/chat.ts';
+import { completionsEndpoint } from './http/routes/completions.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
@@ -26,6 +28,7 @@ import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
+import { turnTotal } from './observe/turn-total.ts';
 import { placeRelay } from './place-relay.ts';
 import { loadTokenizer } from './tokenizer/o200k.ts';
 import { VERSION } from './version.ts';
@@ -93,6 +96,12 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
         }),
+        chatEndpoint({
+          usagePolicy: config.api.usagePolicy,
+          ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+          showReasoning: config.api.chatReasoning,
+        }),
+        completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
       turns: { engine, models, ...turnDeps(config, logger, metrics) },
       models,
@@ -172,7 +181,7 @@ const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDe
   }),
   observersOf: (ask, exchange) => [
     turnMetrics(metrics),
-    { onEnd: (turn) => exchange.note({ turn }) },
+    turnTotal((turn) => exchange.note({ turn })),
     ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
   ],
   onObserverError: (err) => {

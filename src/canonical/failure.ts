@@ -134,6 +134,12 @@ export const FAILURES = {
     message: 'Not found.',
     when: 'a resource that does not exist',
   },
+  endpoint_not_supported: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'This endpoint is not supported here.',
+    when: "an API of OpenAI's that is not served (embeddings, images, audio)",
+  },
   unknown_url: {
     status: 404,
     type: TYPES.invalid,

@@ -172,6 +172,13 @@ export const SETTINGS = {
     default: 'message-first',
     description: "Whether the message is always `output[0]`, or items keep the model's own order.",
   },
+  PROXY_CHAT_REASONING: {
+    slice: 'api',
+    field: 'chatReasoning',
+    type: yesOrNo,
+    default: 'true',
+    description: 'Whether chat answers carry the reasoning summary, as `reasoning_content`.',
+  },
   PROXY_USAGE_POLICY: {
     slice: 'api',
     field: 'usagePolicy',

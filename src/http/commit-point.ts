@@ -1,6 +1,7 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
 import { OpenItems } from '../canonical/open-items.ts';
 import type { TurnAccepted, TurnEvent } from '../canonical/turn-event.ts';
+import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 
 type Step = IteratorResult<TurnEvent>;
 
@@ -36,6 +37,22 @@ export const pastCommitPoint = async (
   }
   const accepted = event?.type === 'turn-accepted' ? event : null;
   return { events: committed(first, iterator, onBug), accepted, giveUp };
+};
+
+/** All the turns of one answer. If one of them cannot be committed, none is. */
+export const allPastCommitPoint = async (
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  patienceMs: number | null,
+  onBug: (error: unknown) => void,
+): Promise<OneOrMore<Committed>> => {
+  const results = mapAll(turns, (events) => pastCommitPoint(events, patienceMs, onBug));
+  try {
+    return await Promise.all(results);
+  } catch (error) {
+    const settled = await Promise.allSettled(results);
+    await Promise.all(settled.map(async (one) => one.status === 'fulfilled' && one.value.giveUp()));
+    throw error;
+  }
 };
 
 /** Null when the time is up first. */

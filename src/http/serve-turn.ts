@@ -1,12 +1,14 @@
 import { fail, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/reply.ts';
+import { runChoices } from '../engine/choices.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
-import { checkFormat } from './check-format.ts';
-import { pastCommitPoint } from './commit-point.ts';
+import { checkFormat, type FormatCheck } from './check-format.ts';
+import { allPastCommitPoint } from './commit-point.ts';
 import type { Endpoint, TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -45,49 +47,58 @@ export const serveTurn =
       affinity: { caller: exchange.caller(), session: sessionOf(http.headers) },
     });
     exchange.note({ model: ask.model, stream: ask.stream });
-    if (deps.strictParams) refuseIgnored(ask.ignored);
-    const observers = [...deps.observersOf(ask, exchange), ...formatObserver(ask, deps, exchange)];
+    refuseIgnored(ask, ask.ignored, deps.strictParams);
+    const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
+    const observers = deps.observersOf(ask, exchange);
     const request = await resolveAttachments(ask.request, deps.fetchImage, { signal, places: ask.places });
-    const events = tap(deps.engine.run(request, signal), observers, {
-      clock: deps.ambient.clock,
-      startedAt: exchange.startedAt,
-      onObserverError: deps.onObserverError,
-      signal,
-    });
-    const committed = await pastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
+    const events = mapAll(runChoices(deps.engine, request, ask.choices, signal), (turn) =>
+      tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
+        clock: deps.ambient.clock,
+        startedAt: exchange.startedAt,
+        onObserverError: deps.onObserverError,
+        signal,
+      }),
+    );
+    const committed = await allPastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
       if (!signal.aborted) deps.onBug(error, exchange);
     });
-    const ignored = [...ask.ignored, ...(committed.accepted?.ignored ?? [])];
-    if (deps.strictParams && ignored.length > 0) {
-      await committed.giveUp();
-      refuseIgnored(ignored);
+    const { accepted } = committed[0];
+    const ignored = [...ask.ignored, ...(accepted?.ignored ?? [])];
+    try {
+      refuseIgnored(ask, ignored, deps.strictParams);
+    } catch (error) {
+      await Promise.all(committed.map((turn) => turn.giveUp()));
+      throw error;
     }
-    const headers = { ...committed.accepted?.headers, ...ignoredHeader(ignored) };
+    const headers = { ...accepted?.headers, ...ignoredHeader(ignored) };
+    const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
-      return sseResponse(ask.render(ask.arrange(committed.events)), {
+      return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
         headers,
         onGone: () => exchange.abort(),
         onEnd: exchange.hold(),
       });
     }
-    const reply = await fold(ask.arrange(committed.events));
-    if (reply.outcome.kind === 'failed') throw new GatewayError(reply.outcome.failure);
-    return Response.json(ask.project(reply), { headers });
+    const replies = await Promise.all(mapAll(turns, fold));
+    for (const { outcome } of replies) {
+      if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
+    }
+    return Response.json(ask.project(replies), { headers });
   };
 
-const refuseIgnored = (ignored: readonly string[]): void => {
-  const param = ignored[0];
+/** What has no effect is refused where the client insists on it, or the deployment does. */
+const refuseIgnored = (ask: TurnAsk, ignored: readonly string[], isStrict: boolean): void => {
+  const insisted = ignored.find((name) => ask.insists.includes(name));
+  const param = insisted ?? (isStrict ? ignored[0] : undefined);
   if (param === undefined) return;
-  throw fail('unsupported_parameter', {
-    param,
-    message: `Unsupported parameter: '${param}' has no effect here, and strict parameters are on.`,
-  });
+  const why =
+    insisted === undefined ? 'has no effect here, and strict parameters are on' : 'has no effect here';
+  throw fail('unsupported_parameter', { param, message: `Unsupported parameter: '${param}' ${why}.` });
 };
 
 /** Nothing is done about an answer that breaks its format except that it does not go unseen. */
-const formatObserver = (ask: TurnAsk, deps: TurnDeps, exchange: Exchange): readonly TurnObserver[] => {
-  const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
+const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {
   if (keepsFormat === null) return [];
   let text = '';
   return [
@@ -96,7 +107,7 @@ const formatObserver = (ask: TurnAsk, deps: TurnDeps, exchange: Exchange): reado
         // Commentary is not the answer.
         if (event.type === 'message-ended' && event.phase !== 'commentary') text += event.text;
         if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
-        if (!keepsFormat(text)) deps.onFormatMismatch(exchange);
+        if (!keepsFormat(text)) onMismatch();
       },
     },
   ];

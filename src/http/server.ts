@@ -41,8 +41,6 @@ export interface HttpServer {
 /** For the log and the metrics only: nobody is left to receive it. */
 const CLIENT_GONE = 499;
 
-const shuttingDown = (): GatewayError => fail('shutting_down', { retryAfterSeconds: 5 });
-
 export const createServer = (deps: ServerDeps): HttpServer => {
   const active = new Set<Exchange>();
   let isDraining = false;
@@ -76,7 +74,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   const respond = async (http: Request, route: RouteMatch, exchange: Exchange): Promise<Response> => {
     try {
-      if (isDraining && route.access === 'key') throw shuttingDown();
+      if (isDraining && route.access === 'key') throw fail('shutting_down', { retryAfterSeconds: 5 });
       if (route.access === 'key') exchange.note(deps.authenticate(http.headers.get('authorization')));
       return await route.handle(http, exchange, route.params);
     } catch (error) {

@@ -45,6 +45,6 @@ export async function* interleave<T>(
       void ask(iterator, index);
     }
   } finally {
-    await Promise.all(iterators.map((iterator) => iterator.return?.()));
+    await Promise.all(iterators.map(async (iterator) => iterator.return?.()));
   }
 }

@@ -27,10 +27,14 @@ const deepestIssue = (issues: readonly Issue[]): Issue => {
   const branches = first.errors
     .map((branch) => deepestIssue(branch))
     .toSorted((a, b) => b.path.length - a.path.length);
-  const best = branches[0];
-  if (best === undefined || best.path.length === 0) return first;
+  // A value of the right type that breaks a rule was meant for that branch, too.
+  const best = branches.find((one) => one.path.length > 0 || !OTHER_TYPE.has(one.code));
+  if (best === undefined) return first;
   return { ...best, path: [...first.path, ...best.path] };
 };
+
+/** What a branch says to a value that was meant for another one. */
+const OTHER_TYPE: ReadonlySet<Issue['code']> = new Set(['invalid_type', 'invalid_value', 'invalid_union']);
 
 const describeIssue = (issue: Issue, param: string): GatewayError => {
   const got = nameOf(issue.input);

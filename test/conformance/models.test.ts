@@ -11,7 +11,10 @@ beforeAll(async () => {
   proxy = await startProxy(hello);
   client = checkedClient(proxy);
 });
-afterAll(() => proxy.close());
+afterAll(async () => {
+  await client.close();
+  await proxy.close();
+});
 afterEach(async () => {
   expect(await client.complaints()).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import { Agent } from 'undici';
 
 import {
   openaiSchema,
@@ -26,6 +27,8 @@ export interface CheckedClient {
   lastEvents(): Promise<readonly Record<string, unknown>[]>;
   /** What the published schemas say against the answers since the last call; none is good. */
   complaints(): Promise<readonly string[]>;
+  /** Lets the connections go: an unused one would keep a server from closing for a minute. */
+  close(): Promise<void>;
 }
 
 /**
@@ -35,12 +38,16 @@ export interface CheckedClient {
 export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClient => {
   const seen: Seen[] = [];
   let checked = 0;
+  const dispatcher = new Agent();
   const openai = new OpenAI({
     baseURL: `${proxy.url}/v1`,
     apiKey,
     maxRetries: 0,
     fetch: async (url, init) => {
-      const response = await fetch(url as string, init as RequestInit);
+      const response = await fetch(
+        url as string,
+        { ...(init as RequestInit), dispatcher } as unknown as RequestInit,
+      );
       const one: Seen = {
         path: new URL(response.url).pathname,
         status: response.status,
@@ -66,6 +73,7 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
   };
   return {
     openai,
+    close: () => dispatcher.destroy(),
     lastBody: () => JSON.parse(last().text) as unknown,
     lastEvents: () => events(last()),
     async complaints() {

@@ -33,6 +33,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   images.close();
+  await client.close();
   await proxy.close();
 });
 afterEach(async () => {
@@ -54,7 +55,7 @@ describe('text', () => {
     expect(await seen('hi')).toEqual(user(text('hi')));
   });
 
-  it('messages keep role and order; system goes as developer', async () => {
+  it('messages keep role and order', async () => {
     expect(
       await seen([
         { role: 'system', content: 'A' },
@@ -64,7 +65,7 @@ describe('text', () => {
         { type: 'message', role: 'user', content: [text('E'), text('F')] },
       ]),
     ).toEqual([
-      { type: 'message', role: 'developer', content: [text('A')] },
+      { type: 'message', role: 'system', content: [text('A')] },
       { type: 'message', role: 'developer', content: [text('B')] },
       { type: 'message', role: 'user', content: [text('C')] },
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'D' }] },
@@ -171,7 +172,7 @@ describe('audio', () => {
       },
     ])) as { content: unknown[] }[];
     expect(message?.content).toEqual([
-      { type: 'input_audio', audio_url: 'data:audio/wav;base64,UklGRgAAAABXQVZF' },
+      { type: 'input_audio', input_audio: { data: 'UklGRgAAAABXQVZF', format: 'wav' } },
     ]);
   });
 });

@@ -21,6 +21,7 @@ it('has these settings, each with its default', () => {
     PROXY_INSTRUCTIONS_TARGET: 'base',
     PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'false',
     PROXY_RESPONSES_LAYOUT: 'message-first',
+    PROXY_CHAT_REASONING: 'true',
     PROXY_USAGE_POLICY: 'exact',
     PROXY_IMAGE_FETCH: 'true',
     PROXY_IMAGE_FETCH_PRIVATE: 'false',

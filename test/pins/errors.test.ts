@@ -9,6 +9,7 @@ it('has these error codes, each with its status and type', () => {
     'client_too_slow 500 server_error',
     'content_policy_violation 400 invalid_request_error',
     'context_length_exceeded 400 invalid_request_error',
+    'endpoint_not_supported 404 invalid_request_error',
     'insufficient_quota 429 insufficient_quota',
     'invalid_api_key 401 invalid_request_error',
     'invalid_image 400 invalid_request_error',

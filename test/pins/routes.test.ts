@@ -6,6 +6,11 @@ import { listRoutes } from '../../scripts/docs.ts';
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',
+    'key POST /v1/chat/completions',
+    'key POST /v1/completions',
+    'key POST /v1/embeddings',
+    'key POST /v1/images/{rest}',
+    'key POST /v1/audio/{rest}',
     'key GET /v1/models',
     'key GET /v1/models/{id}',
     'open GET /healthz',

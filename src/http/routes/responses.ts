@@ -36,14 +36,16 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const showReasoning = includeEncryptedReasoning || request.reasoning.summary !== null;
     return {
       request,
+      choices: 1,
+      insists: [],
       model: wire.model,
       stream: wire.stream ?? false,
       ignored,
       places,
       formatPlace: 'text.format.schema',
       arrange: (events) => arrange(events, { layout, showReasoning, ids: ambient.ids }),
-      render: (events) => renderResponse(events, meta, ambient.clock),
-      project: (reply) => projectReply(reply, meta, Math.floor(ambient.clock.now() / 1000)),
+      render: ([events]) => renderResponse(events, meta, ambient.clock),
+      project: ([reply]) => projectReply(reply, meta, Math.floor(ambient.clock.now() / 1000)),
     };
   },
 });

@@ -4,6 +4,7 @@ import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
+import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
   readonly endpoints: readonly Endpoint[];
@@ -21,6 +22,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: serveTurn(endpoint, deps.turns),
   })),
+  ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
   {
     method: 'GET',
     path: '/v1/models',

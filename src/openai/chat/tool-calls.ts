@@ -8,9 +8,12 @@ import { invalidChoice, missing, parseWire } from '../validation.ts';
 export const functionCallSchema = z.object({ name: z.string().min(1), arguments: z.string() });
 
 const id = z.string().min(1);
-const functionCall = z.object({ id, type: z.literal('function'), function: functionCallSchema });
+/** Stands in chunks, and comes back from clients that put them together. */
+const index = z.unknown().optional();
+const functionCall = z.object({ id, index, type: z.literal('function'), function: functionCallSchema });
 const customCall = z.object({
   id,
+  index,
   type: z.literal('custom'),
   custom: z.object({ name: z.string().min(1), input: z.string() }),
 });

@@ -5,13 +5,13 @@ import type { Json } from '../../kit/json.ts';
 export class WireParams {
   readonly list: WireParam[] = [];
 
-  add(field: WireField, value: Json | undefined, name: string = field): void {
-    if (value !== undefined && value !== null) this.list.push({ field, value, name, matters: true });
+  /** `matters` is false for what makes no difference that the caller could see. */
+  add(field: WireField, value: Json | undefined, name: string = field, matters = true): void {
+    if (value !== undefined && value !== null) this.list.push({ field, value, name, matters });
   }
 
-  /** For what makes no difference that the caller could see. */
   addSilent(field: WireField, value: Json | undefined): void {
-    if (value !== undefined && value !== null) this.list.push({ field, value, name: field, matters: false });
+    this.add(field, value, field, false);
   }
 }
 
@@ -24,11 +24,14 @@ interface Sampling {
   readonly user?: string | null | undefined;
 }
 
-/** How chat and the older completions are sampled. A penalty of 0 asks for what happens anyway. */
+/**
+ * How chat and the older completions are sampled. A penalty of 0 asks for what happens anyway; so
+ * does a temperature of 1, which is passed on all the same.
+ */
 export const samplingParams = (wire: Sampling): WireParams => {
   const params = new WireParams();
-  params.add('temperature', wire.temperature);
-  params.add('top_p', wire.top_p);
+  params.add('temperature', wire.temperature, 'temperature', wire.temperature !== 1);
+  params.add('top_p', wire.top_p, 'top_p', wire.top_p !== 1);
   params.add('presence_penalty', wire.presence_penalty === 0 ? null : wire.presence_penalty);
   params.add('frequency_penalty', wire.frequency_penalty === 0 ? null : wire.frequency_penalty);
   params.add('seed', wire.seed);

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+
+import { fail, failure, GatewayError } from '../canonical/failure.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { mapAll } from '../kit/one-or-more.ts';
+import { collect } from '../../test/support/turn-events.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
+import { runChoices } from './choices.ts';
+import type { Engine } from './engine.ts';
+
+const started: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
+const completed: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const failed: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'failed', failure: failure('upstream_error') },
+  usage: null,
+};
+
+/** The first turn runs as told; the others say something and then wait until they are interrupted. */
+const engineWith = (first: () => AsyncIterable<TurnEvent>) => {
+  const ended: number[] = [];
+  let count = 0;
+  const engine: Engine = {
+    async *run(_, signal) {
+      const index = count;
+      count += 1;
+      try {
+        if (index === 0) return yield* first();
+        yield started;
+        await new Promise<void>((resolve) => {
+          if (signal.aborted) resolve();
+          else signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        // What the app-server's client throws then is not the reason.
+        throw new Error('interrupted');
+      } finally {
+        ended.push(index);
+      }
+    },
+  };
+  return { engine, ended: () => ended.toSorted((a, b) => a - b) };
+};
+
+const never = new AbortController().signal;
+
+describe('runChoices', () => {
+  it('hands one turn on as it is', () => {
+    const events: AsyncIterable<TurnEvent> = { [Symbol.asyncIterator]: () => [][Symbol.iterator]() as never };
+    const signals: AbortSignal[] = [];
+    const engine: Engine = {
+      run(_, signal) {
+        signals.push(signal);
+        return events;
+      },
+    };
+    expect(runChoices(engine, turnRequest(), 1, never)).toEqual([events]);
+    expect(signals).toEqual([never]);
+  });
+
+  it('runs as many turns as are asked for', async () => {
+    const engine: Engine = {
+      async *run() {
+        yield completed;
+      },
+    };
+    const turns = runChoices(engine, turnRequest(), 3, never);
+    expect(await Promise.all(turns.map(collect))).toEqual([[completed], [completed], [completed]]);
+  });
+
+  it('interrupts all when one fails, for its reason', async () => {
+    const { engine, ended } = engineWith(async function* () {
+      yield failed;
+    });
+    const turns = runChoices(engine, turnRequest(), 3, never);
+    const results = await Promise.allSettled(turns.map(collect));
+    const reason = new GatewayError(failure('upstream_error'));
+    expect(results).toEqual([
+      { status: 'fulfilled', value: [failed] },
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+    expect(ended()).toEqual([0, 1, 2]);
+  });
+
+  it('interrupts all when one cannot be started', async () => {
+    const { engine, ended } = engineWith(() => {
+      throw fail('worker_unavailable');
+    });
+    const results = await Promise.allSettled(runChoices(engine, turnRequest(), 2, never).map(collect));
+    const reason = fail('worker_unavailable');
+    expect(results).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+    expect(ended()).toEqual([0, 1]);
+  });
+
+  it('does not tell the words of an unknown error', async () => {
+    const { engine } = engineWith(() => {
+      throw new Error('/home/secret');
+    });
+    const [first, second] = await Promise.allSettled(
+      runChoices(engine, turnRequest(), 2, never).map(collect),
+    );
+    expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
+    expect(second).toEqual({ status: 'rejected', reason: fail('server_error') });
+  });
+
+  it('interrupts all when the reader leaves one', async () => {
+    const { engine, ended } = engineWith(async function* () {
+      yield started;
+      yield completed;
+    });
+    const [first, second] = mapAll(runChoices(engine, turnRequest(), 2, never), (turn) =>
+      turn[Symbol.asyncIterator](),
+    );
+    await first.next();
+    const waiting = second?.next().then(() => second.next());
+    await first.return?.();
+    await expect(waiting).rejects.toThrow();
+    expect(ended()).toEqual([0, 1]);
+  });
+
+  it('interrupts all when the client goes', async () => {
+    const client = new AbortController();
+    const { engine, ended } = engineWith(async function* () {
+      yield started;
+      client.abort();
+      client.signal.throwIfAborted();
+    });
+    const results = await Promise.allSettled(
+      runChoices(engine, turnRequest(), 3, client.signal).map(collect),
+    );
+    expect(results.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(ended()).toEqual([0, 1, 2]);
+  });
+});

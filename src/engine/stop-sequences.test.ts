@@ -1,0 +1,159 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { fold } from '../canonical/reply.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { stopAt } from './stop-sequences.ts';
+
+const usage = {
+  inputTokens: 1,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 1,
+  reasoningTokens: 0,
+  totalTokens: 2,
+};
+
+const said = (text: string, complete = true) =>
+  ({
+    type: 'message-ended',
+    itemId: 'm',
+    text,
+    refusal: null,
+    phase: null,
+    annotations: [],
+    logprobs: [],
+    complete,
+  }) as const;
+
+const turn = (deltas: readonly string[]): TurnEvent[] => [
+  { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
+  { type: 'message-started', itemId: 'm', phase: null },
+  ...deltas.map((delta) => ({ type: 'text-delta', itemId: 'm', delta }) as const),
+  said(deltas.join('')),
+  { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
+];
+
+const deltasOf = (events: readonly TurnEvent[]): string[] =>
+  events.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []));
+
+const run = (deltas: readonly string[], stops: readonly string[]) =>
+  collect(stopAt(emit(turn(deltas)), stops));
+
+describe('stopAt', () => {
+  it('ends before the stop, closes what is open, and has no usage to give', async () => {
+    expect(await run(['one ', 'two END three'], ['END'])).toEqual([
+      { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'text-delta', itemId: 'm', delta: 'one ' },
+      { type: 'text-delta', itemId: 'm', delta: 'two ' },
+      said('one two '),
+      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null },
+    ]);
+  });
+
+  it('finds a stop that is split over deltas and sends nothing of it', async () => {
+    expect(deltasOf(await run(['a<', 's', 'top', '>b'], ['<stop>']))).toEqual(['a']);
+  });
+
+  it('takes the earliest of several, also when a later one is complete first', async () => {
+    expect(deltasOf(await run(['say abc now'], ['now', 'abc']))).toEqual(['say ']);
+    // "bc" is whole after the first delta; "abcd" began before it, but did not become a stop.
+    expect(deltasOf(await run(['xabc', 'e'], ['abcd', 'bc'])).join('')).toBe('xa');
+  });
+
+  it('holds back only what may become a stop, and gives it back when it does not', async () => {
+    expect(deltasOf(await run(['ab', '<st', 'rong>'], ['<stop>']))).toEqual(['ab', '<strong>']);
+  });
+
+  it('gives back at the end of the message what was held back', async () => {
+    expect(deltasOf(await run(['ab<sto'], ['<stop>']))).toEqual(['ab', '<sto']);
+  });
+
+  it('does not find a stop across two messages', async () => {
+    const events: TurnEvent[] = [
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'text-delta', itemId: 'm', delta: 'EN' },
+      said('EN'),
+      { type: 'message-started', itemId: 'n', phase: null },
+      { type: 'text-delta', itemId: 'n', delta: 'D' },
+      { ...said('D'), itemId: 'n' },
+      { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
+    ];
+    expect(await collect(stopAt(emit(events), ['END']))).toEqual(events);
+  });
+
+  it('leaves the arguments of calls alone', async () => {
+    const events: TurnEvent[] = [
+      { type: 'call-started', itemId: 'c', callId: 'call_1', name: 'f' },
+      { type: 'call-delta', itemId: 'c', delta: '"END"' },
+      { type: 'call-ended', itemId: 'c', callId: 'call_1', name: 'f', arguments: '"END"', complete: true },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage },
+    ];
+    expect(await collect(stopAt(emit(events), ['END']))).toEqual(events);
+  });
+
+  it('leaves the source when it stops, so that the turn is interrupted', async () => {
+    let isLeft = false;
+    async function* endless(): AsyncGenerator<TurnEvent> {
+      try {
+        yield { type: 'message-started', itemId: 'm', phase: null };
+        for (;;) yield { type: 'text-delta', itemId: 'm', delta: 'x.' };
+      } finally {
+        isLeft = true;
+      }
+    }
+    expect(deltasOf(await collect(stopAt(endless(), ['.x.x'])))).toEqual(['x']);
+    expect(isLeft).toBe(true);
+  });
+});
+
+/** The whole text at once, and each stop looked for from the left. */
+const naive = (deltas: readonly string[], stops: readonly string[]): string => {
+  // A stop counts as soon as the text so far holds it: what comes later cannot change the past.
+  let text = '';
+  for (const char of deltas.join('')) {
+    text += char;
+    const ends = stops.filter((stop) => text.includes(stop)).map((stop) => text.indexOf(stop));
+    if (ends.length > 0) return text.slice(0, Math.min(...ends));
+  }
+  return text;
+};
+
+describe('stopAt, for any text in any pieces', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 8 });
+  const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength: 1, maxLength: 4 }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+
+  it('says what a naive search in the whole text says', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(letters, { maxLength: 8 }), stops, async (deltas, some) => {
+        const events = await run(deltas, some);
+        const { items } = await fold(emit(events));
+        const text = naive(deltas, some);
+        expect(items.map((item) => (item.kind === 'message' ? item.text : item.kind))).toEqual([text]);
+        expect(deltasOf(events).join('')).toBe(text);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('never holds back more than the longest stop but one character', async () => {
+    await fc.assert(
+      fc.asyncProperty(letters, stops, async (text, some) => {
+        async function* silentAfter(): AsyncGenerator<TurnEvent> {
+          yield { type: 'message-started', itemId: 'm', phase: null };
+          yield { type: 'text-delta', itemId: 'm', delta: text };
+        }
+        const sent = deltasOf(await collect(stopAt(silentAfter(), some))).join('');
+        const isWhole = naive([text], some) === text;
+        const longest = Math.max(...some.map((stop) => stop.length));
+        if (isWhole) expect(text.length - sent.length).toBeLessThan(longest);
+        else expect(sent).toBe(naive([text], some));
+      }),
+    );
+  });
+});

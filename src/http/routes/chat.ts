@@ -1,0 +1,47 @@
+import { arrange } from '../../openai/chat/arrange.ts';
+import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
+import { renderChat } from '../../openai/chat/render.ts';
+import { toTurnRequest } from '../../openai/chat/to-turn.ts';
+import type { Endpoint } from '../endpoint.ts';
+
+export interface ChatOptions {
+  readonly usagePolicy: ChatMeta['usagePolicy'];
+  readonly ignoreClientPrompt: boolean;
+  /** Whether reasoning summaries are told, as `reasoning_content`. */
+  readonly showReasoning: boolean;
+}
+
+export const chatEndpoint = (options: ChatOptions): Endpoint => ({
+  path: '/v1/chat/completions',
+  read(body, { ambient, models, affinity }) {
+    const { wire, request, ignored, insists, places, isLegacy } = toTurnRequest(body, {
+      models,
+      affinity,
+      ignoreClientPrompt: options.ignoreClientPrompt,
+    });
+    const meta: ChatMeta = {
+      // OpenAI writes a dash where other ids have an underscore.
+      id: ambient.ids.mint('chatcmpl').replace('_', '-'),
+      createdAt: Math.floor(ambient.clock.now() / 1000),
+      model: wire.model,
+      serviceTier: wire.service_tier ?? null,
+      isLegacy,
+      includeUsage: wire.stream_options?.include_usage ?? false,
+      usagePolicy: options.usagePolicy,
+    };
+    const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
+    return {
+      request,
+      choices: wire.n ?? 1,
+      model: wire.model,
+      stream: wire.stream ?? false,
+      ignored,
+      insists,
+      places,
+      formatPlace: 'response_format.json_schema.schema',
+      arrange: (events) => arrange(events, shown),
+      render: (turns) => renderChat(turns, meta),
+      project: (replies) => projectChat(replies, meta),
+    };
+  },
+});

@@ -1,0 +1,36 @@
+import { arrange } from '../../openai/chat/arrange.ts';
+import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
+import { toTurnRequest } from '../../openai/completions/to-turn.ts';
+import type { Endpoint } from '../endpoint.ts';
+
+export interface CompletionsOptions {
+  readonly usagePolicy: CompletionMeta['usagePolicy'];
+}
+
+/** The API before chat, for the clients that still use it. */
+export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
+  path: '/v1/completions',
+  read(body, { ambient, models, affinity }) {
+    const { wire, request, ignored } = toTurnRequest(body, { models, affinity });
+    const meta: CompletionMeta = {
+      id: ambient.ids.mint('cmpl').replace('_', '-'),
+      createdAt: Math.floor(ambient.clock.now() / 1000),
+      model: wire.model,
+      includeUsage: wire.stream_options?.include_usage ?? false,
+      usagePolicy: options.usagePolicy,
+    };
+    return {
+      request,
+      choices: wire.n ?? 1,
+      model: wire.model,
+      stream: wire.stream ?? false,
+      ignored,
+      insists: [],
+      places: ['prompt'],
+      formatPlace: 'prompt',
+      arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
+      render: (turns) => renderCompletion(turns, meta),
+      project: (replies) => projectCompletion(replies, meta),
+    };
+  },
+});

@@ -1,0 +1,32 @@
+import { addUsage } from '../canonical/usage.ts';
+import type { TurnObserver, TurnSummary } from './observer.ts';
+
+/** The turns of one request as one: an answer may have several choices. */
+export const turnTotal = (note: (turn: TurnSummary) => void): TurnObserver => {
+  let total: TurnSummary | null = null;
+  return {
+    onEnd(turn) {
+      total = total === null ? turn : together(total, turn);
+      note(total);
+    },
+  };
+};
+
+const together = (a: TurnSummary, b: TurnSummary): TurnSummary => ({
+  ending: badness(b) > badness(a) ? b.ending : a.ending,
+  usage: addUsage(a.usage, b.usage),
+  firstEventMs: earlier(a.firstEventMs, b.firstEventMs),
+  durationMs: Math.max(a.durationMs, b.durationMs),
+});
+
+/** Which ending tells more of what went wrong. */
+const badness = ({ ending }: TurnSummary): number => {
+  if (ending.kind === 'thrown') return 3;
+  if (ending.kind === 'abandoned') return 1;
+  return ending.outcome.kind === 'failed' ? 2 : 0;
+};
+
+const earlier = (a: number | null, b: number | null): number | null => {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
+};

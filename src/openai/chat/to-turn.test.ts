@@ -1,0 +1,335 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { GatewayError, type Failure } from '../../canonical/failure.ts';
+import { createModelNames } from '../../canonical/model-names.ts';
+import type { Json } from '../../kit/json.ts';
+import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+
+const models = createModelNames([{ id: 'gpt-5.5', efforts: [], isDefault: true }]);
+const affinity = { caller: 'test', session: null };
+const user = { role: 'user', content: 'hi' };
+
+const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
+  toTurnRequest(body, { models, affinity, ignoreClientPrompt });
+
+const refusalOf = (body: unknown): Failure => {
+  try {
+    read(body);
+  } catch (error) {
+    if (error instanceof GatewayError) return error.failure;
+    throw error;
+  }
+  throw new Error('it was taken');
+};
+const say = (body: unknown): string => {
+  const { status, code, param, message } = refusalOf(body);
+  return `${status} ${code} ${param ?? '-'}: ${message}`;
+};
+const withMessages = (...messages: unknown[]): string => say({ model: 'm', messages });
+const withParams = (some: object): string => say({ model: 'm', messages: [user], ...some });
+
+// What successful requests become is in test/scenarios/chat-payloads.test.ts.
+
+describe('messages that are refused', () => {
+  it('are none at all, or none of a user', () => {
+    expect(say({ model: 'm' })).toBe(
+      "400 missing_required_parameter messages: Missing required parameter: 'messages'.",
+    );
+    expect(withMessages()).toBe(
+      "400 empty_array messages: Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    );
+    expect(withMessages({ role: 'system', content: 'x' })).toBe(
+      "400 invalid_value messages: Invalid 'messages': no user message was provided.",
+    );
+    expect(say([])).toBe('400 invalid_type -: Invalid body: expected a JSON object.');
+  });
+
+  it('have a role that nobody knows, or none', () => {
+    expect(withMessages(user, { role: 'robot', content: 'x' })).toBe(
+      "400 invalid_value messages[1].role: Invalid value: 'robot'. Supported values are: 'system', 'developer', 'user', 'assistant', 'tool', and 'function'.",
+    );
+    expect(withMessages({ content: 'x' })).toBe(
+      "400 missing_required_parameter messages[0].role: Missing required parameter: 'messages[0].role'.",
+    );
+    expect(withMessages('hi')).toBe(
+      '400 invalid_type messages[0]: Invalid type for \'messages[0]\': expected an object, but got "hi" instead.',
+    );
+  });
+
+  it('have no content where OpenAI asks for it', () => {
+    const noContent = (index: number): string =>
+      `400 invalid_type messages[${index}].content: Invalid value for 'messages[${index}].content': expected a string, got null.`;
+    expect(withMessages({ role: 'user', content: null })).toBe(noContent(0));
+    expect(withMessages(user, { role: 'assistant', content: null })).toBe(noContent(1));
+    expect(withMessages(user, { role: 'assistant' })).toBe(noContent(1));
+    expect(withMessages({ role: 'user', content: [] })).toBe(
+      "400 empty_array messages[0].content: Invalid 'messages[0].content': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    );
+  });
+
+  it('have parts that their role cannot have', () => {
+    const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
+    expect(withMessages({ role: 'system', content: [image] }, user)).toBe(
+      "400 invalid_value messages[0].content[0].type: Invalid value: 'image_url'. Supported values are: 'text'.",
+    );
+    expect(withMessages({ role: 'user', content: [{ type: 'refusal', refusal: 'x' }] })).toBe(
+      "400 invalid_value messages[0].content[0].type: Invalid value: 'refusal'. Supported values are: 'text', 'image_url', 'input_audio', and 'file'.",
+    );
+    expect(withMessages({ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] })).toBe(
+      "400 invalid_type messages[0].content[0].image_url: Invalid type for 'messages[0].content[0].image_url': expected an object, but got a string instead.",
+    );
+    expect(withMessages({ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] })).toBe(
+      '400 unsupported_value messages[0].content[0].file.file_id: Uploaded files are not supported here: there is no Files API. Send the content itself.',
+    );
+    expect(withMessages(user, { role: 'assistant', audio: { id: 'audio_1' } })).toBe(
+      '400 unsupported_value messages[1].audio: Audio answers are not stored here and cannot be referred to.',
+    );
+  });
+
+  const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const calls = (...ids: string[]) => ({ role: 'assistant', content: null, tool_calls: ids.map(called) });
+  const output = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' });
+
+  it('leave a call without its output, or an output without its call', () => {
+    expect(withMessages(user, calls('a', 'b'), output('a'))).toBe(
+      "400 invalid_value messages[1].tool_calls[1]: An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: b (messages[1].tool_calls[1]).",
+    );
+    expect(withMessages(user, output('a'))).toBe(
+      "400 invalid_value messages[1].role: Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls' (messages[1], tool_call_id a).",
+    );
+    expect(withMessages(user, calls('a'), output('a'), output('a'))).toBe(
+      '400 invalid_value messages[3].tool_call_id: Duplicate tool message with tool_call_id a (messages[3]).',
+    );
+    expect(withMessages(user, calls('a', 'a'), output('a'))).toBe(
+      '400 invalid_value messages[1].tool_calls[1].id: Duplicate tool call with id a (messages[1].tool_calls[1]).',
+    );
+  });
+
+  it('do the same in the older form', () => {
+    const call = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
+    expect(withMessages(user, call)).toBe(
+      "400 invalid_value messages[1].function_call: An assistant message with 'function_call' must be followed by a function message responding to it (messages[1].function_call).",
+    );
+    expect(withMessages(user, call, { role: 'function', name: 'g', content: 'x' })).toBe(
+      "400 invalid_value messages[2].role: Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('g' was not called).",
+    );
+  });
+
+  it('hold a call of a type that nobody knows', () => {
+    expect(withMessages(user, { role: 'assistant', tool_calls: [{ id: 'a', type: 'x' }] })).toBe(
+      "400 invalid_value messages[1].tool_calls[0].type: Invalid value: 'x'. Supported values are: 'function' and 'custom'.",
+    );
+    expect(withMessages(user, { role: 'assistant', tool_calls: [3] })).toBe(
+      "400 missing_required_parameter messages[1].tool_calls[0].type: Missing required parameter: 'messages[1].tool_calls[0].type'.",
+    );
+  });
+});
+
+describe('parameters that are refused', () => {
+  it.each([
+    [{ temperature: 2.1 }, 'temperature', 'decimal_above_max_value'],
+    [{ temperature: -1 }, 'temperature', 'integer_below_min_value'],
+    [{ temperature: '1' }, 'temperature', 'invalid_type'],
+    [{ top_p: 0 }, 'top_p', 'integer_below_min_value'],
+    [{ top_p: 1.5 }, 'top_p', 'decimal_above_max_value'],
+    [{ presence_penalty: 3 }, 'presence_penalty', 'integer_above_max_value'],
+    [{ frequency_penalty: -2.5 }, 'frequency_penalty', 'decimal_below_min_value'],
+    [{ n: 0 }, 'n', 'integer_below_min_value'],
+    [{ n: 9 }, 'n', 'integer_above_max_value'],
+    [{ n: 1.5 }, 'n', 'invalid_type'],
+    [{ max_tokens: 0 }, 'max_tokens', 'integer_below_min_value'],
+    [{ max_completion_tokens: -1 }, 'max_completion_tokens', 'integer_below_min_value'],
+    [{ stop: '' }, 'stop', 'string_below_min_length'],
+    [{ stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', 'array_above_max_length'],
+    [{ stop: 5 }, 'stop', 'invalid_type'],
+    [{ stop: ['a', 1] }, 'stop[1]', 'invalid_type'],
+    [{ seed: 'x' }, 'seed', 'invalid_type'],
+    [{ logit_bias: { '1': 101 } }, 'logit_bias.1', 'integer_above_max_value'],
+    [{ logit_bias: { word: 1 } }, 'logit_bias.word', 'invalid_value'],
+    [{ stream: 'true' }, 'stream', 'invalid_type'],
+    [{ parallel_tool_calls: 'false' }, 'parallel_tool_calls', 'invalid_type'],
+    [{ stream_options: { include_usage: true } }, 'stream_options', 'invalid_value'],
+    [{ max_tokens: 1, max_completion_tokens: 1 }, 'max_tokens', 'invalid_value'],
+    [{ top_logprobs: 2 }, 'top_logprobs', 'invalid_value'],
+    [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs', 'integer_above_max_value'],
+    [{ modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'],
+    [{ modalities: ['smell'] }, 'modalities[0]', 'invalid_value'],
+    [{ web_search_options: {} }, 'web_search_options', 'unsupported_parameter'],
+    [{ reasoning_effort: 'huge' }, 'reasoning_effort', 'invalid_value'],
+    [{ reasoning_effort: 'low', reasoning: { effort: 'high' } }, 'reasoning.effort', 'invalid_value'],
+    [{ verbosity: 'loud' }, 'verbosity', 'invalid_value'],
+    [{ service_tier: 'gold' }, 'service_tier', 'invalid_value'],
+    [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_type'],
+    [{ prompt: 3 }, 'prompt', 'invalid_type'],
+    [{ response_format: { type: 'xml' } }, 'response_format.type', 'invalid_value'],
+    [
+      { response_format: { type: 'json_schema' } },
+      'response_format.json_schema',
+      'missing_required_parameter',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'x' } } },
+      'response_format.json_schema.schema',
+      'missing_required_parameter',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } },
+      'response_format.json_schema.name',
+      'invalid_value',
+    ],
+    [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type', 'unsupported_tool'],
+    [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name', 'invalid_value'],
+    [{ tools: [{ name: 'x' }] }, 'tools[0].type', 'missing_required_parameter'],
+    [
+      { tools: ['x', 'x'].map((name) => ({ type: 'function', function: { name } })) },
+      'tools[1].function.name',
+      'invalid_value',
+    ],
+    [{ tool_choice: 'required' }, 'tool_choice', 'invalid_value'],
+    [{ tool_choice: 'any' }, 'tool_choice', 'invalid_value'],
+    [{ tool_choice: { type: 'custom', custom: { name: 'x' } } }, 'tool_choice', 'invalid_value'],
+    [
+      { tool_choice: { type: 'function', function: { name: 'x' } } },
+      'tool_choice.function.name',
+      'invalid_value',
+    ],
+    [{ functions: [] }, 'functions', 'array_below_min_length'],
+    [{ functions: [{ name: 'f' }], tools: [] }, 'functions', 'invalid_value'],
+    [{ functions: [{ name: 'f' }], function_call: { name: 'g' } }, 'function_call.name', 'invalid_value'],
+    [{ function_call: { name: 'g' } }, 'function_call.name', 'invalid_value'],
+  ])('%j', (some, param, code) => {
+    const failed = refusalOf({ model: 'm', messages: [user], ...some });
+    expect([failed.status, failed.param, failed.code]).toEqual([400, param, code]);
+  });
+
+  it('are told in words', () => {
+    expect(withParams({ stream_options: {} })).toBe(
+      "400 invalid_value stream_options: The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+    );
+    expect(withParams({ n: 9 })).toBe(
+      "400 integer_above_max_value n: Invalid 'n': integer above maximum value. Expected a value <= 8, but got 9 instead.",
+    );
+    expect(withParams({ tool_choice: 'any' })).toBe(
+      "400 invalid_value tool_choice: Invalid value: 'any'. Supported values are: 'none', 'auto', 'required', 'function', and 'allowed_tools'.",
+    );
+  });
+});
+
+describe('a deployment that takes no system prompts', () => {
+  it('leaves them out and names them', () => {
+    const { request, places, ignored } = read(
+      { model: 'm', messages: [{ role: 'system', content: 's' }, user, { role: 'developer', content: 'd' }] },
+      true,
+    );
+    expect(request.items).toEqual([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
+    expect(places).toEqual(['messages[1]']);
+    expect(ignored).toEqual(['messages[0]', 'messages[2]']);
+  });
+});
+
+describe('any body at all', () => {
+  const junk = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
+  const often = <T>(known: fc.Arbitrary<T>) => fc.oneof({ weight: 4, arbitrary: known }, junk);
+  const part = often(
+    fc.record(
+      {
+        type: often(fc.constantFrom('text', 'image_url', 'input_audio', 'file', 'refusal', 'input_text')),
+        text: often(fc.string()),
+        refusal: often(fc.string()),
+        image_url: often(fc.record({ url: often(fc.webUrl()), detail: junk }, { requiredKeys: [] })),
+        input_audio: often(fc.record({ data: often(fc.base64String()), format: often(fc.constant('wav')) })),
+        file: often(fc.record({ file_data: often(fc.base64String()), filename: junk }, { requiredKeys: [] })),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const call = often(
+    fc.record(
+      {
+        id: often(fc.constantFrom('a', 'b')),
+        type: often(fc.constantFrom('function', 'custom')),
+        function: often(fc.record({ name: often(fc.constant('f')), arguments: often(fc.string()) })),
+        custom: often(fc.record({ name: often(fc.constant('f')), input: often(fc.string()) })),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const message = often(
+    fc.record(
+      {
+        role: often(fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function')),
+        content: fc.oneof(fc.string(), fc.array(part, { maxLength: 3 }), junk),
+        name: often(fc.constant('f')),
+        refusal: often(fc.string()),
+        tool_calls: often(fc.array(call, { maxLength: 2 })),
+        tool_call_id: often(fc.constantFrom('a', 'b')),
+        function_call: often(fc.record({ name: fc.constant('f'), arguments: fc.string() })),
+      },
+      { requiredKeys: ['role'] },
+    ),
+  );
+  const body = often(
+    fc.record(
+      {
+        model: often(fc.constant('m')),
+        messages: often(fc.array(message, { maxLength: 4 })),
+        prompt: often(fc.string()),
+        tools: junk,
+        tool_choice: junk,
+        response_format: junk,
+        stop: junk,
+        functions: junk,
+        reasoning: junk,
+      },
+      { requiredKeys: ['model', 'messages'] },
+    ),
+  );
+
+  it('is translated or a 400, never a throw of another kind', () => {
+    const seen = { taken: 0, refused: 0 };
+    fc.assert(
+      fc.property(body, (one) => {
+        try {
+          const { request, places } = read(one);
+          expect(places.length).toBe(request.items.length);
+          seen.taken += 1;
+        } catch (error) {
+          expect(error).toBeInstanceOf(GatewayError);
+          const { failure } = error as GatewayError;
+          expect([failure.status, failure.message === '']).toEqual([400, false]);
+          seen.refused += 1;
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    expect(seen.refused).toBeGreaterThan(0);
+  });
+
+  it('with well-formed messages is translated', () => {
+    const text = fc.record({ type: fc.constant('text'), text: fc.string() });
+    const good = fc.record({
+      role: fc.constantFrom('system', 'developer', 'user', 'assistant'),
+      content: fc.oneof(fc.string(), fc.array(text, { minLength: 1, maxLength: 3 })),
+    });
+    fc.assert(
+      fc.property(fc.array(good, { maxLength: 5 }), (messages) => {
+        const { request } = read({ model: 'm', messages: [...messages, user] });
+        // Roles and texts come through in order; an empty answer of the assistant says nothing.
+        const expected = [...messages, user].flatMap(({ role, content }) => {
+          const texts = typeof content === 'string' ? [content] : content.map((part) => part.text);
+          return role === 'assistant' && texts.every((one) => one === '') ? [] : [{ role, texts }];
+        });
+        const actual = request.items.map((item) =>
+          item.kind === 'message'
+            ? {
+                role: item.role,
+                texts: item.parts.map((one) => (one.kind === 'text' ? one.text : one.kind)),
+              }
+            : item.kind,
+        );
+        expect(actual).toEqual(expected);
+      }),
+    );
+  });
+});

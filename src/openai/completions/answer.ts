@@ -1,0 +1,90 @@
+import type { Reply } from '../../canonical/reply.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { interleave } from '../../kit/interleave.ts';
+import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
+import { FINGERPRINT, finishReason } from '../chat/project.ts';
+import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
+import { errorBody } from '../error-body.ts';
+import { JoinedText } from '../joined-text.ts';
+import { DONE, type Frame } from '../sse.ts';
+
+/** What a text completion needs beside the replies. */
+export interface CompletionMeta {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** As the caller named it. */
+  readonly model: string;
+  readonly includeUsage: boolean;
+  readonly usagePolicy: UsagePolicy;
+}
+
+/** The body of the JSON answer. A refusal is text too: this API has no other place for it. */
+export const projectCompletion = (replies: readonly Reply[], meta: CompletionMeta) => {
+  const usage = projectUsage(replies, meta.usagePolicy);
+  const choices = replies.map((reply, index) => {
+    const joined = new JoinedText();
+    const text = reply.items.map((item) =>
+      item.kind === 'message'
+        ? joined.add(item.id, item.text) + joined.add(refusalOf(item.id), item.refusal ?? '')
+        : '',
+    );
+    return choiceOf(index, text.join(''), reasonOf(reply));
+  });
+  return { ...commonFields(meta), choices, ...(usage === null ? {} : { usage }) };
+};
+
+/** The events of each choice's turn → chunks. Chunks have the form of the whole. */
+export async function* renderCompletion(
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  meta: CompletionMeta,
+): AsyncGenerator<Frame> {
+  const texts = mapAll(turns, () => new JoinedText());
+  const ended: TurnEnded[] = [];
+  const frame = (index: number, text: string, finish: string | null): Frame => ({
+    event: null,
+    data: {
+      ...commonFields(meta),
+      choices: [choiceOf(index, text, finish)],
+      ...(meta.includeUsage ? { usage: null } : {}),
+    },
+  });
+  for await (const [index, event] of interleave(turns)) {
+    if (event.type === 'text-delta' || event.type === 'refusal-delta') {
+      const part = event.type === 'text-delta' ? event.itemId : refusalOf(event.itemId);
+      const text = (texts[index] ?? texts[0]).add(part, event.delta);
+      if (text !== '') yield frame(index, text, null);
+    }
+    if (event.type !== 'turn-ended') continue;
+    if (event.outcome.kind === 'failed') {
+      yield { event: null, data: errorBody(event.outcome.failure) };
+      yield { event: null, data: DONE };
+      return;
+    }
+    ended.push(event);
+    yield frame(index, '', reasonOf(event));
+  }
+  const usage = meta.includeUsage ? projectUsage(ended, meta.usagePolicy) : null;
+  if (usage !== null) yield { event: null, data: { ...commonFields(meta), choices: [], usage } };
+  yield { event: null, data: DONE };
+}
+
+const commonFields = (meta: CompletionMeta) => ({
+  id: meta.id,
+  object: 'text_completion' as const,
+  created: meta.createdAt,
+  model: meta.model,
+  system_fingerprint: FINGERPRINT,
+});
+
+const choiceOf = (index: number, text: string, finish: string | null) => ({
+  index,
+  text,
+  logprobs: null,
+  finish_reason: finish,
+});
+
+const reasonOf = ({ outcome }: Pick<TurnEnded, 'outcome'>): string =>
+  finishReason(outcome, { isLegacy: false });
+
+const refusalOf = (itemId: string): string => `${itemId} refusal`;

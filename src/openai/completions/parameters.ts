@@ -1,0 +1,31 @@
+import { CHAT_PARAMETERS } from '../chat/parameters.ts';
+import type { ParameterTable } from '../parameters.ts';
+import type { CreateCompletion } from './schema.ts';
+
+/** Every field of a completion request and what becomes of it. */
+export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
+  model: CHAT_PARAMETERS.model,
+  prompt: {
+    policy: 'mapped',
+    note: 'A text, or a list of one: it becomes the message of a user. Lists of tokens or of several prompts get a 400.',
+  },
+  stream: CHAT_PARAMETERS.stream,
+  stream_options: CHAT_PARAMETERS.stream_options,
+  n: CHAT_PARAMETERS.n,
+  max_tokens: {
+    policy: 'emulated',
+    note: 'As `max_completion_tokens` in chat. Without it there is no limit.',
+  },
+  stop: CHAT_PARAMETERS.stop,
+  temperature: CHAT_PARAMETERS.temperature,
+  top_p: CHAT_PARAMETERS.top_p,
+  presence_penalty: CHAT_PARAMETERS.presence_penalty,
+  frequency_penalty: CHAT_PARAMETERS.frequency_penalty,
+  seed: CHAT_PARAMETERS.seed,
+  logit_bias: CHAT_PARAMETERS.logit_bias,
+  user: CHAT_PARAMETERS.user,
+  suffix: { policy: 'rejected', note: 'Chat models do not fill in the middle of a text.' },
+  echo: { policy: 'rejected', note: 'The prompt does not come back in the answer.' },
+  best_of: { policy: 'rejected', note: 'Answers are not weighed against each other.' },
+  logprobs: { policy: 'rejected', note: 'Log probabilities are given in chat only.' },
+};

@@ -1,0 +1,79 @@
+import { fail } from '../../canonical/failure.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
+import { samplingParams } from '../chat/wire-params.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { parseWire } from '../validation.ts';
+import { COMPLETION_PARAMETERS } from './parameters.ts';
+import { createCompletionSchema, type CreateCompletion } from './schema.ts';
+
+export interface CompletionAsk {
+  readonly wire: CreateCompletion;
+  readonly request: TurnRequest;
+  /** Fields that will have no effect, by their place in the body. */
+  readonly ignored: readonly string[];
+}
+
+export const toTurnRequest = (
+  body: unknown,
+  { models, affinity }: Pick<ToTurnOptions, 'models' | 'affinity'>,
+): CompletionAsk => {
+  const object = bodyObject(body);
+  const wire = parseWire(createCompletionSchema, object);
+  refuseStreamOptions(wire);
+  refuseUnservable(wire);
+  const model = models.resolve(wire.model);
+  return {
+    wire,
+    ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(wire)],
+    request: {
+      model: model.model,
+      instructions: null,
+      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(wire) }] }],
+      tools: [],
+      toolChoice: { mode: 'auto' },
+      parallelToolCalls: true,
+      reasoning: { effort: model.effort, summary: null },
+      format: { kind: 'text' },
+      verbosity: null,
+      serviceTier: null,
+      maxOutputTokens: wire.max_tokens ?? null,
+      stop: stopsOf(wire.stop),
+      wire: samplingParams(wire).list,
+      affinity,
+    },
+  };
+};
+
+const promptOf = ({ prompt }: CreateCompletion): string => {
+  if (typeof prompt === 'string') return prompt;
+  const [first, ...others] = prompt;
+  if (first !== undefined && others.length === 0) return first;
+  throw fail('unsupported_value', {
+    param: 'prompt',
+    message: `Unsupported value: 'prompt' must be a string or an array of one string, but got an array of ${prompt.length}.`,
+  });
+};
+
+/** Values that ask for nothing are fine. */
+const refuseUnservable = (wire: CreateCompletion): void => {
+  const asked = {
+    suffix: (wire.suffix ?? '') !== '',
+    echo: wire.echo === true,
+    best_of: (wire.best_of ?? 1) > 1,
+    logprobs: (wire.logprobs ?? null) !== null,
+  };
+  for (const [name, isAsked] of Object.entries(asked)) {
+    if (isAsked) {
+      throw fail('unsupported_parameter', {
+        param: name,
+        message: `Unsupported parameter: '${name}'. ${COMPLETION_PARAMETERS[name as keyof typeof asked].note}`,
+      });
+    }
+  }
+};
+
+const withoutEffect = (wire: CreateCompletion): string[] => [
+  ...(wire.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
+  ...(Object.keys(wire.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
+];

@@ -1,0 +1,183 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello, noUsage, reasoningThenText, says } from '../support/scripts.ts';
+
+/** What a deployment can choose. Each test starts a server of its own. */
+
+let proxy: TestProxy | null = null;
+const start = async (script: Script, env: Record<string, string>): Promise<TestProxy> => {
+  proxy = await startProxy(script, env);
+  return proxy;
+};
+afterEach(async () => {
+  await proxy?.close();
+  proxy = null;
+});
+
+const ASK = { model: 'gpt-5.5', input: 'hi' };
+const inputOf = (at: TestProxy): unknown =>
+  (at.model.requests.at(-1)?.body['input'] as Record<string, unknown>[]).map(({ id: _, ...item }) => item);
+const message = (role: string, text: string) => ({
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text }],
+});
+
+describe('PROXY_STRICT_PARAMS', () => {
+  it('makes what would be ignored a 400, before the model is asked', async () => {
+    const strict = await start(hello, { PROXY_STRICT_PARAMS: 'true' });
+    const answer = await strict.post('/v1/responses', { ...ASK, store: true });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      {
+        error: {
+          message: "Unsupported parameter: 'store' has no effect here, and strict parameters are on.",
+          type: 'invalid_request_error',
+          param: 'store',
+          code: 'unsupported_parameter',
+        },
+      },
+    ]);
+    expect(strict.model.requests).toHaveLength(0);
+    expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
+  });
+
+  it('also what only the backend could have taken', async () => {
+    const strict = await start(hello, { PROXY_STRICT_PARAMS: 'true', PROXY_WIRE: 'off' });
+    const answer = await strict.post('/v1/responses', { ...ASK, temperature: 0.5 });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { param: 'temperature', code: 'unsupported_parameter' } },
+    ]);
+  });
+});
+
+describe('PROXY_INSTRUCTIONS_TARGET', () => {
+  it('developer: all prompts of the client are one developer message', async () => {
+    const developer = await start(hello, { PROXY_INSTRUCTIONS_TARGET: 'developer', PROXY_WIRE: 'off' });
+    const answer = await developer.post('/v1/responses', {
+      model: 'gpt-5.5',
+      instructions: 'A',
+      input: [
+        { role: 'system', content: 'B' },
+        { role: 'user', content: 'C' },
+        { role: 'developer', content: 'D' },
+      ],
+    });
+    expect(answer.status).toBe(200);
+    expect(inputOf(developer)).toEqual([message('developer', 'A\n\nB\n\nD'), message('user', 'C')]);
+  });
+});
+
+describe('PROXY_IGNORE_CLIENT_SYSTEM_PROMPT', () => {
+  it('leaves the prompts of the client out, and says so', async () => {
+    const silent = await start(hello, { PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'true' });
+    const answer = await silent.post('/v1/responses', {
+      model: 'gpt-5.5',
+      instructions: 'A',
+      input: [
+        { role: 'system', content: 'B' },
+        { role: 'user', content: 'C' },
+      ],
+    });
+    expect(answer.headers.get('x-proxy-ignored-params')).toBe('instructions, input[0]');
+    expect(inputOf(silent)).toEqual([message('user', 'C')]);
+  });
+});
+
+describe('PROXY_USAGE_POLICY', () => {
+  it('zeros: numbers where the upstream gave none', async () => {
+    const counting = await start(noUsage, { PROXY_USAGE_POLICY: 'zeros' });
+    const body = (await (await counting.post('/v1/responses', ASK)).json()) as { usage: unknown };
+    expect(body.usage).toEqual({
+      input_tokens: 0,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 0,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 0,
+    });
+  });
+});
+
+describe('PROXY_RESPONSES_LAYOUT', () => {
+  it('natural: the order of the model', async () => {
+    const natural = await start(reasoningThenText, { PROXY_RESPONSES_LAYOUT: 'natural' });
+    const body = (await (await natural.post('/v1/responses', ASK)).json()) as { output: { type: string }[] };
+    expect(body.output.map((item) => item.type)).toEqual(['reasoning', 'message']);
+  });
+});
+
+describe('PROXY_DEMO=false without an upstream and a login', () => {
+  it('is a 401 that says what to do', async () => {
+    const alone = await start(hello, { PROXY_UPSTREAM_BASE_URL: '', PROXY_DEMO: 'false' });
+    const answer = await alone.post('/v1/responses', ASK);
+    expect([answer.status, await answer.json()]).toEqual([
+      401,
+      {
+        error: {
+          message: expect.stringMatching(/^No backend is signed in\..*sign in/),
+          type: 'authentication_error',
+          param: null,
+          code: 'sign_in_required',
+        },
+      },
+    ]);
+    expect(alone.model.requests).toHaveLength(0);
+  });
+});
+
+describe('PROXY_LOG_CONTENT', () => {
+  it('logs what was asked and answered, under the id of the request, without the key', async () => {
+    const open = await start(says([{ text: 'said by the model' }]), { PROXY_LOG_CONTENT: 'true' });
+    const answer = await open.post('/v1/responses', {
+      ...ASK,
+      instructions: 'said by the operator',
+      input: 'said by the client',
+    });
+    await answer.text();
+    const lines = open.log.filter((line) => line['requestId'] === answer.headers.get('x-request-id'));
+    expect(lines).toMatchObject([
+      {
+        msg: 'turn asked',
+        content: {
+          instructions: 'said by the operator',
+          items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'said by the client' }] }],
+        },
+      },
+      { msg: 'turn answered', content: { kind: 'message', text: 'said by the model' } },
+      { msg: 'request' },
+    ]);
+    expect(JSON.stringify(open.log)).not.toContain(open.key);
+  });
+});
+
+describe('PROXY_SSE_KEEPALIVE_MS', () => {
+  it('comments fill the silence, and the answer comes all the same', async () => {
+    const quiet = await start(says([{ wait: 400 }, { text: 'At last.' }]), { PROXY_SSE_KEEPALIVE_MS: '20' });
+    const answer = await quiet.post('/v1/responses', { ...ASK, stream: true });
+    const frames = (await answer.text()).split('\n\n').slice(0, -1);
+    const comments = frames.filter((frame) => frame === ': keepalive');
+    expect(comments.length).toBeGreaterThan(1);
+    const events = frames.filter((frame) => frame !== ': keepalive');
+    expect(events.every((frame) => /^event: .+\ndata: .+$/.test(frame))).toBe(true);
+    expect(events.at(-2)).toContain('"type":"response.completed"');
+  });
+
+  it('an error after that is an event, because the status is sent', async () => {
+    const script: Script = async (_, connection) => {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 400);
+      });
+      connection.reply(429, { error: { message: 'no', type: 'rate_limit_error', param: null, code: 'x' } });
+    };
+    const quiet = await start(script, { PROXY_SSE_KEEPALIVE_MS: '20' });
+    const answer = await quiet.post('/v1/responses', { ...ASK, stream: true });
+    const text = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(text).toContain('event: error\n');
+    expect(text).toContain('"code":"rate_limit_exceeded"');
+    expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  });
+});

@@ -1,0 +1,152 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { Agent } from 'undici';
+
+import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import { findCodexBinary } from '../../src/codex/binary.ts';
+import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
+import { profileOf } from '../../src/codex/relay/profile.ts';
+import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
+import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
+import { createWorkerPool, type WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import { startModelServer } from '../../src/demo/model-server.ts';
+import { createEngine } from '../../src/engine/run-turn.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
+import { SCENARIOS, type Scenario } from './list.ts';
+import { normalise } from './normalise.ts';
+import { SCENARIO_OPTIONS, type UpstreamLine } from './replay.ts';
+
+/**
+ * Records scenarios from the real app-server: `node test/scenarios/record.ts [name…]`. Run by hand
+ * when the pinned codex changes or a scenario is new; the golden answers are then written by
+ * `UPDATE_GOLDEN=1 npx vitest run test/scenarios`.
+ */
+
+/** Everything that the engine hears of a turn is written down on its way. */
+const recordingPool = (pool: WorkerPool, write: (line: UpstreamLine) => void): WorkerPool => ({
+  ...pool,
+  async lease(signal) {
+    const lease = await pool.lease(signal);
+    const { appServer } = lease;
+    return {
+      ...lease,
+      threadStarted: () => lease.threadStarted(),
+      release: () => lease.release(),
+      appServer: {
+        async request(method, params, options) {
+          const result = await appServer.request(method, params, options);
+          if (method === 'turn/start') {
+            write({ kind: 'turn', turnId: (result as { turn: { id: string } }).turn.id });
+          }
+          return result;
+        },
+        watchThread: (threadId, listener) =>
+          appServer.watchThread(threadId, (one) => {
+            if (one.kind === 'notification') write(one);
+            listener(one);
+          }),
+      },
+    };
+  },
+});
+
+const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Relay => ({
+  ...relay,
+  open(threadId, ask) {
+    const ticket = relay.open(threadId, {
+      ...ask,
+      onEvent(event) {
+        write({ kind: 'wire', event });
+        ask.onEvent(event);
+      },
+    });
+    return {
+      report: ticket.report,
+      close() {
+        const { ignored, limitsOutput, headers, failure, incomplete, usage, refusals } = ticket.report;
+        const seen = { ignored, limitsOutput, headers, failure, incomplete, usage };
+        write({ kind: 'report', report: { ...seen, refusals: [...refusals] } });
+        ticket.close();
+      },
+    };
+  },
+});
+
+const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly UpstreamLine[]> => {
+  const lines: UpstreamLine[] = [];
+  const write = (line: UpstreamLine): void => void lines.push(line);
+  const stateDir = await mkdtemp(path.join(tmpdir(), 'record-'));
+  const model = await startModelServer({ script: scenario.script });
+  const dispatcher = new Agent();
+  const upstream = { kind: 'upstream', baseUrl: model.baseUrl, apiKeyEnv: null } as const;
+  const relay = scenario.relay
+    ? await startRelay({
+        target: model.baseUrl,
+        apiKey: null,
+        dispatcher,
+        profile: profileOf(upstream, null),
+        onRetry() {},
+        onLearnt() {},
+        onUnplaced() {},
+      })
+    : null;
+  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
+  const workers = createWorkerPool({
+    spawnWorker: createWorkerSpawner({
+      homes,
+      backend: relay === null ? upstream : { ...upstream, baseUrl: relay.baseUrl },
+      clientInfo: { name: 'record', title: null, version: '0' },
+      onStderr() {},
+      onListenerError(error) {
+        throw error;
+      },
+    }),
+    maxThreads: 10,
+    maxRssMb: 4096,
+    waitMs: 20_000,
+    clock: systemAmbient.clock,
+    onEvent() {},
+  });
+  await workers.start();
+  const engine = createEngine({
+    workers: recordingPool(workers, write),
+    relay: relay === null ? null : recordingRelay(relay, write),
+    settings: {
+      instructionsTarget: 'base',
+      sandboxMode: 'read-only',
+      approvalPolicy: 'never',
+      workdir: stateDir,
+      choosesToolsOnWire: scenario.relay,
+    },
+    ids: systemAmbient.ids,
+    onOddity() {},
+  });
+  try {
+    for await (const _ of engine.run(request, new AbortController().signal));
+  } finally {
+    await workers.drain(2_000);
+    await relay?.close();
+    await dispatcher.destroy();
+    await model.close();
+    await rm(stateDir, { recursive: true, force: true });
+  }
+  return lines;
+};
+
+const asked = process.argv.slice(2);
+for (const [name, scenario] of Object.entries(SCENARIOS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
+  const lines = normalise(await run(scenario, request));
+  const folder = path.join(import.meta.dirname, name);
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, 'request.json'), `${JSON.stringify(scenario.request, null, 2)}\n`);
+  await writeFile(
+    path.join(folder, 'upstream.jsonl'),
+    lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  );
+  process.stdout.write(`${name}: ${lines.length} lines\n`);
+}

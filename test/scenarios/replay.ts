@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { createModelNames } from '../../src/canonical/model-names.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
+import { callableTools } from '../../src/codex/translate/thread-start.ts';
+import { TurnTranslator } from '../../src/codex/translate/turn-events.ts';
+import type { WireEvent, WireReport } from '../../src/codex/translate/wire-report.ts';
+import { assertNever } from '../../src/kit/assert-never.ts';
+import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
+import { fixedAmbient } from '../support/turn-events.ts';
+
+/** One line of `upstream.jsonl`: what the engine heard, in order. */
+export type UpstreamLine =
+  | { readonly kind: 'turn'; readonly turnId: string }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'wire'; readonly event: WireEvent }
+  /** What the relay knew when the turn was over. */
+  | { readonly kind: 'report'; readonly report: RecordedReport };
+
+type RecordedReport = Omit<WireReport, 'refusals'> & {
+  readonly refusals: readonly (readonly [string, string])[];
+};
+
+export const SCENARIO_OPTIONS: ToTurnOptions = {
+  models: createModelNames([{ id: 'gpt-5.5', efforts: ['low', 'medium', 'high', 'xhigh'], isDefault: true }]),
+  ignoreClientPrompt: false,
+  affinity: { caller: 'key_scenario', session: null },
+};
+
+const FOLDER = import.meta.dirname;
+
+/** The folders that were recorded. */
+export const scenarioNames = (): readonly string[] =>
+  readdirSync(FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .toSorted();
+
+export const scenarioFile = (name: string, file: string): string => path.join(FOLDER, name, file);
+
+export const requestOf = (name: string): unknown =>
+  JSON.parse(readFileSync(scenarioFile(name, 'request.json'), 'utf8')) as unknown;
+
+/** The turn events of a recording, as the engine makes them; a turn that fails at once was never accepted. */
+export const replay = (name: string, request: TurnRequest): readonly TurnEvent[] => {
+  const lines = readFileSync(scenarioFile(name, 'upstream.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as UpstreamLine);
+  const report = reportIn(lines);
+  const translator = new TurnTranslator({
+    turnId: turnIdIn(lines),
+    callable: new Set(callableTools(request).map((tool) => tool.name)),
+    parallelToolCalls: request.parallelToolCalls,
+    ids: fixedAmbient().ids,
+    report,
+    onOddity() {},
+  });
+  const events = lines.flatMap((line) => translate(translator, line));
+  if (!translator.ended) throw new Error(`the recording ${name} does not end its turn`);
+  const [first] = events;
+  if (first?.type === 'turn-ended' && first.outcome.kind === 'failed') return events;
+  const { ignored, limitsOutput, headers } = report ?? NO_REPORT;
+  return [{ type: 'turn-accepted', ignored, limitsOutput, headers }, ...events];
+};
+
+const NO_REPORT = { ignored: [], limitsOutput: false, headers: {} };
+
+const translate = (translator: TurnTranslator, line: UpstreamLine): TurnEvent[] => {
+  switch (line.kind) {
+    case 'notification':
+      return isKnownNotification(line) ? translator.next(line) : [];
+    case 'wire':
+      return translator.wire(line.event);
+    case 'turn':
+    case 'report':
+      return [];
+    default:
+      return assertNever(line);
+  }
+};
+
+const turnIdIn = (lines: readonly UpstreamLine[]): string => {
+  const line = lines.find((one) => one.kind === 'turn');
+  if (line?.kind !== 'turn') throw new Error('the recording has no turn');
+  return line.turnId;
+};
+
+const reportIn = (lines: readonly UpstreamLine[]): WireReport | null => {
+  const line = lines.findLast((one) => one.kind === 'report');
+  return line?.kind === 'report' ? { ...line.report, refusals: new Map(line.report.refusals) } : null;
+};
