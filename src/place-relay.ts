@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { getCACertificates } from 'node:tls';
+
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
 import type { Backend } from './codex/home/backend.ts';
@@ -26,13 +29,13 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export const placeRelay = async (
   backend: Backend,
   config: Config['upstream'],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
 ): Promise<PlacedRelay> => {
   if (config.wire === 'off' || backend.kind === 'none')
     return { relay: null, backend, close: async () => {} };
   const target = targetOf(backend);
-  const dispatcher = dispatcherFor(target, environment);
+  const dispatcher = dispatcherFor(target, environment, await ownCertificates(environment));
   const relay = await startRelay({
     target,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
@@ -43,7 +46,9 @@ export const placeRelay = async (
       logger.warn({ reason }, 'the backend did not answer; trying again');
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
+    onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
     onUnplaced: () => metrics.relayUnplaced.inc(),
+    onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
   });
   return {
     relay,
@@ -64,11 +69,17 @@ const targetOf = (backend: RealBackend): string =>
 const behind = (backend: RealBackend, baseUrl: string): Backend =>
   backend.kind === 'upstream' ? { kind: 'upstream', baseUrl, apiKeyEnv: null } : { ...backend, baseUrl };
 
-const dispatcherFor = (
-  target: string,
-  environment: Readonly<Record<string, string | undefined>>,
-): Dispatcher => {
-  const options = { connect: { timeout: CONNECT_TIMEOUT_MS }, keepAliveTimeout: 60_000 };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The certificates that codex would trust too: it reads the first of these that is set. */
+const ownCertificates = async (environment: Environment): Promise<string | null> => {
+  const file = environment['CODEX_CA_CERTIFICATE'] || environment['SSL_CERT_FILE'];
+  return file === undefined || file === '' ? null : readFile(file, 'utf8');
+};
+
+const dispatcherFor = (target: string, environment: Environment, own: string | null): Dispatcher => {
+  const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
+  const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
   const { hostname } = new URL(target);
   // What runs on this machine is never behind a proxy.
   if (hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.'))
@@ -81,6 +92,8 @@ const dispatcherFor = (
   ];
   return new EnvHttpProxyAgent({
     ...options,
+    requestTls: trust,
+    proxyTls: trust,
     ...(httpProxy === undefined ? {} : { httpProxy }),
     ...(httpsProxy === undefined ? {} : { httpsProxy }),
     ...(noProxy === undefined ? {} : { noProxy }),

@@ -117,7 +117,7 @@ describe('runChoices', () => {
     await first.next();
     const waiting = second?.next().then(() => second.next());
     await first.return?.();
-    await expect(waiting).rejects.toThrow();
+    await expect(waiting).rejects.toThrow('aborted');
     expect(ended()).toEqual([0, 1]);
   });
 

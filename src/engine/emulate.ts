@@ -5,10 +5,10 @@ import type { Tokenizer } from './tokenizer.ts';
 
 /** Does for the backend what it cannot do itself. */
 export const withEmulations = (engine: Engine, loadTokenizer: () => Promise<Tokenizer>): Engine => ({
-  async *run(request, signal) {
+  run(request, signal) {
     const whole = engine.run(request, signal);
     const events = request.stop.length === 0 ? whole : stopAt(whole, request.stop);
-    if (request.maxOutputTokens === null) yield* events;
-    else yield* limitOutput(events, request.maxOutputTokens, await loadTokenizer());
+    const { maxOutputTokens } = request;
+    return maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, loadTokenizer);
   },
 });

@@ -2,8 +2,10 @@ import { OpenItems } from '../canonical/open-items.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Text this long is counted for good at its last space, so that a long answer is not counted again and again. */
+/** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
 const SETTLE_ABOVE = 256;
+/** Text without a space is counted for good here: a token more or less is better than no end. */
+const SETTLE_ANYWAY_ABOVE = 512;
 
 /**
  * `max_output_tokens` for backends that have no such limit: the visible output is counted as it
@@ -12,8 +14,9 @@ const SETTLE_ABOVE = 256;
 export async function* limitOutput(
   events: AsyncIterable<TurnEvent>,
   maxTokens: number,
-  tokenizer: Tokenizer,
+  loadTokenizer: () => Promise<Tokenizer>,
 ): AsyncGenerator<TurnEvent> {
+  let tokenizer: Tokenizer | null = null;
   const open = new OpenItems();
   let settled = 0;
   /** The text that still may grow into other tokens, and the item it belongs to. */
@@ -30,6 +33,7 @@ export async function* limitOutput(
       yield event;
       continue;
     }
+    tokenizer ??= await loadTokenizer();
     if (tail.itemId !== event.itemId) {
       settled += tokenizer.count(tail.text);
       tail = { itemId: event.itemId, text: '' };
@@ -49,12 +53,19 @@ export async function* limitOutput(
       yield { type: 'turn-ended', outcome, usage: null };
       return;
     }
-    const space = tail.text.lastIndexOf(' ');
-    if (tail.text.length > SETTLE_ABOVE && space > 0) {
-      settled += tokenizer.count(tail.text.slice(0, space));
-      tail.text = tail.text.slice(space);
+    const end = settledEnd(tail.text);
+    if (end > 0) {
+      settled += tokenizer.count(tail.text.slice(0, end));
+      tail.text = tail.text.slice(end);
     }
     open.follow(event);
     yield event;
   }
 }
+
+/** How much of the text can no longer grow into other tokens; 0: leave it. */
+const settledEnd = (text: string): number => {
+  if (text.length <= SETTLE_ABOVE) return 0;
+  const space = Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n'));
+  return space <= 0 && text.length > SETTLE_ANYWAY_ABOVE ? text.length : Math.max(space, 0);
+};

@@ -1,7 +1,11 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
 
-/** Above this many unread events, deltas of the same text are joined: a slow reader sees fewer, larger ones. */
-const COALESCE_ABOVE = 64;
+/**
+ * Above this many unread events, deltas of the same text are joined: a slow reader sees fewer, larger
+ * ones. It is more than the app-server can say in one read of its pipe (64 KiB), so a mere burst
+ * reaches a fast reader delta by delta.
+ */
+export const COALESCE_ABOVE = 1024;
 
 /**
  * The unread events of one turn. The app-server's connection is shared by all turns and cannot wait

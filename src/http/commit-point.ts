@@ -19,7 +19,7 @@ export interface Committed {
  * says nothing for `patienceMs` is committed all the same: the client must hear that we are alive.
  * Null: there is no hurry, the answer comes whole.
  */
-export const pastCommitPoint = async (
+const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
   patienceMs: number | null,
   onBug: (error: unknown) => void,

@@ -1,4 +1,3 @@
-import type { GatewayError } from '../canonical/failure.ts';
 import type { AccessFacts } from '../observe/access-log.ts';
 
 /** One request and its answer, as the handlers of routes see it. */

@@ -45,6 +45,16 @@ describe('interleave', () => {
     expect(await end).toEqual({ done: true, value: undefined });
   });
 
+  it('gives the values of a single source as they are, and lets it go', async () => {
+    const one = source();
+    const all = interleave([one]);
+    const first = all.next();
+    one.say('a');
+    expect(await first).toEqual({ done: false, value: [0, 'a'] });
+    await all.return(undefined);
+    expect(one.returned()).toBe(1);
+  });
+
   it('does not let a source that is always ready starve another', async () => {
     const seen: string[] = [];
     for await (const [index, value] of interleave([list('1', '2', '3'), list('1', '2', '3')])) {

@@ -12,6 +12,12 @@ type Arrival<T> =
 export async function* interleave<T>(
   sources: OneOrMore<AsyncIterable<T>>,
 ): AsyncGenerator<readonly [index: number, value: T]> {
+  const [first, second] = sources;
+  if (second === undefined) {
+    // The usual case, and the one that must cost nothing.
+    for await (const value of first) yield [0, value];
+    return;
+  }
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
   const arrived: Arrival<T>[] = [];
   let wake: () => void = () => {};

@@ -75,6 +75,13 @@ export const METRICS = {
     help: 'Lines of the app-server that are no JSON-RPC message.',
     labels: [],
   },
+  upstreamFirstByteSeconds: {
+    kind: 'histogram',
+    name: 'proxy_upstream_first_byte_seconds',
+    help: 'Time from sending a model request to the first byte of its answer, as the relay sees it.',
+    labels: [],
+    buckets: SECONDS,
+  },
   upstreamRetries: {
     kind: 'counter',
     name: 'proxy_upstream_retries_total',

@@ -10,9 +10,20 @@ export const loadTokenizer = async (): Promise<Tokenizer> => {
     head: (text, tokens) => {
       const all = tokensOf(text);
       if (all.length <= tokens) return text;
-      // A token may end inside a character; what decodes to a replacement character is left out.
-      const head = decode(all.slice(0, tokens));
-      return text.startsWith(head) ? head : head.replace(/\uFFFD+$/u, '');
+      // A token may end inside a character; without that character the rest may need other tokens.
+      for (let count = tokens; count > 0; count -= 1) {
+        const head = commonStart(text, decode(all.slice(0, count)));
+        if (tokensOf(head).length <= tokens) return head;
+      }
+      return '';
     },
   };
+};
+
+/** How far two texts agree, in whole characters. */
+const commonStart = (a: string, b: string): string => {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length += 1;
+  const isTorn = /[\uD800-\uDBFF]/.test(a.charAt(length - 1)) && /[\uDC00-\uDFFF]/.test(a.charAt(length));
+  return a.slice(0, isTorn ? length - 1 : length);
 };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
+import { objectsIn, withoutId } from './responses-sent.ts';
 
 /**
  * By itself codex adds over 20 KB to a request: its prompt, its tools, its view of the machine. Here
@@ -55,20 +56,19 @@ interface Visible {
   readonly items: readonly JsonObject[];
 }
 
-const withoutId = ({ id: _, ...item }: JsonObject): JsonObject => item;
-const list = (value: unknown): readonly JsonObject[] =>
-  Array.isArray(value) ? value.filter((one) => isJsonObject(one)) : [];
-
 /** Newer models get their tools in an item, wrapped into a namespace without words of its own. */
 const toolsOf = (tool: JsonObject): readonly JsonObject[] =>
   tool['type'] === 'namespace' && tool['name'] === 'functions' && tool['description'] === ''
-    ? list(tool['tools'])
+    ? objectsIn(tool['tools'])
     : [tool];
 
 const visible = (body: JsonObject): Visible => {
-  const items = list(body['input']);
+  const items = objectsIn(body['input']);
   const isTools = (item: JsonObject): boolean => item['type'] === 'additional_tools';
-  const tools = [...list(body['tools']), ...items.filter(isTools).flatMap((item) => list(item['tools']))];
+  const tools = [
+    ...objectsIn(body['tools']),
+    ...items.filter(isTools).flatMap((item) => objectsIn(item['tools'])),
+  ];
   return {
     instructions: typeof body['instructions'] === 'string' ? [body['instructions']] : [],
     tools: tools.flatMap(toolsOf),

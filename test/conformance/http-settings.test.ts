@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Script } from '../../src/demo/model-server.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, noUsage, reasoningThenText, says } from '../support/scripts.ts';
+import { sentItems } from './responses-sent.ts';
 
 /** What a deployment can choose. Each test starts a server of its own. */
 
@@ -17,8 +18,6 @@ afterEach(async () => {
 });
 
 const ASK = { model: 'gpt-5.5', input: 'hi' };
-const inputOf = (at: TestProxy): unknown =>
-  (at.model.requests.at(-1)?.body['input'] as Record<string, unknown>[]).map(({ id: _, ...item }) => item);
 const message = (role: string, text: string) => ({
   type: 'message',
   role,
@@ -67,7 +66,7 @@ describe('PROXY_INSTRUCTIONS_TARGET', () => {
       ],
     });
     expect(answer.status).toBe(200);
-    expect(inputOf(developer)).toEqual([message('developer', 'A\n\nB\n\nD'), message('user', 'C')]);
+    expect(sentItems(developer.model)).toEqual([message('developer', 'A\n\nB\n\nD'), message('user', 'C')]);
   });
 });
 
@@ -83,7 +82,7 @@ describe('PROXY_IGNORE_CLIENT_SYSTEM_PROMPT', () => {
       ],
     });
     expect(answer.headers.get('x-proxy-ignored-params')).toBe('instructions, input[0]');
-    expect(inputOf(silent)).toEqual([message('user', 'C')]);
+    expect(sentItems(silent.model)).toEqual([message('user', 'C')]);
   });
 });
 

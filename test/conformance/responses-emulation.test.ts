@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, refusal, says } from '../support/scripts.ts';
 import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { objectsIn, sentBody, sentItems } from './responses-sent.ts';
 
 /** Without the relay the app-server's own protocol is all there is: what we do ourselves, and what we own up to. */
 
@@ -17,9 +18,7 @@ afterAll(async () => {
   await client.close();
   await proxy.close();
 });
-afterEach(async () => {
-  expect(await client.complaints()).toEqual([]);
-});
+afterEach(() => client.check());
 
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 const tool = (name: string): FunctionTool => ({
@@ -29,8 +28,7 @@ const tool = (name: string): FunctionTool => ({
   strict: false,
   parameters: { type: 'object', properties: {} },
 });
-const toolsSent = (): unknown =>
-  (proxy.model.requests.at(-1)?.body['tools'] as { name: string }[]).map(({ name }) => name);
+const toolsSent = (): unknown => objectsIn(sentBody(proxy.model)['tools']).map((one) => one['name']);
 
 describe('max_output_tokens', () => {
   const text = Array.from({ length: 200 }, (_, index) => `word${index}`).join(' ');
@@ -117,11 +115,6 @@ describe('what has no effect', () => {
 });
 
 describe('input that the app-server would not take as it is', () => {
-  const sent = (): unknown =>
-    (proxy.model.requests.at(-1)?.body['input'] as Record<string, unknown>[]).map(
-      ({ id: _, ...item }) => item,
-    );
-
   it('system messages go as developer messages', async () => {
     proxy.use(hello);
     await client.openai.responses.create({
@@ -131,7 +124,7 @@ describe('input that the app-server would not take as it is', () => {
         { role: 'user', content: 'B' },
       ],
     });
-    expect(sent()).toEqual([
+    expect(sentItems(proxy.model)).toEqual([
       { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'A' }] },
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'B' }] },
     ]);
@@ -141,7 +134,7 @@ describe('input that the app-server would not take as it is', () => {
     proxy.use(hello);
     const audio = { type: 'input_audio', input_audio: { data: 'UklGRgAAAABXQVZF', format: 'wav' } };
     await proxy.post('/v1/responses', { model: 'gpt-5.5', input: [{ role: 'user', content: [audio] }] });
-    expect(sent()).toEqual([
+    expect(sentItems(proxy.model)).toEqual([
       {
         type: 'message',
         role: 'user',

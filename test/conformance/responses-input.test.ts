@@ -7,6 +7,7 @@ import type { ResponseInputContent, ResponseInputItem } from 'openai/resources/r
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { sentItems } from './responses-sent.ts';
 
 /** What clients put into `input`, and what of it reaches the model. */
 
@@ -36,15 +37,12 @@ afterAll(async () => {
   await client.close();
   await proxy.close();
 });
-afterEach(async () => {
-  expect(await client.complaints()).toEqual([]);
-});
+afterEach(() => client.check());
 
-/** What reached the model for this input, without the ids that codex gives to items. */
+/** What reached the model for this input. */
 const seen = async (input: string | ResponseInputItem[]): Promise<unknown> => {
   await client.openai.responses.create({ model: 'gpt-5.5', input });
-  const sent = proxy.model.requests.at(-1)?.body as { input: Record<string, unknown>[] };
-  return sent.input.map(({ id: _, ...item }) => item);
+  return sentItems(proxy.model);
 };
 const user = (...content: readonly unknown[]): unknown[] => [{ type: 'message', role: 'user', content }];
 const ask = (...content: ResponseInputContent[]): ResponseInputItem[] => [{ role: 'user', content }];

@@ -4,6 +4,7 @@ import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, reasoningThenText, says } from '../support/scripts.ts';
 import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { sentItems } from './responses-sent.ts';
 
 let proxy: TestProxy;
 let client: CheckedClient;
@@ -15,9 +16,7 @@ afterAll(async () => {
   await client.close();
   await proxy.close();
 });
-afterEach(async () => {
-  expect(await client.complaints()).toEqual([]);
-});
+afterEach(() => client.check());
 
 const SUMMARY = [
   { type: 'summary_text', text: '**Looking**\n\nAt the question.' },
@@ -119,8 +118,7 @@ describe('reasoning', () => {
         { type: 'function_call_output', call_id: 'call_1', output: 'found' },
       ],
     });
-    const { input } = proxy.model.requests.at(-1)?.body as { input: unknown[] };
-    expect(input).toMatchObject([
+    expect(sentItems(proxy.model)).toMatchObject([
       { type: 'message', role: 'user' },
       {
         type: 'reasoning',

@@ -4,6 +4,7 @@ import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
 import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { sentItems } from './responses-sent.ts';
 
 let proxy: TestProxy;
 let client: CheckedClient;
@@ -15,9 +16,7 @@ afterAll(async () => {
   await client.close();
   await proxy.close();
 });
-afterEach(async () => {
-  expect(await client.complaints()).toEqual([]);
-});
+afterEach(() => client.check());
 
 const WEATHER: FunctionTool = {
   type: 'function',
@@ -27,12 +26,6 @@ const WEATHER: FunctionTool = {
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 };
 const QUESTION = { role: 'user', content: 'What is the weather?' } as const;
-
-/** What the model was sent, without the ids that codex gives to items. */
-const sentInput = (): unknown => {
-  const { input } = proxy.model.requests.at(-1)?.body as { input: Record<string, unknown>[] };
-  return input.map(({ id: _, ...item }) => item);
-};
 
 describe('a function call', () => {
   it('comes back as an item, its output goes in with the next request, and the model answers', async () => {
@@ -66,7 +59,7 @@ describe('a function call', () => {
     ];
     const second = await client.openai.responses.create({ model: 'gpt-5.5', input, tools: [WEATHER] });
     expect(second.output_text).toBe('It rains in Paris.');
-    expect(sentInput()).toEqual([
+    expect(sentItems(proxy.model)).toEqual([
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'What is the weather?' }] },
       {
         type: 'function_call',
@@ -154,7 +147,7 @@ describe('a function call', () => {
         { type: 'function_call_output', call_id: 'call_weather', output: 'ok' },
       ],
     });
-    expect(sentInput()).toMatchObject([{}, { type: 'function_call', arguments: raw }, {}]);
+    expect(sentItems(proxy.model)).toMatchObject([{}, { type: 'function_call', arguments: raw }, {}]);
   });
 });
 
@@ -206,7 +199,7 @@ describe('parallel calls', () => {
       ],
     });
     expect(output_text).toBe('Hello from the scripted model.');
-    expect(sentInput()).toMatchObject([
+    expect(sentItems(proxy.model)).toMatchObject([
       { role: 'user' },
       { call_id: 'a' },
       { call_id: 'b' },

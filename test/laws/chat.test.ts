@@ -168,7 +168,9 @@ describe('law C: chunks joined are the JSON answer', () => {
         expect(accumulate(chunks)).toEqual(answer.choices);
         expect(last).toBe('[DONE]');
         const finished = chunks.flatMap((chunk) => chunk.choices).filter((one) => one.finish_reason !== null);
-        expect(finished.map((one) => one.index).toSorted()).toEqual(all.map((_, index) => index));
+        expect(finished.map((one) => one.index).toSorted((a, b) => a - b)).toEqual(
+          all.map((_, index) => index),
+        );
       }),
       { numRuns: 600 },
     );

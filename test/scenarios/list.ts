@@ -59,6 +59,8 @@ const reasoningAndCall = says([
   { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_weather' } },
 ]);
 
+const contentFilter = says([{ text: 'This part was', end: 'incomplete' }, { incomplete: 'content_filter' }]);
+
 /** Each name is a folder. `node test/scenarios/record.ts [name…]` records what the real app-server says. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   text: bare(hello, {
@@ -77,6 +79,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'cut-mid-stream': bare(cutMidStream),
   'context-length': bare(contextLengthExceeded),
   incomplete: bare(incompleteMaxTokens),
+  'content-filter': bare(contentFilter),
   refusal: bare(refusal),
   'http-429': bare(http429()),
   'http-400': bare(http400()),
@@ -86,9 +89,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'relay-parallel-tools': relayed(parallelCalls, WITH_TOOLS),
   'relay-reasoning-text-tools': relayed(reasoningAndCall, { ...WITH_REASONING, tools: WITH_TOOLS.tools }),
   'relay-refusal': relayed(refusal),
-  'relay-incomplete': relayed(
-    says([{ text: 'This part was', end: 'incomplete' }, { incomplete: 'content_filter' }]),
-  ),
+  'relay-content-filter': relayed(contentFilter),
   'relay-context-length': relayed(contextLengthExceeded),
   'relay-http-429': relayed(http429()),
   'relay-cut-mid-stream': relayed(cutMidStream),

@@ -1,6 +1,6 @@
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=_)[0-9a-f]{32}/g;
 /** A field whose number depends on the clock. */
-const TIME = /(?:At|AtMs|_at|Ms|_ms)$/;
+const TIME = /(?:At|_at|Ms|_ms|_time)$/;
 
 /** The same recording twice is the same text: ids are counted, times are zero. */
 export const normalise = <T>(lines: readonly T[]): readonly T[] => {

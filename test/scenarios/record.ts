@@ -91,6 +91,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onRetry() {},
         onLearnt() {},
         onUnplaced() {},
+        onFirstByte() {},
       })
     : null;
   const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { createModelNames } from '../../src/canonical/model-names.ts';
@@ -37,6 +37,7 @@ export const scenarioNames = (): readonly string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
+    .filter((name) => existsSync(scenarioFile(name, 'upstream.jsonl')))
     .toSorted();
 
 export const scenarioFile = (name: string, file: string): string => path.join(FOLDER, name, file);

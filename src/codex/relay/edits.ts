@@ -1,7 +1,9 @@
 import type { Item } from '../../canonical/item.ts';
 import type { FunctionTool, OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
+import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { AffinityKey } from './affinity.ts';
+import type { Session } from './headers.ts';
 import { editInput, inputEdits } from './input-edits.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 
@@ -18,40 +20,66 @@ export interface ThreadShape {
 export interface WireEdits {
   /** What will be set, so that a refusal can be told from one that is not our doing. */
   readonly fields: ReadonlySet<EditField>;
+  /** What was asked for and will not be set, because the backend was found to refuse it. */
+  readonly refused: ReadonlySet<EditField>;
+  /** `without`: what it has refused since. */
   apply(body: JsonObject, without: ReadonlySet<EditField>): JsonObject;
+}
+
+/** What a backend takes, and what of that it was found to refuse for this model. */
+export interface Taste {
+  readonly takes: BackendProfile;
+  readonly refuses: ReadonlySet<EditField>;
 }
 
 /** A canonical request and what its backend takes → what the relay sets on the model request. */
 export const wireEdits = (
   request: TurnRequest,
   shape: ThreadShape,
-  key: AffinityKey,
-  takes: BackendProfile,
+  session: Session & AffinityKey,
+  { takes, refuses }: Taste,
 ): WireEdits => {
   const plain = plainFields(request);
-  const fields = new Set<EditField>(
-    [...plain.keys(), ...structuralFields(request)].filter((field) => takes.has(field)),
-  );
+  const asked = [...plain.keys(), ...structuralFields(request)].filter((field) => takes.has(field));
+  const fields = new Set(asked.filter((field) => !refuses.has(field)));
   const itemEdits = inputEdits(shape.items, takes.has('system_role'));
   const start = shape.inFront + shape.instructions;
   return {
     fields,
+    refused: new Set(asked.filter((field) => refuses.has(field))),
     apply(body, without) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
-      const edited: Record<string, Json | undefined> = { ...body, prompt_cache_key: key.cacheKey };
+      const edited: Record<string, Json | undefined> = { ...body };
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
-      if (sets('include')) edited['include'] = [...includeOf(body), ...includes(request)];
+      // codex sends these by itself: what the backend refuses must go.
+      for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
+      if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
+      if (sets('include')) edited['include'] = [...new Set([...includeOf(body), ...includes(request)])];
       if (sets('tool_choice')) edited['tool_choice'] = wireToolChoice(request.toolChoice);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) Object.assign(edited, editTools(body, request.tools));
+      if (isJsonObject(body['client_metadata'])) {
+        edited['client_metadata'] = inSession(body['client_metadata'], session);
+      }
       if (Array.isArray(edited['input'])) {
-        edited['input'] = editInput(edited['input'] as readonly Json[], itemEdits, start, shape.items.length);
+        edited['input'] = editInput(edited['input'] as readonly Json[], shape.items, itemEdits, start);
       }
       return edited;
     },
   };
 };
+
+const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
+
+/** codex tells its backend the thread's id here too. */
+const inSession = (metadata: JsonObject, { threadId, session }: Session): JsonObject =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.replaceAll(threadId, session) : value,
+    ]),
+  );
 
 /** Parameters that are a member of the request and nothing else. */
 const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
@@ -66,13 +94,16 @@ const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
   const plain = new Map<EditField, Json>();
   for (const { field, value } of request.wire) if (!structural.has(field)) plain.set(field, value);
   if (request.maxOutputTokens !== null) plain.set('max_output_tokens', request.maxOutputTokens);
+  if (request.serviceTier !== null) plain.set('service_tier', request.serviceTier);
   return plain;
 };
 
 const structuralFields = (request: TurnRequest): EditField[] => {
   const asked: readonly (readonly [EditField, boolean])[] = [
+    ['prompt_cache_key', true],
     ['include', includes(request).length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
+    // True is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', !request.parallelToolCalls],
     ['tools', request.tools.length > 0],
     ['text.format', request.format.kind !== 'text'],
@@ -87,6 +118,7 @@ const includes = (request: TurnRequest): readonly Json[] =>
 const includeOf = (body: JsonObject): readonly Json[] =>
   Array.isArray(body['include']) ? (body['include'] as readonly Json[]) : [];
 
+/** Only for models that codex does not list; for the others it sends the verbosity itself. */
 const verbosityOf = (request: TurnRequest): Json | null =>
   request.wire.find((param) => param.field === 'text.verbosity')?.value ?? null;
 
@@ -104,6 +136,8 @@ const wireToolChoice = (choice: ToolChoice): Json => {
         mode: choice.required ? 'required' : 'auto',
         tools: choice.names.map((name) => ({ type: 'function', name })),
       };
+    default:
+      return assertNever(choice);
   }
 };
 
@@ -131,6 +165,8 @@ const wireFormat = (format: OutputFormat): JsonObject => {
         schema: format.schema,
         ...(format.strict === null ? {} : { strict: format.strict }),
       };
+    default:
+      return assertNever(format);
   }
 };
 
@@ -148,20 +184,20 @@ const editTools = (body: JsonObject, tools: readonly FunctionTool[]): JsonObject
   };
 };
 
+const exactTools = (wire: Json | undefined, byName: ReadonlyMap<string, FunctionTool>): Json =>
+  Array.isArray(wire) ? (wire as readonly Json[]).map((tool) => exactTool(tool, byName)) : (wire ?? []);
+
 /** The client's own schema and strictness; the app-server thins out the one and drops the other. */
-const exactTools = (wire: Json | undefined, byName: ReadonlyMap<string, FunctionTool>): Json => {
-  if (!Array.isArray(wire)) return wire ?? [];
-  return (wire as readonly Json[]).map((tool): Json => {
-    if (!isJsonObject(tool)) return tool;
-    if (tool['type'] === 'namespace') return { ...tool, tools: exactTools(tool['tools'], byName) };
-    const own = byName.get(String(tool['name']));
-    if (own === undefined) return tool;
-    const { description: _, ...others } = tool;
-    return {
-      ...others,
-      ...(own.description === null ? {} : { description: own.description }),
-      ...(own.strict === null ? {} : { strict: own.strict }),
-      ...(own.parameters === null ? {} : { parameters: own.parameters }),
-    };
-  });
+const exactTool = (tool: Json, byName: ReadonlyMap<string, FunctionTool>): Json => {
+  if (!isJsonObject(tool)) return tool;
+  if (tool['type'] === 'namespace') return { ...tool, tools: exactTools(tool['tools'], byName) };
+  const own = typeof tool['name'] === 'string' ? byName.get(tool['name']) : undefined;
+  if (own === undefined) return tool;
+  const { description: _, ...others } = tool;
+  return {
+    ...others,
+    ...(own.description === null ? {} : { description: own.description }),
+    ...(own.strict === null ? {} : { strict: own.strict }),
+    ...(own.parameters === null ? {} : { parameters: own.parameters }),
+  };
 };

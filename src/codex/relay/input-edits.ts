@@ -1,6 +1,7 @@
 import type { Item, Part } from '../../canonical/item.ts';
-import { toWirePart } from '../translate/inject-items.ts';
+import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { toWirePart } from '../translate/inject-items.ts';
 
 /**
  * What the app-server changes in a client's items on their way to the model, put back: the role
@@ -50,18 +51,44 @@ const exactPart = (part: Part, fromAssistant: boolean): JsonObject => {
  */
 export const editInput = (
   input: readonly Json[],
+  items: readonly Item[],
   edits: readonly InputEdit[],
   behind: number,
-  count: number,
 ): readonly Json[] => {
   if (edits.length === 0) return input;
   const tools = isJsonObject(input[0]) && input[0]['type'] === 'additional_tools' ? 1 : 0;
   const start = tools + behind;
-  if (input.length < start + count) return input;
+  if (!items.every((item, index) => isSame(item, input[start + index]))) return input;
   const edited = [...input];
   for (const { index, members } of edits) {
     const item = edited[start + index];
     if (isJsonObject(item)) edited[start + index] = { ...item, ...members };
   }
   return edited;
+};
+
+/** Whether the app-server's item can be what became of ours. */
+const isSame = (item: Item, wire: Json | undefined): boolean => {
+  if (!isJsonObject(wire)) return false;
+  switch (item.kind) {
+    case 'message':
+      return (
+        wire['type'] === 'message' && wire['role'] === (item.role === 'system' ? 'developer' : item.role)
+      );
+    case 'reasoning':
+    case 'compaction':
+      return wire['type'] === item.kind;
+    case 'function-call':
+      return wire['type'] === 'function_call' && wire['call_id'] === item.callId;
+    case 'function-output':
+      return wire['type'] === 'function_call_output' && wire['call_id'] === item.callId;
+    case 'custom-call':
+      return wire['type'] === 'custom_tool_call' && wire['call_id'] === item.callId;
+    case 'custom-output':
+      return wire['type'] === 'custom_tool_call_output' && wire['call_id'] === item.callId;
+    case 'carried':
+      return wire['type'] === item.wire.type;
+    default:
+      return assertNever(item);
+  }
 };

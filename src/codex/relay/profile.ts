@@ -2,7 +2,13 @@ import type { WireField } from '../../canonical/turn-request.ts';
 import type { Backend } from '../home/backend.ts';
 
 /** Everything that the relay may set on a model request. */
-export type EditField = WireField | 'max_output_tokens' | 'tools' | 'parallel_tool_calls' | 'system_role';
+export type EditField =
+  | WireField
+  | 'max_output_tokens'
+  | 'service_tier'
+  | 'tools'
+  | 'parallel_tool_calls'
+  | 'system_role';
 
 const FIELDS: Readonly<Record<EditField, true>> = {
   temperature: true,
@@ -24,6 +30,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   'text.format': true,
   input: true,
   max_output_tokens: true,
+  service_tier: true,
   tools: true,
   parallel_tool_calls: true,
   system_role: true,
@@ -46,11 +53,13 @@ const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
   'prompt_cache_retention',
   'prompt_cache_options',
   'max_output_tokens',
+  // codex itself sends it the tiers that it has, under their names there.
+  'service_tier',
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
 ]);
 
-/** What a backend takes. All others are asked, and what they refuse is remembered (see `learnt`). */
+/** What a backend takes. Those that are not known are asked, and what they refuse is remembered. */
 export type BackendProfile = ReadonlySet<EditField>;
 
 /**

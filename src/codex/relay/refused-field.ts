@@ -1,35 +1,42 @@
 import { readUpstreamError } from './http-failure.ts';
 import { OVERRIDABLE, type EditField } from './profile.ts';
 
+/** "I do not know this", in the words of OpenAI, ChatGPT and others. */
 const SAYS_UNSUPPORTED =
-  /unsupported|unknown|unrecognized|not supported|not permitted|extra (?:inputs|fields)/i;
+  /unsupported|unknown|unrecogni[sz]ed|not_supported|extra_forbidden|deprecated|\bnot (?:supported|permitted|allowed|accepted|available|implemented)|(?:does not|doesn't|do not|cannot) (?:support|accept|take|allow)|extra (?:inputs?|fields?)|additional propert|unexpected (?:field|key|keyword|param|argument|propert)/i;
+
+/** "I know this, but not such a value": that is between the client and the backend. */
+const SAYS_VALUE =
+  /maximum|minimum|\b(?:must|should) be\b|between|out of range|less than|greater than|at (?:most|least)|too (?:long|many|large|small|short)|above_max|below_min|invalid_value|invalid_type/i;
 
 /**
  * Which of the fields that we set a 400 is about; null when it is about the client's own request.
- * A tool's schema or the format may be wrong by itself: there only a plain "I do not know this" counts.
+ * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
+ * complaint about its value is none.
  */
 export const refusedField = (body: string, set: ReadonlySet<EditField>): EditField | null => {
   const error = readUpstreamError(body);
   const message = error.message ?? body;
-  const isUnsupported = SAYS_UNSUPPORTED.test(`${error.code ?? ''} ${message}`);
-  const candidates = [...set].filter(
-    (field) => OVERRIDABLE.has(field) || (isUnsupported && GENTLE.has(field)),
-  );
-  return (
-    candidates.find((field) => error.param === field) ??
-    (error.param === null
-      ? candidates.find((field) => isUnsupported && mentions(message, field))
-      : undefined) ??
-    null
-  );
+  const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
+  if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
+  const candidates = [...set].filter((field) => OVERRIDABLE.has(field) || GENTLE.has(field));
+  const { param } = error;
+  // `include[1]` is about `include`.
+  if (param !== null) return candidates.find((field) => param.replace(/\[\d+\]$/, '') === field) ?? null;
+  return candidates.find((field) => mentions(message, field)) ?? null;
 };
 
-/** Structural fields whose loss a client can be told about. */
+/**
+ * Fields whose loss a client can be told about, or does not see. A tool or an output format that is
+ * refused is not among them: without it the answer would be another.
+ */
 const GENTLE: ReadonlySet<EditField> = new Set([
   'tool_choice',
   'parallel_tool_calls',
   'include',
   'text.verbosity',
+  'service_tier',
+  'prompt_cache_key',
 ]);
 
 const mentions = (message: string, field: EditField): boolean =>

@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
-import { affinityKey, type AffinityKey } from './affinity.ts';
-import { wireEdits, type ThreadShape, type WireEdits } from './edits.ts';
+import { affinityKey } from './affinity.ts';
+import { wireEdits, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
 import { forward, type ForwardOptions, type ModelCall } from './forward.ts';
+import type { Session } from './headers.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { noFindings, type Findings } from './report.ts';
 
@@ -32,52 +33,71 @@ export interface RelayTicket {
   close(): void;
 }
 
-export interface RelayOptions extends Omit<ForwardOptions, 'onLearnt'> {
+export interface RelayOptions extends ForwardOptions {
   readonly profile: BackendProfile;
-  /** A backend refused a field that we set; it is not set again for this model. */
-  readonly onLearnt: (model: string, field: EditField) => void;
   /** A request that belongs to no turn of ours passed untouched. */
   readonly onUnplaced: () => void;
+  /** Something threw that should not have; the app-server's request was cut off. */
+  readonly onBug: (error: unknown) => void;
 }
 
 /** The app-server keeps idle connections for a while: it must be the one who closes them. */
 const KEEP_ALIVE_MS = 120_000;
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/** Logins carry long tokens, and codex adds metadata. */
+const MAX_HEADER_BYTES = 128 * 1024;
+/** Model names come from clients: what is remembered about them has an end. */
+const MAX_LEARNT_MODELS = 1_000;
+/** More than an app-server holds threads before it is replaced. */
+const MAX_CLOSED_THREADS = 10_000;
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
+  const closed = new Set<string>();
   const learnt = new Map<string, Set<EditField>>();
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const path = pathBehind(secret, incoming.url ?? '');
-    if (path === null) {
-      outgoing.writeHead(404).end();
+    const threadId = String(incoming.headers['thread-id']);
+    if (path === null || closed.has(threadId)) {
+      // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
+      outgoing.writeHead(path === null ? 404 : 410, { connection: 'close' }).end();
       return;
     }
     const gone = new AbortController();
     outgoing.on('close', () => gone.abort());
-    const ticket = tickets.get(String(incoming.headers['thread-id'])) ?? null;
+    // Only requests to the model are ours: a thread has others, such as for its compaction.
+    const isModelRequest = incoming.method === 'POST' && path === '/responses';
+    const ticket = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
     if (ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
-    await forward(
-      { method: incoming.method ?? 'POST', path, headers: incoming.headers, body, signal, outgoing },
-      ticket,
-      { ...options, onLearnt: (model, field) => remember(model, field) },
-    );
+    const hop = {
+      method: incoming.method ?? 'POST',
+      path,
+      headers: incoming.headers,
+      body,
+      signal,
+      outgoing,
+    };
+    await forward(hop, ticket, { ...options, onLearnt: remember });
   };
 
   const remember = (model: string, field: EditField): void => {
     const fields = learnt.get(model) ?? new Set<EditField>();
+    if (fields.has(field)) return;
     learnt.set(model, fields.add(field));
+    forgetOldest(learnt, MAX_LEARNT_MODELS);
     options.onLearnt(model, field);
   };
 
-  const server = createServer((incoming, outgoing) => {
-    handle(incoming, outgoing).catch(() => {
-      // The app-server went away, or its body could not be read: there is nobody to answer.
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
+    handle(incoming, outgoing).catch((error: unknown) => {
+      // The app-server went away while it was still sending: there is nobody to answer.
+      const isGone = !incoming.complete;
       outgoing.destroy();
+      if (!isGone) options.onBug(error);
     });
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -87,31 +107,43 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`,
     open(threadId, ask) {
-      const refused = learnt.get(ask.request.model) ?? new Set<EditField>();
-      const ticket = new Ticket(ask, new Set([...options.profile].filter((field) => !refused.has(field))));
+      const refuses = learnt.get(ask.request.model) ?? new Set<EditField>();
+      const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses: new Set(refuses) });
       tickets.set(threadId, ticket);
       return {
         report: ticket,
         close() {
           tickets.delete(threadId);
+          closed.add(threadId);
+          forgetOldest(closed, MAX_CLOSED_THREADS);
           ticket.cut();
         },
       };
     },
     async close() {
-      const closed = new Promise<void>((resolve) => {
+      const ended = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
       server.closeAllConnections();
-      await closed;
+      await ended;
     },
   };
+};
+
+/** Maps and sets keep the order in which their keys came. */
+const forgetOldest = (
+  kept: { readonly size: number; keys(): Iterator<string>; delete(key: string): boolean },
+  max: number,
+): void => {
+  if (kept.size <= max) return;
+  const oldest = kept.keys().next();
+  if (oldest.done !== true) kept.delete(oldest.value);
 };
 
 /** One turn as the relay knows it: what to set on its model requests, and what was seen of the answers. */
 class Ticket implements WireReport, ModelCall {
   readonly edits: WireEdits;
-  readonly key: AffinityKey;
+  readonly session: Session;
   readonly model: string;
   readonly findings: Findings = noFindings();
   readonly onEvent: (event: WireEvent) => void;
@@ -120,11 +152,12 @@ class Ticket implements WireReport, ModelCall {
   readonly #cut = new AbortController();
   headers: Readonly<Record<string, string>> = {};
 
-  constructor({ request, shape, onEvent }: RelayAsk, takes: BackendProfile) {
+  constructor(threadId: string, { request, shape, onEvent }: RelayAsk, taste: Taste) {
+    const session = { threadId, ...affinityKey(request) };
     this.#request = request;
     this.model = request.model;
-    this.key = affinityKey(request);
-    this.edits = wireEdits(request, shape, this.key, takes);
+    this.session = session;
+    this.edits = wireEdits(request, shape, session, taste);
     this.onEvent = onEvent;
   }
 
@@ -150,9 +183,11 @@ class Ticket implements WireReport, ModelCall {
     return this.#sets('max_output_tokens');
   }
   get ignored(): readonly string[] {
-    return this.#request.wire
+    const unset = this.#request.wire
       .filter(({ field, matters }) => matters && field !== 'input' && !this.#sets(field))
       .map(({ name }) => name);
+    const isTierRefused = this.edits.refused.has('service_tier') || this.#withheld.has('service_tier');
+    return isTierRefused ? [...unset, 'service_tier'] : unset;
   }
 
   withhold(field: EditField): void {
@@ -170,8 +205,11 @@ class Ticket implements WireReport, ModelCall {
 
 /** The path behind our prefix; null for anybody who does not know it. */
 const pathBehind = (secret: string, url: string): string | null => {
-  const prefix = `/${secret}/`;
-  return url.startsWith(prefix) ? url.slice(prefix.length - 1) : null;
+  const prefix = Buffer.from(`/${secret}/`);
+  const given = Buffer.from(url).subarray(0, prefix.length);
+  // In constant time: how much of a guess is right must not be seen.
+  if (given.length !== prefix.length || !timingSafeEqual(given, prefix)) return null;
+  return url.slice(prefix.length - 1);
 };
 
 const readBody = async (incoming: IncomingMessage): Promise<Buffer> => {

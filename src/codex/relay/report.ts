@@ -21,36 +21,71 @@ export const noFindings = (): Findings => ({
   refusals: new Map(),
 });
 
+export type AnswerListener = (event: WireEvent) => void;
+
 /** The events that are worth parsing; the many text deltas are not among them. */
 const READ = new Set([
   'response.output_item.added',
   'response.function_call_arguments.delta',
+  'response.function_call_arguments.done',
   'response.refusal.delta',
-  'response.completed',
+  'response.refusal.done',
   'response.incomplete',
   'response.failed',
   'error',
 ]);
 
+/** Events are small, but for those that hold a whole answer. What is longer passes unread. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const LF = 0x0a;
+const EMPTY = new Uint8Array(0);
+
 /** Reads a streamed answer beside its way to the app-server. */
 export class AnswerReader {
-  readonly #lines = createLineDecoder();
   readonly #findings: Findings;
-  readonly #onEvent: (event: WireEvent) => void;
+  readonly #onEvent: AnswerListener;
+  #lines = createLineDecoder();
+  /** Bytes since the last line end. */
+  #lineBytes = 0;
+  #isLongLine = false;
   #event: string | null = null;
 
-  constructor(findings: Findings, onEvent: (event: WireEvent) => void) {
+  constructor(findings: Findings, onEvent: AnswerListener) {
     this.#findings = findings;
     this.#onEvent = onEvent;
   }
 
+  /** What was found in an answer before this one is not about this one. */
+  begin(): void {
+    this.#findings.failure = null;
+    this.#findings.incomplete = null;
+    this.#findings.usage = null;
+    this.#onEvent({ kind: 'answer-started' });
+  }
+
   push(chunk: Uint8Array): void {
-    for (const line of this.#lines.push(chunk)) this.#line(line);
+    const rest = this.#behindLongLine(chunk);
+    const lastEnd = rest.lastIndexOf(LF);
+    this.#lineBytes = lastEnd === -1 ? this.#lineBytes + rest.length : rest.length - lastEnd - 1;
+    for (const line of this.#lines.push(rest)) this.#line(line);
+    if (this.#lineBytes <= MAX_LINE_BYTES) return;
+    this.#lines = createLineDecoder();
+    this.#lineBytes = 0;
+    this.#isLongLine = true;
+  }
+
+  /** What of a chunk comes after the end of a line that is too long to be kept. */
+  #behindLongLine(chunk: Uint8Array): Uint8Array {
+    if (!this.#isLongLine) return chunk;
+    const end = chunk.indexOf(LF);
+    if (end === -1) return EMPTY;
+    this.#isLongLine = false;
+    return chunk.subarray(end + 1);
   }
 
   #line(line: string): void {
     if (line === '') this.#event = null;
-    else if (line.startsWith('event:')) this.#event = line.slice(6).trim();
+    else if (line.startsWith('event:')) this.#event = nameOf(line);
     else if (line.startsWith('data:')) {
       const type = this.#event ?? typeOf(line);
       if (type !== null && READ.has(type)) this.#read(type, line.slice(5));
@@ -67,12 +102,19 @@ export class AnswerReader {
       case 'response.function_call_arguments.delta':
         this.#onEvent({ kind: 'call-delta', itemId: textOf(data, 'item_id'), delta: textOf(data, 'delta') });
         return;
+      case 'response.function_call_arguments.done':
+        this.#onEvent({ kind: 'call-written', itemId: textOf(data, 'item_id') });
+        return;
       case 'response.refusal.delta': {
         const { refusals } = this.#findings;
         const itemId = textOf(data, 'item_id');
         refusals.set(itemId, (refusals.get(itemId) ?? '') + textOf(data, 'delta'));
         return;
       }
+      case 'response.refusal.done':
+        // Some send no deltas.
+        this.#findings.refusals.set(textOf(data, 'item_id'), textOf(data, 'refusal'));
+        return;
       default:
         this.#ended(type, data);
     }
@@ -83,7 +125,8 @@ export class AnswerReader {
     if (!isJsonObject(item) || item['type'] !== 'function_call') return;
     this.#onEvent({
       kind: 'call-started',
-      outputIndex: Number(data['output_index'] ?? 0),
+      // Without an index nobody knows what comes before it: it waits until it is done.
+      outputIndex: typeof data['output_index'] === 'number' ? data['output_index'] : Infinity,
       itemId: textOf(item, 'id'),
       callId: textOf(item, 'call_id'),
       name: textOf(item, 'name'),
@@ -101,10 +144,16 @@ export class AnswerReader {
     if (type === 'response.failed' || type === 'error') {
       const nested = type === 'error' ? data['error'] : response['error'];
       const error = isJsonObject(nested) ? nested : data;
-      this.#findings.failure = streamFailure(textOf(error, 'code') || null, textOf(error, 'message') || null);
+      this.#findings.failure = streamFailure(textOf(error, 'code'), textOf(error, 'message'));
     }
   }
 }
+
+/** `message` is what an event is called that has no name. */
+const nameOf = (line: string): string | null => {
+  const name = line.slice(6).trim();
+  return name === 'message' || name === '' ? null : name;
+};
 
 /** For streams without `event:` lines: the type without parsing all of it. */
 const typeOf = (line: string): string | null =>

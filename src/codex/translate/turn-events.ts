@@ -12,7 +12,7 @@ import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBre
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { WireEvent, WireReport } from './wire-report.ts';
 import { ItemIds } from './item-ids.ts';
-import { LiveCalls } from './live-calls.ts';
+import { LiveCalls, type Shown } from './live-calls.ts';
 import { refine, toOutcome } from './outcomes.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
@@ -37,7 +37,10 @@ export class TurnTranslator {
   readonly #options: TurnTranslatorOptions;
   readonly #open = new OpenItems();
   readonly #ids: ItemIds;
-  readonly #liveCalls = new LiveCalls();
+  readonly #liveCalls = new LiveCalls(({ name }) => {
+    const isOneTooMany = !this.#options.parallelToolCalls && this.#calls + this.#liveCalls.size > 0;
+    return !isOneTooMany && this.#options.callable.has(name);
+  });
   readonly #toldRefusals = new Set<string>();
   #calls = 0;
   #undeclaredCalls = 0;
@@ -61,25 +64,24 @@ export class TurnTranslator {
 
   /** What a relay sees as it happens: a call whose arguments are still being written. */
   wire(event: WireEvent): TurnEvent[] {
-    if (this.#ended) return [];
-    if (event.kind === 'call-delta') {
-      return this.#followed(this.#shown(this.#liveCalls.delta(event.itemId, event.delta)));
-    }
-    const isOneTooMany = !this.#options.parallelToolCalls && this.#calls + this.#liveCalls.size > 0;
-    if (isOneTooMany || !this.#options.callable.has(event.name)) return [];
-    return this.#followed(this.#shown(this.#liveCalls.start(event)));
+    return this.#ended ? [] : this.#followed(this.#shown(this.#liveCalls.take(event)));
   }
 
   /** Ends the turn: because it has ended, or the worker is gone, or the reader is too slow. */
   end(given: Outcome): TurnEvent[] {
     if (this.#ended) return [];
-    const refusals = this.#followed(this.#newRefusals());
-    this.#ended = true;
     const outcome = refine(given, this.#options.report);
     const complete = outcome.kind === 'completed' || outcome.kind === 'tool-calls';
-    const lastKnown = this.#options.report?.usage ?? this.#threadUsage;
-    const usage = this.#usage ?? (outcome.kind === 'incomplete' ? lastKnown : null);
+    const refusals = this.#followed(this.#newRefusals(complete));
+    this.#ended = true;
+    const usage = outcome.kind === 'incomplete' ? this.#usageSoFar() : this.#usage;
     return [...refusals, ...this.#open.endAll(complete), { type: 'turn-ended', outcome, usage }];
+  }
+
+  /** The app-server says no number about an answer that stopped short; a relay saw it. */
+  #usageSoFar(): Usage | null {
+    const last = this.#options.report?.usage ?? null;
+    return last === null ? (this.#threadUsage ?? this.#usage) : addUsage(this.#usage, last);
   }
 
   #followed(events: TurnEvent[]): TurnEvent[] {
@@ -114,8 +116,8 @@ export class TurnTranslator {
         return this.#itemCompleted(params.item);
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        this.#liveCalls.responseDone();
-        return this.#calls > 0 ? this.end({ kind: 'tool-calls' }) : this.#newRefusals();
+        if (this.#calls > 0) return this.end({ kind: 'tool-calls' });
+        return [...this.#newRefusals(true), ...this.#shown(this.#liveCalls.answerDone())];
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return [];
@@ -255,7 +257,7 @@ export class TurnTranslator {
   }
 
   /** Live calls that may be shown now. */
-  #shown(events: readonly WireEvent[]): TurnEvent[] {
+  #shown(events: readonly Shown[]): TurnEvent[] {
     return events.map((event): TurnEvent => {
       if (event.kind === 'call-delta') {
         return { type: 'call-delta', itemId: this.#ids.of(event.itemId, 'fc'), delta: event.delta };
@@ -267,20 +269,22 @@ export class TurnTranslator {
   }
 
   /** The app-server says nothing of a refusal but that a message began. */
-  #newRefusals(): TurnEvent[] {
+  #newRefusals(complete: boolean): TurnEvent[] {
     const refusals = this.#options.report?.refusals ?? new Map<string, string>();
-    return [...refusals].flatMap(([upstreamId, delta]): TurnEvent[] => {
-      if (this.#toldRefusals.has(upstreamId)) return [];
-      this.#toldRefusals.add(upstreamId);
-      const { itemId, isOpen } = this.#opened(upstreamId, 'msg');
-      const text = this.#open.textOf(itemId);
-      const rest = { phase: null, annotations: [], logprobs: [], complete: true };
-      return [
-        ...(isOpen ? [] : [{ type: 'message-started', itemId, phase: null } as const]),
-        { type: 'refusal-delta', itemId, delta },
-        { type: 'message-ended', itemId, text, refusal: delta, ...rest },
-      ];
-    });
+    return [...refusals].flatMap(([upstreamId, refusal]) => this.#refused(upstreamId, refusal, complete));
+  }
+
+  #refused(upstreamId: string, refusal: string, complete: boolean): TurnEvent[] {
+    if (this.#toldRefusals.has(upstreamId)) return [];
+    this.#toldRefusals.add(upstreamId);
+    const { itemId, isOpen } = this.#opened(upstreamId, 'msg');
+    const text = this.#open.textOf(itemId);
+    const rest = { phase: null, annotations: [], logprobs: [], complete };
+    return [
+      ...(isOpen ? [] : [{ type: 'message-started', itemId, phase: null } as const]),
+      { type: 'refusal-delta', itemId, delta: refusal },
+      { type: 'message-ended', itemId, text, refusal, ...rest },
+    ];
   }
 
   /** codex answers it itself and asks the model again; the client must never see it. */

@@ -12,6 +12,7 @@ export interface WireReport {
   readonly headers: Readonly<Record<string, string>>;
   readonly failure: Failure | null;
   readonly incomplete: IncompleteReason | null;
+  /** Of the last answer, where it did not come to its end. */
   readonly usage: Usage | null;
   /** By item id. */
   readonly refusals: ReadonlyMap<string, string>;
@@ -19,6 +20,8 @@ export interface WireReport {
 
 /** What a client wants to see as it happens, and the app-server tells only when it is over. */
 export type WireEvent =
+  /** A turn may hold several answers of the model. */
+  | { readonly kind: 'answer-started' }
   | {
       readonly kind: 'call-started';
       readonly outputIndex: number;
@@ -26,4 +29,6 @@ export type WireEvent =
       readonly callId: string;
       readonly name: string;
     }
-  | { readonly kind: 'call-delta'; readonly itemId: string; readonly delta: string };
+  | { readonly kind: 'call-delta'; readonly itemId: string; readonly delta: string }
+  /** No more arguments will come. */
+  | { readonly kind: 'call-written'; readonly itemId: string };

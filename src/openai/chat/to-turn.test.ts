@@ -317,7 +317,7 @@ describe('any body at all', () => {
         const { request } = read({ model: 'm', messages: [...messages, user] });
         // Roles and texts come through in order; an empty answer of the assistant says nothing.
         const expected = [...messages, user].flatMap(({ role, content }) => {
-          const texts = typeof content === 'string' ? [content] : content.map((part) => part.text);
+          const texts = typeof content === 'string' ? [content] : content.map((one) => one.text);
           return role === 'assistant' && texts.every((one) => one === '') ? [] : [{ role, texts }];
         });
         const actual = request.items.map((item) =>

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+
+import { callerHeaders, endToEnd, requestHeaders, retryAfterOf } from './headers.ts';
+
+describe('headers on their way', () => {
+  it('leave behind what belongs to one connection, also what the connection names', () => {
+    expect(
+      endToEnd({
+        host: '127.0.0.1:1',
+        connection: 'keep-alive, X-Only-Here',
+        'keep-alive': 'timeout=5',
+        'x-only-here': 'yes',
+        'transfer-encoding': 'chunked',
+        te: 'trailers',
+        trailer: 'x-sum',
+        upgrade: 'h2c',
+        expect: '100-continue',
+        'proxy-authorization': 'Basic eA==',
+        'content-length': '3',
+        accept: 'text/event-stream',
+        'set-cookie': ['a=1', 'b=2'],
+      }),
+    ).toEqual({ 'content-length': '3', accept: 'text/event-stream', 'set-cookie': ['a=1', 'b=2'] });
+  });
+
+  it('of a request that is not ours are only freed of the connection', () => {
+    expect(
+      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),
+    ).toEqual({ 'thread-id': 't1', 'accept-encoding': 'gzip' });
+  });
+
+  it('of a request of ours name one session everywhere, and the key is ours', () => {
+    expect(
+      requestHeaders(
+        {
+          'thread-id': 't1',
+          'session-id': 't1',
+          'x-client-request-id': 't1',
+          'x-codex-window-id': 't1:0',
+          'x-codex-turn-metadata': '{"thread_id":"t1","turn_id":"u9"}',
+          'accept-encoding': 'gzip',
+          authorization: 'Bearer theirs',
+          'x-other': 't1',
+        },
+        { threadId: 't1', session: 's-s-s' },
+        'sk-ours',
+      ),
+    ).toEqual({
+      'thread-id': 's-s-s',
+      'session-id': 's-s-s',
+      'x-client-request-id': 's-s-s',
+      'x-codex-window-id': 's-s-s:0',
+      'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9"}',
+      authorization: 'Bearer sk-ours',
+      'x-other': 't1',
+    });
+  });
+
+  it('that the caller may see are few', () => {
+    expect(
+      callerHeaders({
+        'x-request-id': 'req_1',
+        'x-ratelimit-remaining-tokens': '7',
+        'set-cookie': ['secret=1'],
+        'openai-organization': 'org',
+        'retry-after': '3',
+      }),
+    ).toEqual({ 'x-upstream-request-id': 'req_1', 'x-ratelimit-remaining-tokens': '7' });
+  });
+
+  it('say how long to wait in seconds, as a date, or in milliseconds', () => {
+    const now = Date.parse('2026-11-20T10:00:00Z');
+    const of = (headers: Record<string, string>): number | null => retryAfterOf(headers, now);
+    expect([
+      of({ 'retry-after': '7' }),
+      of({ 'retry-after': '0.2' }),
+      of({ 'retry-after': 'Fri, 20 Nov 2026 10:00:30 GMT' }),
+      of({ 'retry-after-ms': '1500' }),
+      of({ 'retry-after': '7', 'retry-after-ms': '1500' }),
+    ]).toEqual([7, 1, 30, 2, 7]);
+    expect([
+      of({}),
+      of({ 'retry-after': 'soon' }),
+      of({ 'retry-after': '-3' }),
+      of({ 'retry-after': 'Fri, 20 Nov 2026 09:00:00 GMT' }),
+      of({ 'retry-after-ms': 'x' }),
+    ]).toEqual([null, null, null, null, null]);
+  });
+});

@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+type Headers = Record<string, string | string[]>;
+
+/** What concerns one connection only, or is said anew on the next one. */
+const HOP_BY_HOP = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+
+/** The headers that travel on: without those of the connection, and those that the connection names. */
+export const endToEnd = (headers: IncomingHttpHeaders): Headers => {
+  const named = new Set(
+    (headers.connection ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+  const passed: Headers = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.has(name)) passed[name] = value;
+  }
+  return passed;
+};
+
+/** Which conversation a request of ours belongs to, as its thread and as the backend is told. */
+export interface Session {
+  readonly threadId: string;
+  readonly session: string;
+}
+
+/** The headers of a model request: its body may be another, and its key may be ours. */
+export const requestHeaders = (
+  headers: IncomingHttpHeaders,
+  session: Session | null,
+  apiKey: string | null,
+): Headers => {
+  const passed = endToEnd(headers);
+  delete passed['content-length'];
+  if (apiKey !== null) passed['authorization'] = `Bearer ${apiKey}`;
+  if (session === null) return passed;
+  // The answer is read on its way back, so it must come as it is.
+  delete passed['accept-encoding'];
+  for (const [name, value] of Object.entries(passed)) {
+    if (typeof value === 'string' && isAboutSession(name)) {
+      passed[name] = value.replaceAll(session.threadId, session.session);
+    }
+  }
+  return passed;
+};
+
+/** codex says its thread's id in several places; a backend must not see two ids of one conversation. */
+const isAboutSession = (name: string): boolean =>
+  name === 'session-id' ||
+  name === 'thread-id' ||
+  name === 'x-client-request-id' ||
+  name.startsWith('x-codex-');
+
+/** What the client may want to know: the backend's request id, and how much of its limits is left. */
+export const callerHeaders = (headers: IncomingHttpHeaders): Record<string, string> => {
+  const told: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (name === 'x-request-id') told['x-upstream-request-id'] = String(value);
+    else if (name.startsWith('x-ratelimit-')) told[name] = String(value);
+  }
+  return told;
+};
+
+/** In whole seconds; null where nothing sensible is said. */
+export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {
+  const value = headers['retry-after'];
+  if (value !== undefined) {
+    const seconds = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1000;
+    return wholeSeconds(seconds);
+  }
+  const ms = headers['retry-after-ms'];
+  return typeof ms === 'string' && /^\d+(?:\.\d+)?$/.test(ms) ? wholeSeconds(Number(ms) / 1000) : null;
+};
+
+const wholeSeconds = (seconds: number): number | null =>
+  Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds) : null;

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+
+import { EDIT_FIELDS, type EditField } from './profile.ts';
+import { refusedField } from './refused-field.ts';
+
+const all = new Set(EDIT_FIELDS);
+const of = (error: Record<string, unknown>, set: ReadonlySet<EditField> = all): EditField | null =>
+  refusedField(JSON.stringify({ error }), set);
+
+describe('a refused field', () => {
+  it('is named in the words of many backends', () => {
+    expect(
+      of({
+        message: "Unsupported parameter: 'temperature' is not supported with this model.",
+        param: 'temperature',
+        code: 'unsupported_parameter',
+      }),
+    ).toBe('temperature');
+    expect(
+      of({
+        message:
+          "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+        param: 'temperature',
+        code: 'unsupported_value',
+      }),
+    ).toBe('temperature');
+    expect(of({ message: "Unknown parameter: 'seed'.", param: 'seed', code: 'unknown_parameter' })).toBe(
+      'seed',
+    );
+    expect(refusedField('{"detail":"Unsupported parameter: max_output_tokens"}', all)).toBe(
+      'max_output_tokens',
+    );
+    expect(
+      refusedField(
+        '{"detail":[{"type":"extra_forbidden","loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]}',
+        all,
+      ),
+    ).toBe('top_p');
+    expect(of({ message: "property 'metadata' is unsupported" })).toBe('metadata');
+    expect(of({ message: 'Unrecognized request argument supplied: user' })).toBe('user');
+    expect(of({ message: 'This model does not support text.verbosity.' })).toBe('text.verbosity');
+    expect(of({ message: 'Unsupported', param: 'include[1]' })).toBe('include');
+    expect(refusedField('unknown field top_logprobs', all)).toBe('top_logprobs');
+  });
+
+  it('is none when the value is wrong: that is between the client and the backend', () => {
+    expect(
+      of({
+        message: "Invalid 'temperature': decimal above maximum value. Expected a value <= 2.",
+        param: 'temperature',
+        code: 'decimal_above_max_value',
+      }),
+    ).toBeNull();
+    expect(
+      of({
+        message: "Invalid 'metadata': too many properties.",
+        param: 'metadata',
+        code: 'object_too_large',
+      }),
+    ).toBeNull();
+    expect(of({ message: 'temperature must be between 0 and 1; 1.5 is not allowed' })).toBeNull();
+    expect(of({ message: 'unsupported: must be lower', param: 'top_p' })).toBeNull();
+    expect(of({ message: 'Something else.', param: 'temperature' })).toBeNull();
+  });
+
+  it('is none when it is about something else, or about what we did not set', () => {
+    expect(of({ message: "Unknown parameter: 'tools[0].foo'.", param: 'tools[0].foo' })).toBeNull();
+    expect(of({ message: 'Unsupported tools schema: pattern', param: null })).toBeNull();
+    expect(of({ message: 'Unsupported text.format', param: 'text.format' })).toBeNull();
+    expect(of({ message: 'Unsupported parameter: temperature' }, new Set(['top_p']))).toBeNull();
+    expect(of({ message: 'Unknown username or super_user' }, new Set(['user']))).toBeNull();
+    expect(of({ message: "Unsupported parameter: 'x'", param: 'x' })).toBeNull();
+    expect(refusedField('', all)).toBeNull();
+  });
+});

@@ -1,0 +1,176 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { collect, turnEvents } from '../../test/support/turn-events.ts';
+import { COALESCE_ABOVE, Mailbox } from './mailbox.ts';
+
+const text = (itemId: string, delta: string): TurnEvent => ({ type: 'text-delta', itemId, delta });
+const summary = (itemId: string, index: number, delta: string): TurnEvent => ({
+  type: 'reasoning-summary-delta',
+  itemId,
+  index,
+  delta,
+});
+const started = (itemId: string): TurnEvent => ({ type: 'message-started', itemId, phase: null });
+
+/** Deltas of one text that stand side by side are one delta. */
+const joined = (events: readonly TurnEvent[]): TurnEvent[] => {
+  const all: TurnEvent[] = [];
+  for (const event of events) {
+    const last = all.at(-1);
+    const isSame =
+      last !== undefined &&
+      'delta' in event &&
+      'delta' in last &&
+      JSON.stringify({ ...event, delta: '' }) === JSON.stringify({ ...last, delta: '' });
+    if (isSame) all[all.length - 1] = { ...last, delta: last.delta + event.delta };
+    else all.push(event);
+  }
+  return all;
+};
+
+const LARGE = 1024 * 1024;
+/** So many unread events that deltas are joined from here on. */
+const PILE = Array.from({ length: COALESCE_ABOVE }, () => started('pile'));
+
+describe('Mailbox', () => {
+  it('hands events out in order, and ends when it is closed', async () => {
+    const mailbox = new Mailbox(LARGE);
+    expect(mailbox.push([started('m'), text('m', 'a')])).toBe(true);
+    expect(mailbox.push([text('m', 'b')])).toBe(true);
+    mailbox.close();
+    expect(await collect(mailbox)).toEqual([started('m'), text('m', 'a'), text('m', 'b')]);
+  });
+
+  it('wakes a reader that waits', async () => {
+    const mailbox = new Mailbox(LARGE);
+    const reader = mailbox[Symbol.asyncIterator]();
+    const first = reader.next();
+    mailbox.push([text('m', 'a')]);
+    expect(await first).toEqual({ done: false, value: text('m', 'a') });
+    const second = reader.next();
+    mailbox.close();
+    expect(await second).toEqual({ done: true, value: undefined });
+  });
+
+  it('joins nothing while the reader keeps up', async () => {
+    const mailbox = new Mailbox(LARGE);
+    const few = Array.from({ length: COALESCE_ABOVE }, (_, index) => text('m', String(index)));
+    mailbox.push(few);
+    mailbox.close();
+    expect(await collect(mailbox)).toEqual(few);
+  });
+
+  it('joins deltas of the same text when they pile up, and no others', async () => {
+    const mailbox = new Mailbox(LARGE);
+    mailbox.push(PILE);
+    mailbox.push([text('m', 'a'), text('m', 'b'), text('n', 'c'), text('n', 'd'), text('m', 'e')]);
+    mailbox.push([
+      summary('r', 0, 'f'),
+      summary('r', 0, 'g'),
+      summary('r', 1, 'h'),
+      started('x'),
+      text('x', 'i'),
+    ]);
+    mailbox.close();
+    expect((await collect(mailbox)).slice(PILE.length)).toEqual([
+      text('m', 'ab'),
+      text('n', 'cd'),
+      text('m', 'e'),
+      summary('r', 0, 'fg'),
+      summary('r', 1, 'h'),
+      started('x'),
+      text('x', 'i'),
+    ]);
+  });
+
+  it('never changes a delta that was handed out', async () => {
+    const mailbox = new Mailbox(LARGE);
+    mailbox.push(Array.from({ length: COALESCE_ABOVE + 100 }, () => text('m', 'a')));
+    const read: TurnEvent[] = [];
+    for await (const event of mailbox) {
+      read.push(event);
+      if (read.length === 10) mailbox.push([text('m', 'b')]);
+      if (read.length === COALESCE_ABOVE) mailbox.close();
+    }
+    expect(joined(read)).toEqual([text('m', `${'a'.repeat(COALESCE_ABOVE + 100)}b`)]);
+  });
+
+  it('says when it is full, and has room again once it was read', async () => {
+    const mailbox = new Mailbox(20);
+    expect(mailbox.push([text('m', '0123456789')])).toBe(true);
+    expect(mailbox.push([text('m', '!')])).toBe(false);
+    const reader = mailbox[Symbol.asyncIterator]();
+    await reader.next();
+    await reader.next();
+    expect(mailbox.push([text('m', '0123456789')])).toBe(true);
+  });
+
+  it('takes the end of a turn also when it is full', async () => {
+    const mailbox = new Mailbox(2);
+    mailbox.push([text('m', 'too long')]);
+    const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+    mailbox.push([end]);
+    mailbox.close();
+    expect(await collect(mailbox)).toEqual([text('m', 'too long'), end]);
+  });
+
+  it('a long text in small deltas keeps few events, however slow the reader is', async () => {
+    const mailbox = new Mailbox(LARGE);
+    for (let index = 0; index < 10_000; index += 1) mailbox.push([text('m', 'x')]);
+    mailbox.close();
+    const read = await collect(mailbox);
+    expect(read.length).toBeLessThanOrEqual(COALESCE_ABOVE + 1);
+    expect(joined(read)).toEqual([text('m', 'x'.repeat(10_000))]);
+  });
+
+  it('loses nothing and keeps the order, at any pace of reading', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(turnEvents, { minLength: 1, maxLength: 12 }),
+        fc.array(fc.nat(20), { minLength: 1 }),
+        async (turns, paces) => {
+          const mailbox = new Mailbox(LARGE);
+          const reader = mailbox[Symbol.asyncIterator]();
+          const all = [...PILE, ...turns.flat()];
+          const read: TurnEvent[] = [];
+          let pushed = PILE.length;
+          mailbox.push(PILE);
+          for (let step = 0; pushed < all.length; step += 1) {
+            const batch = all.slice(pushed, pushed + 1 + (paces[step % paces.length] ?? 0));
+            mailbox.push(batch);
+            pushed += batch.length;
+            // Now and then one is read; the pile grows in between.
+            if (step % 3 === 0) read.push((await reader.next()).value as TurnEvent);
+          }
+          mailbox.close();
+          for (;;) {
+            const next = await reader.next();
+            if (next.done === true) break;
+            read.push(next.value);
+          }
+          expect(joined(read)).toEqual(joined(all));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is full exactly when its unread text is longer than the bound', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ maxLength: 30 }), { maxLength: 200 }),
+        fc.nat(2000),
+        (deltas, maxBytes) => {
+          const mailbox = new Mailbox(maxBytes);
+          let bytes = 0;
+          for (const delta of deltas) {
+            bytes += delta.length * 2;
+            expect(mailbox.push([text('m', delta)])).toBe(bytes <= maxBytes);
+          }
+        },
+      ),
+    );
+  });
+});

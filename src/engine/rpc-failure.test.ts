@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { fail, failure } from '../canonical/failure.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
+import { rpcFailure } from './rpc-failure.ts';
+
+describe('rpcFailure', () => {
+  it.each([
+    [
+      'a failure of ours',
+      fail('model_not_found', { param: 'model' }),
+      failure('model_not_found', { param: 'model' }),
+    ],
+    ['a lost connection', new ConnectionClosed(), failure('worker_lost')],
+    [
+      'a refused request, in the words of the app-server without our paths',
+      new RpcError('thread/inject_items', { code: -32_600, message: 'items[0]: bad image /tmp/state/x.png' }),
+      failure('invalid_prompt', { message: 'items[0]: bad image …' }),
+    ],
+    [
+      'an app-server with too much to do',
+      new RpcError('turn/start', { code: -32_001, message: 'overloaded' }),
+      failure('worker_unavailable', { retryAfterSeconds: 1 }),
+    ],
+    [
+      'an error inside the app-server, whose words are not for clients',
+      new RpcError('turn/start', { code: -32_603, message: 'panicked at /root/codex/src/main.rs' }),
+      failure('server_error'),
+    ],
+    ['no answer in time', new RequestTimeout('turn/start', 1000), failure('server_error')],
+    ['anything else', new TypeError('x is undefined'), failure('server_error')],
+    ['not even an error', 'oops', failure('server_error')],
+  ])('%s', (_, error, expected) => {
+    expect(rpcFailure(error)).toEqual(expected);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+
+import { failureOf } from '../../canonical/failure.ts';
+import { createModelNames } from '../../canonical/model-names.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import { toTurnRequest } from './to-turn.ts';
+
+const options = { models: createModelNames([]), affinity: { caller: 'test', session: null } };
+const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
+
+const refusalOf = (some: object): string => {
+  try {
+    read(some);
+  } catch (error) {
+    const { status, code, param } = failureOf(error);
+    return `${status} ${code} ${param}`;
+  }
+  return 'taken';
+};
+
+describe('a completion request', () => {
+  it("is a user's message", () => {
+    const { request, ignored } = read({});
+    expect(request).toEqual(turnRequest({ model: 'm' }));
+    expect(ignored).toEqual([]);
+    expect(read({ prompt: ['hi'] }).request).toEqual(request);
+  });
+
+  it('maps what chat maps', () => {
+    const { request, ignored } = read({
+      max_tokens: 5,
+      stop: ['a', 'b'],
+      temperature: 0.5,
+      user: 'ann',
+      logit_bias: { '1': 2 },
+      best_of: 1,
+      echo: false,
+      suffix: '',
+      logprobs: null,
+    });
+    expect(request).toEqual(
+      turnRequest({
+        model: 'm',
+        maxOutputTokens: 5,
+        stop: ['a', 'b'],
+        wire: [
+          { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
+          { field: 'user', value: 'ann', name: 'user', matters: false },
+        ],
+      }),
+    );
+    expect(ignored).toEqual(['logit_bias']);
+  });
+
+  it.each([
+    [{ prompt: undefined }, '400 missing_required_parameter prompt'],
+    [{ prompt: [] }, '400 unsupported_value prompt'],
+    [{ prompt: ['a', 'b'] }, '400 unsupported_value prompt'],
+    [{ prompt: [1, 2] }, '400 invalid_type prompt[0]'],
+    [{ suffix: 'x' }, '400 unsupported_parameter suffix'],
+    [{ echo: true }, '400 unsupported_parameter echo'],
+    [{ best_of: 2 }, '400 unsupported_parameter best_of'],
+    [{ logprobs: 0 }, '400 unsupported_parameter logprobs'],
+    [{ stream_options: {} }, '400 invalid_value stream_options'],
+    [{ n: 9 }, '400 integer_above_max_value n'],
+  ])('refuses %j', (some, expected) => {
+    expect(refusalOf(some)).toBe(expected);
+  });
+});

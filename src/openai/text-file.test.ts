@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+
+import { GatewayError } from '../canonical/failure.ts';
+import { textOfFile } from './text-file.ts';
+
+const base64 = (content: string | Uint8Array): string => Buffer.from(content).toString('base64');
+const dataUrl = (type: string, content: string | Uint8Array): string =>
+  `data:${type};base64,${base64(content)}`;
+const failureOf = (fileData: string, filename: string | null): unknown => {
+  try {
+    return textOfFile(fileData, filename, 'input[0].content[0].file_data');
+  } catch (error) {
+    if (error instanceof GatewayError) return error.failure;
+    throw error;
+  }
+};
+
+describe('textOfFile', () => {
+  it.each([
+    ['plain text', dataUrl('text/plain', 'hi'), 'hi'],
+    ['JSON', dataUrl('application/json', '{"a":1}'), '{"a":1}'],
+    ['Markdown with a charset', dataUrl('text/markdown;charset=utf-8', '# Grüße 😀'), '# Grüße 😀'],
+    ['source code under the type that a platform guesses', dataUrl('video/mp2t', 'const a = 1;'), null],
+    ['source code of no known type', dataUrl('application/octet-stream', 'fn main() {}'), 'fn main() {}'],
+    ['SVG, which is text', dataUrl('image/svg+xml', '<svg/>'), '<svg/>'],
+    ['no type at all', `data:;base64,${base64('a')}`, 'a'],
+    ['bare base64', base64('bare'), 'bare'],
+    [
+      'base64 for URLs, with line ends',
+      `${base64('subjects?>')}\n`.replace('+', '-').replace('/', '_'),
+      'subjects?>',
+    ],
+    ['percent encoding', 'data:text/plain,a%20b%C3%A9', 'a bé'],
+    ['a byte order mark is taken off', dataUrl('text/csv', '\uFEFFa,b'), 'a,b'],
+    ['an empty file', dataUrl('text/plain', ''), ''],
+  ])('%s', (_, fileData, text) => {
+    if (text === null) {
+      expect(failureOf(fileData, 'a.ts')).toMatchObject({ code: 'unsupported_file' });
+      return;
+    }
+    expect(textOfFile(fileData, null, 'p')).toEqual({ kind: 'text', text });
+    expect(textOfFile(fileData, 'a.txt', 'p')).toEqual({ kind: 'text', text: `a.txt:\n\n${text}` });
+  });
+
+  it.each([
+    ['a PDF by its type', dataUrl('application/pdf', 'not really')],
+    ['a PDF by its content', dataUrl('text/plain', '%PDF-1.7 …')],
+    ['an image', dataUrl('image/png', 'x')],
+    [
+      'a Word document',
+      dataUrl('application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'x'),
+    ],
+    ['a zip', dataUrl('application/zip', 'x')],
+    ['zero bytes', dataUrl('text/plain', 'a\0b')],
+    ['bytes that are no UTF-8', dataUrl('text/plain', Uint8Array.of(0xff, 0xfe, 0x41))],
+  ])('%s is not text', (_, fileData) => {
+    expect(failureOf(fileData, 'paper')).toMatchObject({
+      status: 400,
+      code: 'unsupported_file',
+      param: 'input[0].content[0].file_data',
+      message: expect.stringContaining("The file 'paper' is not a text file."),
+    });
+    expect(failureOf(fileData, null)).toMatchObject({
+      message: expect.stringContaining("The file 'without a name' is not a text file."),
+    });
+  });
+
+  it.each(['data:text/plain;base64,###', 'not base64!', 'data:text/plain,%E0%A4%A'])(
+    '%s is no data',
+    (fileData) => {
+      expect(failureOf(fileData, 'a.txt')).toMatchObject({
+        code: 'invalid_value',
+        message: "Invalid 'input[0].content[0].file_data': expected base64 data or a data URL.",
+      });
+    },
+  );
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { unreadFields } from './unread-fields.ts';
+
+const schema = z.object({
+  name: z.string().nullish(),
+  inner: z.object({ a: z.number().optional() }).nullish(),
+  list: z.array(z.object({ b: z.number().optional() })).optional(),
+  loose: z.looseObject({ c: z.number().optional() }).optional(),
+  table: z.record(z.string(), z.json()).optional(),
+  either: z.union([z.string(), z.object({ d: z.number() })]).optional(),
+  standard: z.object({ e: z.number().optional() }).default({}),
+});
+
+describe('unreadFields', () => {
+  it.each([
+    ['nothing', {}, []],
+    ['known fields', { name: null, inner: { a: 1 }, list: [{ b: 1 }] }, []],
+    ['an unknown one', { name: 'x', colour: 1 }, ['colour']],
+    ['also when it is null', { colour: null }, ['colour']],
+    ['inside an object', { inner: { a: 1, z: 2 } }, ['inner.z']],
+    ['inside a list', { list: [{ b: 1 }, { z: 1, y: 2 }] }, ['list[1].z', 'list[1].y']],
+    ['inside a default', { standard: { z: 1 } }, ['standard.z']],
+    ['a loose object reads all', { loose: { z: 1 } }, []],
+    ['a table reads all', { table: { z: 1 } }, []],
+    ['a union is left alone', { either: { z: 1 } }, []],
+    ['a name of the prototype', { toString: 1, constructor: 2 }, ['toString', 'constructor']],
+    ['another shape than the schema', { inner: [1], list: 'x' }, []],
+    ['no object', 'x', []],
+  ])('%s', (_, value, names) => {
+    expect(unreadFields(schema, value, '')).toEqual(names);
+  });
+
+  it('says where in the body the field stands', () => {
+    expect(unreadFields(schema, { inner: { z: 1 }, y: 2 }, 'input[3]')).toEqual([
+      'input[3].inner.z',
+      'input[3].y',
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import type { Tokenizer } from '../engine/tokenizer.ts';
+import { loadTokenizer } from './o200k.ts';
+
+let tokenizer: Tokenizer;
+beforeAll(async () => {
+  tokenizer = await loadTokenizer();
+});
+
+/** Half emoji, long words, runs of spaces, characters of several tokens. */
+const anyText = fc.oneof(
+  fc.string({ maxLength: 60 }),
+  fc.string({ unit: 'grapheme', maxLength: 30 }),
+  fc.string({ unit: fc.constantFrom('a', ' ', '\n', '😀', 'ß', '한', '\uD83D', '.', '👩‍🚀'), maxLength: 40 }),
+  fc.lorem(),
+);
+
+describe('count', () => {
+  it.each([
+    ['', 0],
+    ['Hello', 1],
+    ['Hello world', 2],
+    ['<|endoftext|>', 7],
+    ['😀', 1],
+  ])('%j is %i', (text, count) => {
+    expect(tokenizer.count(text)).toBe(count);
+  });
+});
+
+describe('head', () => {
+  it.each([
+    ['Hello world', 0, ''],
+    ['Hello world', 1, 'Hello'],
+    ['Hello world', 2, 'Hello world'],
+    ['Hello world', 99, 'Hello world'],
+    ['', 3, ''],
+  ])('of %j with %i', (text, tokens, expected) => {
+    expect(tokenizer.head(text, tokens)).toBe(expected);
+  });
+
+  it('is a beginning of the text that keeps the limit, and cuts no character in two', () => {
+    fc.assert(
+      fc.property(anyText, fc.nat(20), (text, tokens) => {
+        const head = tokenizer.head(text, tokens);
+        expect(text.startsWith(head)).toBe(true);
+        expect(tokenizer.count(head)).toBeLessThanOrEqual(tokens);
+        if (text.isWellFormed()) expect(head.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is the whole text where that fits', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(tokenizer.head(text, tokenizer.count(text))).toBe(text);
+      }),
+    );
+  });
+});

@@ -1,0 +1,174 @@
+import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
+import { checkedChat, type CheckedChat } from './chat-checked.ts';
+
+/** OpenAI's own SDK calling tools through `/v1/chat/completions`, on the real app-server. */
+
+let proxy: TestProxy;
+let client: CheckedChat;
+beforeAll(async () => {
+  proxy = await startProxy(hello);
+  client = checkedChat(proxy);
+});
+afterAll(async () => {
+  await client.close();
+  await proxy.close();
+});
+afterEach(() => client.check());
+
+const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const WEATHER: ChatCompletionTool = {
+  type: 'function',
+  function: { name: 'get_weather', description: 'The weather of a city.', parameters },
+};
+const QUESTION: ChatCompletionMessageParam = { role: 'user', content: 'What is the weather?' };
+const ask = { model: 'gpt-5.5', messages: [QUESTION], tools: [WEATHER] };
+const answer = says([{ text: 'It rains in Paris.' }]);
+
+/** What the model was sent, without the ids that codex gives to items. */
+const sentInput = (): unknown => {
+  const body: Readonly<Record<string, unknown>> = proxy.model.requests.at(-1)?.body ?? {};
+  const withoutIds = JSON.stringify(body['input'], (key, value: unknown) =>
+    key === 'id' ? undefined : value,
+  );
+  return JSON.parse(withoutIds) as unknown;
+};
+
+const CALL = {
+  id: 'call_weather',
+  type: 'function',
+  function: { name: 'get_weather', arguments: '{"city":"Paris"}' },
+};
+
+describe('a tool call', () => {
+  it('comes back as JSON and in chunks, with content null', async () => {
+    proxy.use(toolCall());
+    const whole = await client.openai.chat.completions.create(ask);
+    expect(whole.choices[0]).toEqual({
+      index: 0,
+      message: { role: 'assistant', content: null, refusal: null, tool_calls: [CALL] },
+      logprobs: null,
+      finish_reason: 'tool_calls',
+    });
+    const streamed = await client.openai.chat.completions.stream(ask).finalChatCompletion();
+    const [choice] = streamed.choices;
+    expect([choice?.finish_reason, choice?.message.content]).toEqual(['tool_calls', null]);
+    expect(choice?.message.tool_calls).toEqual([CALL]);
+  });
+
+  it('goes back in with its output as the same items that the model made', async () => {
+    proxy.use(inTurn(toolCall(), answer));
+    const first = await client.openai.chat.completions.create(ask);
+    const message = first.choices[0]?.message;
+    if (message === undefined) throw new Error('no choice');
+    const output: ChatCompletionMessageParam = {
+      role: 'tool',
+      tool_call_id: 'call_weather',
+      content: 'rain',
+    };
+    const second = await client.openai.chat.completions.create({
+      ...ask,
+      messages: [QUESTION, message, output],
+    });
+    expect(second.choices[0]?.message.content).toBe('It rains in Paris.');
+    expect(sentInput()).toEqual([
+      {
+        type: 'message',
+        role: 'user',
+        content: [{ type: 'input_text', text: 'What is the weather?' }],
+      },
+      {
+        type: 'function_call',
+        call_id: 'call_weather',
+        name: 'get_weather',
+        arguments: '{"city":"Paris"}',
+      },
+      { type: 'function_call_output', call_id: 'call_weather', output: 'rain' },
+    ]);
+  });
+
+  it('may be the only one', async () => {
+    proxy.use(parallelCalls);
+    const { choices } = await client.openai.chat.completions.create({ ...ask, parallel_tool_calls: false });
+    expect(choices[0]?.message.tool_calls?.map((call) => call.id)).toEqual(['call_paris']);
+  });
+
+  it('has the older form for those who use it', async () => {
+    proxy.use(toolCall());
+    const functions = [{ name: 'get_weather', parameters }];
+    const older = { model: 'gpt-5.5', messages: [QUESTION], functions };
+    const whole = await client.openai.chat.completions.create(older);
+    expect(whole.choices[0]).toMatchObject({
+      finish_reason: 'function_call',
+      message: { content: null, function_call: CALL.function },
+    });
+    const streamed = await client.openai.chat.completions.stream(older).finalChatCompletion();
+    expect(streamed.choices[0]).toMatchObject({
+      finish_reason: 'function_call',
+      message: { content: null, function_call: CALL.function },
+    });
+    proxy.use(answer);
+    await client.openai.chat.completions.create({
+      ...older,
+      messages: [
+        QUESTION,
+        { role: 'assistant', content: null, function_call: CALL.function },
+        { role: 'function', name: 'get_weather', content: 'rain' },
+      ],
+    });
+    expect(sentInput()).toMatchObject([
+      { role: 'user' },
+      { type: 'function_call', call_id: 'call_legacy_1', arguments: '{"city":"Paris"}' },
+      { type: 'function_call_output', call_id: 'call_legacy_1', output: 'rain' },
+    ]);
+  });
+});
+
+describe('runTools', () => {
+  const round = (city: string, callId: string) =>
+    says([{ call: { name: 'get_weather', arguments: { city }, callId } }]);
+
+  const runner = (called: string[], stream: boolean) => {
+    const tool = {
+      type: 'function' as const,
+      function: {
+        name: 'get_weather',
+        description: 'The weather of a city.',
+        parameters,
+        parse: (text: string) => JSON.parse(text) as { city: string },
+        function({ city }: { city: string }): string {
+          called.push(city);
+          return `rain in ${city}`;
+        },
+      },
+    };
+    const { model, messages } = ask;
+    return stream
+      ? client.openai.chat.completions.runTools({ model, messages, tools: [tool], stream: true })
+      : client.openai.chat.completions.runTools({ model, messages, tools: [tool] });
+  };
+
+  it.each([false, true])('goes on for several rounds (stream: %s)', async (stream) => {
+    proxy.use(inTurn(round('Paris', 'call_1'), round('Oslo', 'call_2'), answer));
+    const called: string[] = [];
+    const content = await runner(called, stream).finalContent();
+    expect([called, content]).toEqual([['Paris', 'Oslo'], 'It rains in Paris.']);
+    expect(sentInput()).toMatchObject([
+      { role: 'user' },
+      { type: 'function_call', call_id: 'call_1' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'rain in Paris' },
+      { type: 'function_call', call_id: 'call_2' },
+      { type: 'function_call_output', call_id: 'call_2', output: 'rain in Oslo' },
+    ]);
+  });
+
+  it.each([false, true])('answers parallel calls (stream: %s)', async (stream) => {
+    proxy.use(inTurn(parallelCalls, answer));
+    const called: string[] = [];
+    const content = await runner(called, stream).finalContent();
+    expect([called.toSorted(), content]).toEqual([['Oslo', 'Paris'], 'It rains in Paris.']);
+  });
+});

@@ -1,0 +1,233 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import type { TestProxy } from '../support/proxy.ts';
+import * as scripts from '../support/scripts.ts';
+import { ASK, askStream, askWhole, endOf, textIn } from './client.ts';
+import { closeForGood, eventually, expectSound } from './settle.ts';
+import { startWatchedProxy } from './workers.ts';
+
+const replies =
+  (status: number, body: Parameters<typeof errorBody>): Script =>
+  (_request, connection) =>
+    connection.reply(status, errorBody(...body));
+
+/** What a client is told: status, error object, retry-after. */
+interface Told {
+  readonly status: number;
+  readonly retryAfter?: string;
+  readonly error: readonly [message: string, type: string, param: string | null, code: string];
+}
+
+const UPSTREAM_ERROR = 'The upstream had an error while processing the request.';
+
+const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] = [
+  [
+    '429 with retry-after',
+    scripts.http429(7),
+    {
+      status: 429,
+      retryAfter: '7',
+      error: ['Rate limit reached for requests.', 'rate_limit_error', null, 'rate_limit_exceeded'],
+    },
+  ],
+  [
+    'a plan that is used up',
+    scripts.usageLimit(3600),
+    {
+      status: 429,
+      retryAfter: '3600',
+      error: ['The usage limit has been reached', 'insufficient_quota', null, 'insufficient_quota'],
+    },
+  ],
+  [
+    '401',
+    scripts.http401,
+    {
+      status: 401,
+      error: [
+        'The upstream refused its credentials. Sign in again, or check PROXY_UPSTREAM_API_KEY.',
+        'authentication_error',
+        null,
+        'upstream_unauthorized',
+      ],
+    },
+  ],
+  [
+    '400 with words of its own',
+    scripts.http400(),
+    {
+      status: 400,
+      error: ["Invalid value: 'purple'.", 'invalid_request_error', 'reasoning.effort', 'invalid_value'],
+    },
+  ],
+  [
+    'a model that it does not know',
+    scripts.http404Model('no-such-model'),
+    {
+      status: 404,
+      error: [
+        'The model `no-such-model` does not exist or you do not have access to it.',
+        'invalid_request_error',
+        'model',
+        'model_not_found',
+      ],
+    },
+  ],
+  [
+    '500',
+    scripts.http500,
+    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+  ],
+  [
+    '503',
+    replies(503, ['No capacity.', 'server_error', null, null]),
+    {
+      status: 503,
+      error: [
+        'The upstream is overloaded. Please try again shortly.',
+        'server_error',
+        null,
+        'upstream_overloaded',
+      ],
+    },
+  ],
+  [
+    'an HTML page with status 502',
+    (_request, connection) =>
+      connection.reply(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' }),
+    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+  ],
+  [
+    'an HTML page with status 200',
+    scripts.garbageHtml,
+    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+  ],
+  [
+    'events that are no JSON',
+    scripts.garbageJson,
+    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+  ],
+  [
+    'a connection that is cut before a status',
+    (_request, connection) => connection.destroy(),
+    {
+      status: 502,
+      error: ['The upstream could not be reached.', 'server_error', null, 'upstream_unreachable'],
+    },
+  ],
+  [
+    'response.failed',
+    scripts.failed('server_error', 'The model had an accident.'),
+    { status: 502, error: ['The model had an accident.', 'server_error', null, 'upstream_error'] },
+  ],
+  [
+    'an input that is too long',
+    scripts.contextLengthExceeded,
+    {
+      status: 400,
+      error: [
+        'Your input exceeds the context window of this model.',
+        'invalid_request_error',
+        'input',
+        'context_length_exceeded',
+      ],
+    },
+  ],
+];
+
+describe('a backend that answers badly', () => {
+  let proxy: TestProxy;
+  beforeAll(async () => {
+    proxy = await startWatchedProxy(scripts.hello);
+  });
+  afterEach(() => expectSound(proxy));
+  afterAll(() => closeForGood(proxy));
+
+  // Nothing was said yet, so a stream and a whole answer are refused alike.
+  it.each(FAULTS)('%s', async (_, script, told) => {
+    proxy.use(script);
+    const [message, type, param, code] = told.error;
+    const expected = {
+      status: told.status,
+      retryAfter: told.retryAfter ?? null,
+      body: { error: { message, type, param, code } },
+    };
+    expect([await askWhole(proxy), await askWhole(proxy, { ...ASK, stream: true })]).toEqual([
+      expected,
+      expected,
+    ]);
+  });
+
+  it('a stream that is cut off: what came is kept, and the failure is said in frames', async () => {
+    proxy.use(scripts.cutMidStream);
+    const { status, frames } = await askStream(proxy);
+    expect([status, textIn(frames), endOf(frames)]).toEqual([
+      200,
+      'This sentence will never',
+      {
+        last: ['error', 'response.failed', 'done'],
+        error: { message: UPSTREAM_ERROR, type: 'server_error', param: null, code: 'upstream_error' },
+      },
+    ]);
+  });
+
+  it('a stream that is cut off, for a client that wanted it whole', async () => {
+    proxy.use(scripts.cutMidStream);
+    expect(await askWhole(proxy)).toEqual({
+      status: 502,
+      retryAfter: null,
+      body: {
+        error: { message: UPSTREAM_ERROR, type: 'server_error', param: null, code: 'upstream_error' },
+      },
+    });
+  });
+});
+
+/** A port on which nobody listens. */
+const closedPort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+describe.each(['on', 'off'])('a backend that is not there, with the relay %s', (wire) => {
+  let proxy: TestProxy;
+  beforeAll(async () => {
+    proxy = await startWatchedProxy(scripts.hello, {
+      PROXY_UPSTREAM_BASE_URL: `http://127.0.0.1:${await closedPort()}/v1`,
+      PROXY_WIRE: wire,
+    });
+  });
+  afterAll(() => closeForGood(proxy));
+
+  it('is a 502 that names no address, and leaves nothing behind', async () => {
+    const expected = {
+      status: 502,
+      retryAfter: null,
+      body: {
+        error: {
+          message: 'The upstream could not be reached.',
+          type: 'server_error',
+          param: null,
+          code: 'upstream_unreachable',
+        },
+      },
+    };
+    expect([await askWhole(proxy), await askWhole(proxy, { ...ASK, stream: true })]).toEqual([
+      expected,
+      expected,
+    ]);
+    const leases = await eventually(
+      () => proxy.app.workers().map((worker) => worker.leases),
+      (all) => all.every((count) => count === 0),
+    );
+    expect([leases, (await proxy.get('/readyz')).status]).toEqual([[0], 200]);
+  });
+});

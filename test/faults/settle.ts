@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { expect } from 'vitest';
+
+import type { TestProxy } from '../support/proxy.ts';
+import { hello } from '../support/scripts.ts';
+import { activeTurns, isAlive, startedPids } from './workers.ts';
+
+/** Far more than anything needs, also on a busy machine. It is a way out of a hang and no measurement. */
+const DEADLINE_MS = 40_000;
+
+/** Asks again and again until the answer is the wanted one; the test compares what came last. */
+export const eventually = async <T>(ask: () => T | Promise<T>, isWanted: (value: T) => boolean): Promise<T> => {
+  const deadline = Date.now() + DEADLINE_MS;
+  for (;;) {
+    const value = await ask();
+    if (isWanted(value) || Date.now() > deadline) return value;
+    await sleep(20);
+  }
+};
+
+interface Running {
+  /** Turns that have a worker. */
+  readonly leases: number;
+  /** Turns that the app-server runs. */
+  readonly turns: number;
+  /** Requests that the model is answering. */
+  readonly modelRequests: number;
+}
+
+const runningIn = async (proxy: TestProxy): Promise<Running> => ({
+  leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
+  turns: await activeTurns(),
+  modelRequests: proxy.model.activeRequests(),
+});
+
+const NOTHING: Running = { leases: 0, turns: 0, modelRequests: 0 };
+
+/** Whatever happened before, nothing of it is left, and the server answers. */
+export const expectSound = async (proxy: TestProxy): Promise<void> => {
+  const left = await eventually(
+    () => runningIn(proxy),
+    (running) => JSON.stringify(running) === JSON.stringify(NOTHING),
+  );
+  expect(left).toEqual(NOTHING);
+  proxy.use(hello);
+  const response = await proxy.openai.responses.create({ model: 'gpt-5.5', input: 'still there?' });
+  expect([response.status, response.output_text]).toEqual(['completed', 'Hello from the scripted model.']);
+};
+
+/** Ends the proxy and checks that no process is left. */
+export const closeForGood = async (proxy: TestProxy): Promise<void> => {
+  const pids = startedPids();
+  await proxy.close();
+  expect([pids.length > 0, pids.filter(isAlive)]).toEqual([true, []]);
+};

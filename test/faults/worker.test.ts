@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import type { TestProxy } from '../support/proxy.ts';
+import * as scripts from '../support/scripts.ts';
+import { readSse, type SseFrame } from '../support/sse.ts';
+import { ASK, askStream, askWhole, endOf, sendRaw, textIn } from './client.ts';
+import { closeForGood, eventually, expectSound } from './settle.ts';
+import { startWatchedProxy } from './workers.ts';
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startWatchedProxy(scripts.hello);
+});
+afterEach(() => expectSound(proxy));
+afterAll(() => closeForGood(proxy));
+
+const killWorker = (): void => {
+  const worker = proxy.app.workers().find(({ state }) => state === 'ready');
+  if (worker === undefined) throw new Error('no worker to kill');
+  process.kill(worker.pid, 'SIGKILL');
+};
+
+/** A turn of ours has reached the model for this many times since. */
+const modelWasAsked = (times: number, since: number): Promise<number> =>
+  eventually(
+    () => proxy.model.requests.length - since,
+    (count) => count >= times,
+  );
+
+const LOST = {
+  message: 'The app-server stopped while it was answering.',
+  type: 'server_error',
+  param: null,
+  code: 'worker_lost',
+};
+
+describe('an app-server that is killed', () => {
+  it('after it has said something: the client is told, and its stream ends', async () => {
+    proxy.use(scripts.hangMidStream);
+    const response = await sendRaw(proxy, { ...ASK, stream: true }).response;
+    const frames: SseFrame[] = [];
+    for await (const frame of readSse(response)) {
+      frames.push(frame);
+      if (frame.event === 'response.output_text.delta' && textIn(frames) === 'Wait for') killWorker();
+    }
+    expect([textIn(frames), endOf(frames), proxy.model.requests.at(-1)?.ending]).toEqual([
+      'Wait for',
+      { last: ['error', 'response.failed', 'done'], error: LOST },
+      'aborted',
+    ]);
+  });
+
+  it('after it has said something to a client that wants it whole: a status', async () => {
+    proxy.use(scripts.hangMidStream);
+    const since = proxy.model.requests.length;
+    const asked = askWhole(proxy);
+    await modelWasAsked(1, since);
+    // The message has begun when the app-server has seen it; its first event is the turn's first.
+    await eventually(
+      () => proxy.get('/metrics').then((page) => page.text()),
+      (page) => /^proxy_turns_active 1$/mu.test(page),
+    );
+    killWorker();
+    // Whether the killed one had said anything yet is a matter of time: if not, another one tries.
+    const again = await eventually(
+      () => proxy.model.requests.length - since,
+      (count) => count > 1 || proxy.model.activeRequests() === 0,
+    );
+    if (again > 1) killWorker();
+    const answer = await asked;
+    expect(answer.body).toEqual({ error: LOST });
+  });
+
+  it.each([true, false])('before it has said anything: another one answers (stream: %s)', async (stream) => {
+    const since = proxy.model.requests.length;
+    proxy.use(scripts.inTurn(scripts.hang, scripts.hello));
+    const asked = stream
+      ? askStream(proxy).then(({ frames }) => [textIn(frames), endOf(frames).last])
+      : askWhole(proxy).then(({ status, body }) => [status, body['status']]);
+    await modelWasAsked(1, since);
+    killWorker();
+    expect([await asked, proxy.model.requests.length - since]).toEqual([
+      stream
+        ? [
+            'Hello from the scripted model.',
+            ['response.output_item.done', 'response.completed', 'done'],
+          ]
+        : [200, 'completed'],
+      2,
+    ]);
+  });
+
+  it('again and again: the third time the client is told', async () => {
+    const since = proxy.model.requests.length;
+    proxy.use(scripts.hang);
+    const asked = askWhole(proxy);
+    for (const time of [1, 2, 3]) {
+      await modelWasAsked(time, since);
+      killWorker();
+    }
+    expect([await asked, proxy.model.requests.length - since]).toEqual([
+      { status: 502, retryAfter: null, body: { error: LOST } },
+      3,
+    ]);
+  });
+
+  it('with many turns in it: each of them is answered by the next one', async () => {
+    const since = proxy.model.requests.length;
+    let isFirstRound = true;
+    proxy.use((request, connection) =>
+      isFirstRound ? scripts.hang(request, connection) : scripts.hello(request, connection),
+    );
+    const asked = Array.from({ length: 10 }, () => askWhole(proxy));
+    await modelWasAsked(10, since);
+    isFirstRound = false;
+    killWorker();
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+  });
+
+  it('while it is idle: the next request is answered all the same', async () => {
+    killWorker();
+    expect((await askWhole(proxy)).status).toBe(200);
+    expect(proxy.log.filter((line) => line['msg'] === 'worker-lost').length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { fold } from '../../src/canonical/reply.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { arrange } from '../../src/openai/chat/arrange.ts';
+import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
+import { renderChat } from '../../src/openai/chat/render.ts';
+import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
+import { encodeFrame } from '../../src/openai/sse.ts';
+import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
+import { eventsOf, readSse } from '../support/sse.ts';
+import { collect, emit } from '../support/turn-events.ts';
+import { golden, httpError } from './golden.ts';
+import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
+
+/** What the real app-server said, as a chat client reads it. The request is one of Responses: only the answer differs. */
+
+const meta: ChatMeta = {
+  id: 'chatcmpl-1',
+  createdAt: 1_800_000_000,
+  model: 'gpt-5.5',
+  serviceTier: null,
+  isLegacy: false,
+  includeUsage: true,
+  usagePolicy: 'exact',
+};
+
+const arranged = (events: readonly TurnEvent[]) =>
+  arrange(emit(events), { showReasoning: true, showCommentary: true });
+
+describe.each(scenarioNames())('%s', (name) => {
+  const events = replay(name, toTurnRequest(requestOf(name), SCENARIO_OPTIONS).request);
+  const [first] = events;
+
+  it('as a stream', async () => {
+    const text = (await collect(renderChat([arranged(events)], meta))).map(encodeFrame).join('');
+    const failed = first?.type === 'turn-ended' && first.outcome.kind === 'failed' ? first.outcome : null;
+    golden(name, 'chat.sse', failed === null ? text : httpError(failed.failure));
+    const chunks = eventsOf(await collect(readSse(text))).filter((chunk) => !('error' in chunk));
+    expect(chunks.flatMap((chunk) => validateChatChunk(chunk))).toEqual([]);
+  });
+
+  it('as JSON', async () => {
+    const reply = await fold(arranged(events));
+    if (reply.outcome.kind === 'failed') {
+      golden(name, 'chat.json', httpError(reply.outcome.failure));
+      return;
+    }
+    const body = projectChat([reply], meta);
+    golden(name, 'chat.json', `${JSON.stringify(body, null, 2)}\n`);
+    expect(validateChatCompletion(body)).toEqual([]);
+  });
+});

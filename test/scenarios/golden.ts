@@ -1,0 +1,23 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+import { expect } from 'vitest';
+
+import type { Failure } from '../../src/canonical/failure.ts';
+import { errorBody } from '../../src/openai/error-body.ts';
+import { scenarioFile } from './replay.ts';
+
+const isUpdating = process.env['UPDATE_GOLDEN'] === '1';
+
+/** Compares a file of a scenario whole; `UPDATE_GOLDEN=1` writes it anew, for a person to read. */
+export const golden = (name: string, file: string, actual: string): void => {
+  const at = scenarioFile(name, file);
+  if (isUpdating) writeFileSync(at, actual);
+  expect(existsSync(at), `${at} is missing: run with UPDATE_GOLDEN=1`).toBe(true);
+  expect(actual).toBe(readFileSync(at, 'utf8'));
+};
+
+/** What a client reads of a failure before the commit point: status, headers and body. */
+export const httpError = (failed: Failure): string => {
+  const retry = failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) };
+  return `${JSON.stringify({ status: failed.status, headers: retry, body: errorBody(failed) }, null, 2)}\n`;
+};
