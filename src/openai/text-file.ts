@@ -4,7 +4,8 @@ import type { TextPart } from '../canonical/item.ts';
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/s;
 /** Types whose bytes may look like text although nobody can read them as such. */
 const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|vnd\.)/;
-const IMAGE_SVG = 'image/svg+xml';
+/** Types that only look like such: SVG is XML, and platforms take TypeScript for an MPEG stream. */
+const TEXT_AFTER_ALL: ReadonlySet<string> = new Set(['image/svg+xml', 'video/mp2t']);
 
 /**
  * The app-server takes no files, but a text file is text: it becomes a text part under its name.
@@ -48,7 +49,7 @@ const notBase64 = (param: string) =>
   fail('invalid_value', { param, message: `Invalid '${param}': expected base64 data or a data URL.` });
 
 const readable = (mediaType: string, bytes: Uint8Array): string | null => {
-  if (NOT_TEXT.test(mediaType) && mediaType !== IMAGE_SVG) return null;
+  if (NOT_TEXT.test(mediaType) && !TEXT_AFTER_ALL.has(mediaType)) return null;
   if (bytes.includes(0) || startsWithPdf(bytes)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ToolChoice, TurnRequest, WireField } from '../../canonical/turn-request.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import { wireEdits, type Taste } from './edits.ts';
+import { EDIT_FIELDS, type EditField } from './profile.ts';
+
+const SESSION = { threadId: 'thread-1', cacheKey: 'cache-key', session: 'session-1' };
+const SHAPE = { items: [], instructions: 0, inFront: 0 };
+const everything: Taste = { takes: new Set(EDIT_FIELDS), refuses: new Set() };
+const nothing: ReadonlySet<EditField> = new Set();
+
+const body: JsonObject = {
+  model: 'gpt-5.5',
+  stream: true,
+  input: [],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  include: ['reasoning.encrypted_content'],
+  prompt_cache_key: 'thread-1',
+  text: { verbosity: 'low' },
+};
+
+const edited = (request: Partial<TurnRequest>, on: JsonObject = body): JsonObject =>
+  wireEdits(turnRequest(request), SHAPE, SESSION, everything).apply(on, nothing);
+const param = (field: WireField, value: Json) => ({ field, value, name: field, matters: true });
+
+describe('wire edits', () => {
+  it('change nothing but the cache key where nothing was asked for', () => {
+    expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
+  });
+
+  it('set plain parameters as they are', () => {
+    const wire = [
+      param('temperature', 0.3),
+      param('top_p', 0.9),
+      param('presence_penalty', 1),
+      param('frequency_penalty', -1),
+      param('seed', 7),
+      param('top_logprobs', 2),
+      param('truncation', 'auto'),
+      param('metadata', { a: 'b' }),
+      param('user', 'u'),
+      param('safety_identifier', 's'),
+      param('prompt_cache_retention', '24h'),
+      param('prompt_cache_options', { x: 1 }),
+    ];
+    expect(edited({ wire, maxOutputTokens: 50, serviceTier: 'default' })).toEqual({
+      ...body,
+      prompt_cache_key: 'cache-key',
+      temperature: 0.3,
+      top_p: 0.9,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      seed: 7,
+      top_logprobs: 2,
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      user: 'u',
+      safety_identifier: 's',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { x: 1 },
+      max_output_tokens: 50,
+      service_tier: 'default',
+    });
+  });
+
+  it('force, forbid and narrow the choice of tools', () => {
+    const choices: readonly (readonly [ToolChoice, Json])[] = [
+      [{ mode: 'auto' }, 'auto'],
+      [{ mode: 'none' }, 'none'],
+      [{ mode: 'required' }, 'required'],
+      [
+        { mode: 'function', name: 'f' },
+        { type: 'function', name: 'f' },
+      ],
+      [
+        { mode: 'allowed', required: true, names: ['f', 'g'] },
+        {
+          type: 'allowed_tools',
+          mode: 'required',
+          tools: [
+            { type: 'function', name: 'f' },
+            { type: 'function', name: 'g' },
+          ],
+        },
+      ],
+      [
+        { mode: 'allowed', required: false, names: ['f'] },
+        { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
+      ],
+    ];
+    for (const [toolChoice, wire] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(wire);
+    expect(edited({ parallelToolCalls: false })['parallel_tool_calls']).toBe(false);
+    const oneAtATime = { ...body, parallel_tool_calls: false };
+    expect(edited({ parallelToolCalls: true }, oneAtATime)['parallel_tool_calls']).toBe(false);
+  });
+
+  it('restore tools wherever they stand, and touch no others', () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
+    const tools = [
+      { name: 'f', description: 'Does f.', parameters, strict: true },
+      { name: 'bare', description: null, parameters: null, strict: null },
+    ];
+    const thin = { type: 'function', name: 'f', description: 'Does f.', strict: false, parameters: {} };
+    const bare = { type: 'function', name: 'bare', description: '', strict: false, parameters: { x: 1 } };
+    const other = { type: 'web_search' };
+    const nameless = { type: 'function', name: 7 };
+    const exact = [
+      { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters },
+      { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } },
+      other,
+      nameless,
+      'odd',
+    ];
+    const wire = [thin, bare, other, nameless, 'odd'];
+    expect(edited({ tools }, { ...body, tools: wire })['tools']).toEqual(exact);
+    const lite = {
+      ...body,
+      input: [
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'namespace', name: 'n', tools: wire }],
+        },
+        { type: 'message', role: 'user', content: [] },
+      ],
+    };
+    expect(edited({ tools }, lite)).toEqual({
+      ...lite,
+      prompt_cache_key: 'cache-key',
+      input: [
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'namespace', name: 'n', tools: exact }],
+        },
+        { type: 'message', role: 'user', content: [] },
+      ],
+    });
+    expect(edited({ tools }, { ...body, input: 'text', tools: 'odd' })).toEqual({
+      ...body,
+      input: 'text',
+      tools: 'odd',
+      prompt_cache_key: 'cache-key',
+    });
+  });
+
+  it('say the format in full, keep the verbosity of codex, and add one that codex drops', () => {
+    const schema = { type: 'object' };
+    const full = { kind: 'json-schema', name: 'n', description: 'd', schema, strict: true } as const;
+    expect(edited({ format: full })['text']).toEqual({
+      verbosity: 'low',
+      format: { type: 'json_schema', name: 'n', description: 'd', schema, strict: true },
+    });
+    expect(edited({ format: { ...full, description: null, strict: null } }, {})['text']).toEqual({
+      format: { type: 'json_schema', name: 'n', schema },
+    });
+    expect(edited({ format: { kind: 'json-object' } }, {})['text']).toEqual({
+      format: { type: 'json_object' },
+    });
+    expect(edited({ wire: [param('text.verbosity', 'high')] })['text']).toEqual({ verbosity: 'high' });
+  });
+
+  it('add to what is included, once', () => {
+    const wire = [
+      param('include', 'message.output_text.logprobs'),
+      param('include', 'message.output_text.logprobs'),
+    ];
+    const logprobs = 'message.output_text.logprobs';
+    expect(edited({ wire })['include']).toEqual(['reasoning.encrypted_content', logprobs]);
+    expect(edited({ wire }, {})['include']).toEqual([logprobs]);
+  });
+
+  it("name one session in codex's metadata", () => {
+    const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
+    expect(edited({}, { client_metadata })).toEqual({
+      prompt_cache_key: 'cache-key',
+      client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
+    });
+  });
+
+  it('leave out what the backend does not take, and what it has refused', () => {
+    const request = turnRequest({
+      wire: [param('temperature', 0.3), param('top_p', 0.9)],
+      maxOutputTokens: 9,
+      serviceTier: 'flex',
+      toolChoice: { mode: 'required' },
+    });
+    const codex: JsonObject = { ...body, service_tier: 'flex' };
+    const chatgpt = wireEdits(request, SHAPE, SESSION, {
+      takes: new Set<EditField>(['tool_choice', 'prompt_cache_key']),
+      refuses: new Set(),
+    });
+    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', 'tool_choice']));
+    expect(chatgpt.apply(codex, nothing)).toEqual({
+      ...codex,
+      prompt_cache_key: 'cache-key',
+      tool_choice: 'required',
+    });
+    const learnt = wireEdits(request, SHAPE, SESSION, {
+      takes: new Set(EDIT_FIELDS),
+      refuses: new Set<EditField>(['temperature', 'service_tier', 'seed']),
+    });
+    expect(learnt.refused).toEqual(new Set(['temperature', 'service_tier']));
+    const { prompt_cache_key: _, service_tier: __, ...rest } = codex;
+    expect(learnt.apply(codex, new Set<EditField>(['max_output_tokens', 'prompt_cache_key']))).toEqual({
+      ...rest,
+      top_p: 0.9,
+      tool_choice: 'required',
+    });
+  });
+});

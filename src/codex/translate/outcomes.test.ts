@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+
+import { failure } from '../../canonical/failure.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
+import { refine, toOutcome } from './outcomes.ts';
+import type { WireReport } from './wire-report.ts';
+
+const report = (different: Partial<WireReport>): WireReport => ({
+  ignored: [],
+  limitsOutput: false,
+  headers: {},
+  failure: null,
+  incomplete: null,
+  usage: null,
+  refusals: new Map(),
+  ...different,
+});
+const failed = (kind: Parameters<typeof failure>[0]): Outcome => ({ kind: 'failed', failure: failure(kind) });
+const error = (message: string) => ({ message, codexErrorInfo: null, additionalDetails: null }) as never;
+
+describe('how a turn ended', () => {
+  it('is what the app-server says', () => {
+    expect(toOutcome({ status: 'completed', error: null })).toEqual({ kind: 'completed' });
+    expect(toOutcome({ status: 'interrupted', error: null })).toEqual(failed('server_error'));
+    expect(toOutcome({ status: 'failed', error: error('stream disconnected before completion') })).toEqual(
+      failed('upstream_error'),
+    );
+    expect(
+      toOutcome({
+        status: 'failed',
+        error: error('Incomplete response returned, reason: max_output_tokens'),
+      }),
+    ).toEqual({ kind: 'incomplete', reason: 'max_output_tokens' });
+  });
+
+  it('is what the backend said about it, where the relay heard that', () => {
+    const own = failure('rate_limit_exceeded', { message: 'Slow.' });
+    expect(refine(failed('upstream_error'), report({ failure: own }))).toEqual({
+      kind: 'failed',
+      failure: own,
+    });
+    expect(refine(failed('upstream_error'), report({ incomplete: 'content_filter' }))).toEqual({
+      kind: 'incomplete',
+      reason: 'content_filter',
+    });
+    expect(refine(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
+    expect(refine(failed('upstream_error'), null)).toEqual(failed('upstream_error'));
+  });
+
+  it('stays what it is when it went well, or when it is about us', () => {
+    const heard = report({ failure: failure('rate_limit_exceeded'), incomplete: 'content_filter' });
+    for (const outcome of [
+      { kind: 'completed' },
+      { kind: 'tool-calls' },
+      { kind: 'incomplete', reason: 'max_output_tokens' },
+      failed('worker_lost'),
+      failed('client_too_slow'),
+    ] as const) {
+      expect(refine(outcome, heard)).toEqual(outcome);
+    }
+  });
+});

@@ -1,0 +1,308 @@
+import { describe, expect, it } from 'vitest';
+
+import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { failure } from '../../canonical/failure.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { DONE, type Frame } from '../sse.ts';
+import type { ResponseMeta } from './project.ts';
+import { renderResponse } from './render.ts';
+
+/** The laws hold for any turn (test/laws); here stand the exact frames of each kind of event. */
+
+const META: ResponseMeta = {
+  id: 'resp_1',
+  createdAt: 1_800_000_000,
+  wire: { model: 'gpt-5.5', input: 'hi' },
+  tools: [],
+  effort: null,
+  includeEncryptedReasoning: true,
+  usagePolicy: 'exact',
+};
+const END: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+
+const frames = (events: readonly TurnEvent[]): Promise<Frame[]> =>
+  collect(renderResponse(emit(events), META, fixedAmbient().clock));
+
+/** The frames between `in_progress` and the last response, without their numbers. */
+const told = async (...events: readonly TurnEvent[]): Promise<unknown[]> =>
+  (await frames([...events, END])).slice(2, -2).map(({ event, data }) => {
+    const { sequence_number: _number, ...rest } = data as Record<string, unknown>;
+    expect(rest['type']).toBe(event);
+    return rest;
+  });
+
+describe('the frame of the stream', () => {
+  it('begins with the response as it stands, and ends with it whole and [DONE]', async () => {
+    const all = await frames([END]);
+    expect(all.map(({ event }) => event)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.completed',
+      'done',
+    ]);
+    expect(
+      all.map(({ data }) => (data === DONE ? data : (data as { sequence_number: number }).sequence_number)),
+    ).toEqual([0, 1, 2, DONE]);
+    expect(all[0]?.data).toMatchObject({ response: { id: 'resp_1', status: 'in_progress', usage: null } });
+    expect(all[2]?.data).toMatchObject({ response: { id: 'resp_1', status: 'completed', output: [] } });
+  });
+
+  it('a limit: response.incomplete', async () => {
+    const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+    const all = await frames([{ type: 'turn-ended', outcome, usage: null }]);
+    expect(all.at(-2)).toMatchObject({
+      event: 'response.incomplete',
+      data: { response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } },
+    });
+  });
+
+  it('a failure: the error in both forms, then response.failed', async () => {
+    const failed = failure('rate_limit_exceeded', { message: 'Slow down.' });
+    const outcome = { kind: 'failed', failure: failed } as const;
+    const all = await frames([{ type: 'turn-ended', outcome, usage: null }]);
+    expect(all.slice(2)).toEqual([
+      {
+        event: 'error',
+        data: {
+          type: 'error',
+          sequence_number: 2,
+          code: 'rate_limit_exceeded',
+          message: 'Slow down.',
+          param: null,
+          error: {
+            type: 'rate_limit_error',
+            code: 'rate_limit_exceeded',
+            message: 'Slow down.',
+            param: null,
+          },
+        },
+      },
+      {
+        event: 'response.failed',
+        data: expect.objectContaining({
+          response: expect.objectContaining({
+            status: 'failed',
+            error: { code: 'rate_limit_exceeded', message: 'Slow down.' },
+          }),
+        }),
+      },
+      { event: 'done', data: DONE },
+    ]);
+  });
+});
+
+describe('items', () => {
+  const place = { item_id: 'm', output_index: 0, content_index: 0 };
+  const part = (text: string) => ({ type: 'output_text', annotations: [], logprobs: [], text });
+  const messageEnded = (text: string, refusal: string | null = null): TurnEvent => ({
+    type: 'message-ended',
+    itemId: 'm',
+    text,
+    refusal,
+    phase: 'commentary',
+    annotations: [],
+    logprobs: [],
+    complete: true,
+  });
+  const added = {
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: {
+      id: 'm',
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+      phase: 'commentary',
+    },
+  };
+  const done = (...content: readonly unknown[]) => ({
+    type: 'response.output_item.done',
+    output_index: 0,
+    item: { id: 'm', type: 'message', status: 'completed', role: 'assistant', content, phase: 'commentary' },
+  });
+  const STARTED: TurnEvent = { type: 'message-started', itemId: 'm', phase: 'commentary' };
+
+  it('a message', async () => {
+    expect(
+      await told(
+        STARTED,
+        { type: 'text-delta', itemId: 'm', delta: 'Hel' },
+        { type: 'text-delta', itemId: 'm', delta: 'lo' },
+        messageEnded('Hello'),
+      ),
+    ).toEqual([
+      added,
+      { type: 'response.content_part.added', ...place, part: part('') },
+      { type: 'response.output_text.delta', ...place, delta: 'Hel', logprobs: [] },
+      { type: 'response.output_text.delta', ...place, delta: 'lo', logprobs: [] },
+      { type: 'response.output_text.done', ...place, text: 'Hello', logprobs: [] },
+      { type: 'response.content_part.done', ...place, part: part('Hello') },
+      done(part('Hello')),
+    ]);
+  });
+
+  it('an empty message has its part all the same', async () => {
+    expect(await told(STARTED, messageEnded(''))).toEqual([
+      added,
+      { type: 'response.content_part.added', ...place, part: part('') },
+      { type: 'response.output_text.done', ...place, text: '', logprobs: [] },
+      { type: 'response.content_part.done', ...place, part: part('') },
+      done(part('')),
+    ]);
+  });
+
+  it('a refusal', async () => {
+    const refusal = { type: 'refusal', refusal: 'No.' };
+    expect(
+      await told(STARTED, { type: 'refusal-delta', itemId: 'm', delta: 'No.' }, messageEnded('', 'No.')),
+    ).toEqual([
+      added,
+      { type: 'response.content_part.added', ...place, part: { type: 'refusal', refusal: '' } },
+      { type: 'response.refusal.delta', ...place, delta: 'No.' },
+      { type: 'response.refusal.done', ...place, refusal: 'No.' },
+      { type: 'response.content_part.done', ...place, part: refusal },
+      done(refusal),
+    ]);
+  });
+
+  it('a call', async () => {
+    const call = { id: 'c', type: 'function_call', call_id: 'call_1', name: 'f' };
+    expect(
+      await told(
+        { type: 'call-started', itemId: 'c', callId: 'call_1', name: 'f' },
+        { type: 'call-delta', itemId: 'c', delta: '{}' },
+        { type: 'call-ended', itemId: 'c', callId: 'call_1', name: 'f', arguments: '{}', complete: true },
+      ),
+    ).toEqual([
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...call, status: 'in_progress', arguments: '' },
+      },
+      { type: 'response.function_call_arguments.delta', item_id: 'c', output_index: 0, delta: '{}' },
+      {
+        type: 'response.function_call_arguments.done',
+        item_id: 'c',
+        output_index: 0,
+        name: 'f',
+        arguments: '{}',
+      },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { ...call, status: 'completed', arguments: '{}' },
+      },
+    ]);
+  });
+
+  it('reasoning: each part of the summary is closed before the next begins', async () => {
+    const at = (summary_index: number) => ({ item_id: 'r', output_index: 0, summary_index });
+    const summary = (text: string) => ({ type: 'summary_text', text });
+    expect(
+      await told(
+        { type: 'reasoning-started', itemId: 'r' },
+        { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
+        { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'a' },
+        { type: 'reasoning-summary-delta', itemId: 'r', index: 1, delta: 'b' },
+        { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'raw' },
+        {
+          type: 'reasoning-ended',
+          itemId: 'r',
+          summary: ['a', 'b'],
+          content: ['raw'],
+          encryptedContent: 'e',
+          complete: true,
+        },
+      ),
+    ).toEqual([
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { id: 'r', type: 'reasoning', summary: [] },
+      },
+      { type: 'response.reasoning_summary_part.added', ...at(0), part: summary('') },
+      { type: 'response.reasoning_summary_text.delta', ...at(0), delta: 'a' },
+      { type: 'response.reasoning_summary_text.done', ...at(0), text: 'a' },
+      { type: 'response.reasoning_summary_part.done', ...at(0), part: summary('a') },
+      { type: 'response.reasoning_summary_part.added', ...at(1), part: summary('') },
+      { type: 'response.reasoning_summary_text.delta', ...at(1), delta: 'b' },
+      {
+        type: 'response.content_part.added',
+        item_id: 'r',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: '' },
+      },
+      {
+        type: 'response.reasoning_text.delta',
+        item_id: 'r',
+        output_index: 0,
+        content_index: 0,
+        delta: 'raw',
+      },
+      { type: 'response.reasoning_summary_text.done', ...at(1), text: 'b' },
+      { type: 'response.reasoning_summary_part.done', ...at(1), part: summary('b') },
+      {
+        type: 'response.reasoning_text.done',
+        item_id: 'r',
+        output_index: 0,
+        content_index: 0,
+        text: 'raw',
+      },
+      {
+        type: 'response.content_part.done',
+        item_id: 'r',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: 'raw' },
+      },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: {
+          id: 'r',
+          type: 'reasoning',
+          summary: [summary('a'), summary('b')],
+          content: [{ type: 'reasoning_text', text: 'raw' }],
+          encrypted_content: 'e',
+        },
+      },
+    ]);
+  });
+
+  it('two items at a time each keep their index', async () => {
+    const all = (await told(
+      STARTED,
+      { type: 'reasoning-started', itemId: 'r' },
+      {
+        type: 'reasoning-ended',
+        itemId: 'r',
+        summary: [],
+        content: [],
+        encryptedContent: null,
+        complete: true,
+      },
+      { type: 'text-delta', itemId: 'm', delta: 'a' },
+      messageEnded('a'),
+    )) as { type: string; output_index: number }[];
+    expect(all.map((event) => [event.type.replace('response.', ''), event.output_index])).toEqual([
+      ['output_item.added', 0],
+      ['output_item.added', 1],
+      ['output_item.done', 1],
+      ['content_part.added', 0],
+      ['output_text.delta', 0],
+      ['output_text.done', 0],
+      ['content_part.done', 0],
+      ['output_item.done', 0],
+    ]);
+  });
+
+  it('an item that is only carried is added and done whole', async () => {
+    const wire = { type: 'web_search_call', status: 'completed' };
+    expect(await told({ type: 'carried-item', itemId: 'w', wire })).toEqual([
+      { type: 'response.output_item.added', output_index: 0, item: { ...wire, id: 'w' } },
+      { type: 'response.output_item.done', output_index: 0, item: { ...wire, id: 'w' } },
+    ]);
+  });
+});

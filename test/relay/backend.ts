@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+import { Agent } from 'undici';
+
+import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { EditField } from '../../src/codex/relay/profile.ts';
+import { EDIT_FIELDS } from '../../src/codex/relay/profile.ts';
+import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
+import type { WireEvent } from '../../src/codex/translate/wire-report.ts';
+import { turnRequest } from '../support/turn-request.ts';
+
+/** A request as it arrived at the backend, byte for byte. */
+export interface Arrival {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The other side is gone before the answer was whole. */
+  aborted: boolean;
+}
+
+export type Answer = (response: ServerResponse, arrival: Arrival, nth: number) => Promise<void> | void;
+
+export interface Backend {
+  readonly url: string;
+  readonly arrivals: readonly Arrival[];
+  readonly sockets: ReadonlySet<Socket>;
+  close(): Promise<void>;
+}
+
+/** A backend without manners: it does what a test tells it, and keeps what it got. */
+export const startBackend = async (answer: Answer): Promise<Backend> => {
+  const arrivals: Arrival[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const { method = '', url = '', headers } = incoming;
+      const arrival = { method, url, headers, body: Buffer.concat(chunks), aborted: false };
+      arrivals.push(arrival);
+      response.on('close', () => {
+        arrival.aborted = !response.writableFinished;
+      });
+      void answer(response, arrival, arrivals.length);
+    });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    arrivals,
+    sockets,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
+
+export interface Noted {
+  readonly retries: string[];
+  readonly learnt: string[];
+  readonly bugs: unknown[];
+  unplaced: number;
+}
+
+export interface TestRelay {
+  readonly relay: Relay;
+  readonly backend: Backend;
+  readonly noted: Noted;
+  /** A turn of ours, and what the relay reported about it. */
+  open(threadId: string, request?: Partial<TurnRequest>): { ticket: RelayTicket; events: WireEvent[] };
+  /** As the app-server sends it. */
+  post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export const startTestRelay = async (
+  answer: Answer,
+  options: Partial<RelayOptions> = {},
+): Promise<TestRelay> => {
+  const backend = await startBackend(answer);
+  const dispatcher = new Agent();
+  const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0 };
+  const relay = await startRelay({
+    target: backend.url,
+    apiKey: null,
+    dispatcher,
+    profile: new Set<EditField>(EDIT_FIELDS),
+    onRetry: (reason) => noted.retries.push(reason),
+    onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
+    onFirstByte() {},
+    onUnplaced() {
+      noted.unplaced += 1;
+    },
+    onBug: (error) => noted.bugs.push(error),
+    ...options,
+  });
+  return {
+    relay,
+    backend,
+    noted,
+    open(threadId, request = {}) {
+      const events: WireEvent[] = [];
+      const ticket = relay.open(threadId, {
+        request: turnRequest(request),
+        shape: { items: [], instructions: 0, inFront: 0 },
+        onEvent: (event) => events.push(event),
+      });
+      return { ticket, events };
+    },
+    post: (threadId, body, init = {}) =>
+      fetch(`${relay.baseUrl}/responses`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...init,
+        headers: {
+          'content-type': 'application/json',
+          ...(threadId === null ? {} : { 'thread-id': threadId, 'session-id': threadId }),
+          ...(init.headers as Record<string, string> | undefined),
+        },
+      }),
+    async close() {
+      await relay.close();
+      await dispatcher.destroy();
+      await backend.close();
+    },
+  };
+};
+
+export const parsed = (arrival: Arrival | undefined): Record<string, unknown> =>
+  JSON.parse(arrival?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
+
+/** The smallest whole answer. */
+export const completed: Answer = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end('event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n');
+};
+
+export const status =
+  (code: number, body: unknown = {}, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+/** The first request gets the first answer, and so on; the last one stays. */
+export const inTurn =
+  (...answers: readonly [Answer, ...Answer[]]): Answer =>
+  (response, arrival, nth) =>
+    (answers[Math.min(nth, answers.length) - 1] ?? answers[0])(response, arrival, nth);

@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { completed, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+
+let test: TestRelay | null = null;
+const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
+  test = await startTestRelay(...args);
+  return test;
+};
+afterEach(async () => {
+  expect(test?.noted.bugs).toEqual([]);
+  await test?.close();
+  test = null;
+});
+
+const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+describe('a request that belongs to no turn of ours', () => {
+  it('passes byte for byte, there and back', async () => {
+    const sent = Buffer.from('{ "odd":  1e2, "text": "\\u00e9é\\ud800", "dup": 1, "dup": 2 }\n');
+    const back = randomBytes(300_000);
+    const { relay, backend, noted } = await start((response) => {
+      response.writeHead(203, {
+        'x-answer': 'yes',
+        'content-type': 'application/odd',
+        'set-cookie': ['a', 'b'],
+      });
+      response.write(back.subarray(0, 100_000));
+      response.end(back.subarray(100_000));
+    });
+    const response = await fetch(`${relay.baseUrl}/responses/compact?a=b%20c&d`, {
+      method: 'POST',
+      body: sent,
+      headers: { 'thread-id': 'not ours', 'x-odd': 'kept', authorization: 'Bearer kept' },
+    });
+    expect(response.status).toBe(203);
+    expect(sha(new Uint8Array(await response.arrayBuffer()))).toBe(sha(back));
+    expect(response.headers.get('x-answer')).toBe('yes');
+    expect(response.headers.get('content-type')).toBe('application/odd');
+    expect(response.headers.getSetCookie()).toEqual(['a', 'b']);
+    const [arrival] = backend.arrivals;
+    expect(arrival).toMatchObject({
+      method: 'POST',
+      url: '/v1/responses/compact?a=b%20c&d',
+      headers: {
+        host: new URL(backend.url).host,
+        'thread-id': 'not ours',
+        'x-odd': 'kept',
+        authorization: 'Bearer kept',
+        'content-length': String(sent.length),
+      },
+    });
+    expect(sha(arrival?.body ?? Buffer.alloc(0))).toBe(sha(sent));
+    expect(noted.unplaced).toBe(1);
+  });
+
+  it('may have another method, no body, no answer body or an error for an answer', async () => {
+    const { relay, backend } = await start((response, arrival) => {
+      if (arrival.url.endsWith('/models'))
+        status(404, 'nothing here', { 'x-odd': '1' })(response, arrival, 0);
+      else response.writeHead(204).end();
+    });
+    const empty = await fetch(`${relay.baseUrl}/x`, { method: 'DELETE' });
+    expect([empty.status, await empty.text()]).toEqual([204, '']);
+    const missing = await fetch(`${relay.baseUrl}/models`);
+    expect([missing.status, await missing.text(), missing.headers.get('x-odd')]).toEqual([
+      404,
+      'nothing here',
+      '1',
+    ]);
+    expect(backend.arrivals.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'DELETE /v1/x',
+      'GET /v1/models',
+    ]);
+  });
+
+  it('is not edited either when it is no model request of a thread of ours', async () => {
+    const { relay, backend, open } = await start(completed);
+    open('t1', { maxOutputTokens: 5 });
+    await fetch(`${relay.baseUrl}/responses/compact`, {
+      method: 'POST',
+      body: '{"prompt_cache_key":"t1"}',
+      headers: { 'thread-id': 't1' },
+    });
+    expect(backend.arrivals[0]?.body.toString()).toBe('{"prompt_cache_key":"t1"}');
+    expect(backend.arrivals[0]?.headers['thread-id']).toBe('t1');
+  });
+});
+
+describe('a body of ours that cannot be read', () => {
+  it.each(['{"half":', '[1]', '', 'null', '"text"'])('passes as it is: %s', async (body) => {
+    const { backend, open, post, noted } = await start(completed);
+    open('t1', { maxOutputTokens: 5 });
+    expect((await post('t1', body)).status).toBe(200);
+    expect(backend.arrivals.map((arrival) => arrival.body.toString())).toEqual([body]);
+    expect(noted.retries).toEqual([]);
+  });
+});
+
+describe('a stranger', () => {
+  it('is told nothing', async () => {
+    const { relay, backend, noted } = await start(completed);
+    const { origin, pathname } = new URL(relay.baseUrl);
+    const secret = pathname.slice(1);
+    const guesses = [
+      '/',
+      '/responses',
+      '/v1/responses',
+      `/${secret}`,
+      `/${secret}x/responses`,
+      `/${secret.slice(0, -1)}/responses`,
+      `/${secret.toUpperCase()}/responses`,
+      `//${secret}/responses`,
+      `/x/../${secret.slice(1)}/responses`,
+      `/${'é'.repeat(secret.length)}/responses`,
+    ];
+    for (const guess of guesses) {
+      const response = await fetch(origin + guess, { method: 'POST', body: 'x' });
+      expect([
+        guess,
+        response.status,
+        await response.text(),
+        [...response.headers.keys()].includes('server'),
+      ]).toEqual([guess, 404, '', false]);
+    }
+    expect(secret.length).toBeGreaterThanOrEqual(32);
+    expect(backend.arrivals).toEqual([]);
+    expect(noted.unplaced).toBe(0);
+  });
+
+  it('cannot keep a connection by sending without end', async () => {
+    const { relay } = await start(completed);
+    const { port } = new URL(relay.baseUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => {});
+    socket.write('POST /guess HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n');
+    const sending = setInterval(() => socket.write('x'.repeat(1000)), 5);
+    await closed;
+    clearInterval(sending);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('cannot smuggle a second request behind the first', async () => {
+    const { relay, backend } = await start(completed);
+    const { port, pathname } = new URL(relay.baseUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString();
+    });
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.end(
+      [
+        `POST ${pathname}/responses HTTP/1.1`,
+        'host: x',
+        'content-length: 5',
+        'transfer-encoding: chunked',
+        '',
+        '0',
+        '',
+        `POST ${pathname}/evil HTTP/1.1`,
+        'host: x',
+        '',
+        '',
+      ].join('\r\n'),
+    );
+    await closed;
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(backend.arrivals.filter(({ url }) => url.endsWith('/evil'))).toEqual([]);
+  });
+
+  it('at another address finds no port', async () => {
+    const { relay } = await start(completed);
+    const { port } = new URL(relay.baseUrl);
+    const addresses = Object.values(networkInterfaces())
+      .flat()
+      .flatMap((one) =>
+        one === undefined || one.address === '127.0.0.1' || one.scopeid ? [] : [one.address],
+      );
+    const reached = await Promise.all(
+      [...addresses, '127.0.0.2'].map((host) => canConnect(host, Number(port))),
+    );
+    expect(reached.length).toBeGreaterThan(0);
+    expect(reached).not.toContain(true);
+    expect(await canConnect('127.0.0.1', Number(port))).toBe(true);
+  });
+});
+
+const canConnect = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 5_000 });
+    const end = (reached: boolean) => (): void => {
+      socket.destroy();
+      resolve(reached);
+    };
+    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false));
+  });
+
+describe('a redirect', () => {
+  const redirect: Answer = (response) => {
+    response.writeHead(307, { location: 'https://elsewhere.example/v1/responses' }).end();
+  };
+
+  it('is not followed by anybody with a request of ours', async () => {
+    const { open, post } = await start(redirect);
+    const { ticket } = open('t1');
+    const response = await post('t1', {}, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([502, null]);
+    expect(ticket.report.failure).toMatchObject({
+      kind: 'upstream_error',
+      message: 'The upstream answered with a redirect. Check PROXY_UPSTREAM_BASE_URL.',
+    });
+  });
+
+  it('passes as it is for others', async () => {
+    const { post } = await start(redirect);
+    const response = await post(null, {}, { redirect: 'manual' });
+    expect([response.status, response.headers.get('location')]).toEqual([
+      307,
+      'https://elsewhere.example/v1/responses',
+    ]);
+  });
+});
