@@ -69,7 +69,6 @@ const part = (type: PartType, value: unknown, at: string, notes: MessageNotes): 
       return { kind: 'refusal', text: parseWire(schemas.refusal, value, at).refusal };
     case 'image_url': {
       const { url, detail } = parseWire(schemas.image_url, value, at).image_url;
-      if (detail === 'low') notes.lowDetail.push(`${at}.image_url.detail`);
       return { kind: 'image', url, ...(detail ? { detail } : {}) };
     }
     case 'input_audio': {

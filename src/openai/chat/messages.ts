@@ -62,7 +62,7 @@ export const readMessages = (messages: readonly unknown[]): ReadMessages => {
 class MessageReader implements ReadMessages {
   readonly items: Item[] = [];
   readonly places: string[] = [];
-  readonly notes: MessageNotes = { ignored: [], lowDetail: [] };
+  readonly notes: MessageNotes = { ignored: [] };
   /** Whether the call with this id is a custom one: its output is then one too. */
   readonly #custom = new Set<string>();
   /** Legacy calls have no id: an output belongs to the newest unanswered call of its name. */

@@ -4,8 +4,6 @@ import { fail, type GatewayError } from '../../canonical/failure.ts';
 export interface MessageNotes {
   /** Places of fields that have no effect. */
   readonly ignored: string[];
-  /** Places of images whose low detail only the backend's wire can carry. */
-  readonly lowDetail: string[];
 }
 
 /** OpenAI has a code of its own for this. */

@@ -16,7 +16,7 @@ import { emptyArray } from './notes.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools, type ReadTools } from './tools.ts';
-import { samplingParams } from './wire-params.ts';
+import { samplingParams } from '../wire-params.ts';
 
 export interface ChatAsk {
   readonly wire: CreateChat;
@@ -217,6 +217,6 @@ const wireParams = (
   // The choice itself is the request's `toolChoice`; this only names it.
   if (isForced(choice)) params.add('tool_choice', choice.mode, isLegacy ? 'function_call' : 'tool_choice');
   if (!model.listed) params.add('text.verbosity', wire.verbosity, 'verbosity');
-  for (const place of read.notes.lowDetail) params.add('input', 'low', place);
+  params.addInput(read.items, read.places, model.listed);
   return params.list;
 };

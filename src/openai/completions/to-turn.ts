@@ -1,7 +1,7 @@
 import { fail } from '../../canonical/failure.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
-import { samplingParams } from '../chat/wire-params.ts';
+import { samplingParams } from '../wire-params.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { parseWire } from '../validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';

@@ -1,5 +1,4 @@
 import { fail } from '../../canonical/failure.ts';
-import { partsOf } from '../../canonical/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import {
@@ -8,13 +7,13 @@ import {
   type OutputFormat,
   type ToolChoice,
   type TurnRequest,
-  type WireField,
   type WireParam,
 } from '../../canonical/turn-request.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { missing, parseWire } from '../validation.ts';
+import { samplingParams } from '../wire-params.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
@@ -174,47 +173,26 @@ const wireParams = (
   wire: CreateResponse,
   model: ResolvedModel,
   choice: ToolChoice,
-  input: ReadItems,
-): WireParam[] => {
-  const params: WireParam[] = [];
-  const add = (field: WireField, value: Json | undefined, name: string = field, matters = true): void => {
-    if (value !== undefined && value !== null) params.push({ field, value, name, matters });
-  };
-  // 1 is what happens anyway; it is passed on, and nobody misses it where it is not.
-  add('temperature', wire.temperature, 'temperature', wire.temperature !== 1);
-  add('top_p', wire.top_p, 'top_p', wire.top_p !== 1);
-  add('presence_penalty', wire.presence_penalty === 0 ? null : wire.presence_penalty);
-  add('frequency_penalty', wire.frequency_penalty === 0 ? null : wire.frequency_penalty);
-  add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);
-  add('truncation', wire.truncation === 'disabled' ? null : wire.truncation);
+  { items, places }: ReadItems,
+): readonly WireParam[] => {
+  const params = samplingParams(wire);
+  params.add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);
+  params.add('truncation', wire.truncation === 'disabled' ? null : wire.truncation);
   // These come back in the response and change nothing in the answer.
-  for (const field of [
-    'metadata',
-    'user',
-    'safety_identifier',
-    'prompt_cache_key',
-    'prompt_cache_retention',
-  ] as const) {
-    add(field, wire[field], field, false);
-  }
-  add('prompt_cache_options', wire.prompt_cache_options);
+  params.addSilent('metadata', wire.metadata);
+  params.addSilent('safety_identifier', wire.safety_identifier);
+  params.addSilent('prompt_cache_key', wire.prompt_cache_key);
+  params.addSilent('prompt_cache_retention', wire.prompt_cache_retention);
+  params.add('prompt_cache_options', wire.prompt_cache_options);
   for (const value of wire.include ?? []) {
-    if (value !== 'reasoning.encrypted_content') add('include', value, `include.${value}`);
+    if (value !== 'reasoning.encrypted_content') params.add('include', value, `include.${value}`);
   }
-  if (isForced(choice)) add('tool_choice', wire.tool_choice as Json, 'tool_choice');
-  if (!model.listed) add('text.verbosity', wire.text?.verbosity);
-  for (const place of lowDetailImages(input)) add('input', 'low', place);
-  return params;
+  // The choice itself is the request's `toolChoice`; this only names it.
+  if (isForced(choice)) params.add('tool_choice', choice.mode);
+  if (!model.listed) params.add('text.verbosity', wire.text?.verbosity);
+  params.addInput(items, places, model.listed);
+  return params.list;
 };
-
-/** The app-server replaces an image of low detail by a sentence; it is sent without the detail instead. */
-const lowDetailImages = ({ items, places }: ReadItems): string[] =>
-  items.flatMap((item, index) => {
-    const { field, parts } = partsOf(item);
-    return parts.flatMap((part, at) =>
-      part.kind === 'image' && part.detail === 'low' ? [`${places[index]}.${field}[${at}].detail`] : [],
-    );
-  });
 
 const readFormat = (wire: CreateResponse): OutputFormat => {
   const format = wire.text?.format;

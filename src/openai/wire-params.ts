@@ -1,5 +1,6 @@
-import type { WireField, WireParam } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
+import { partsOf, type Item } from '../canonical/item.ts';
+import type { WireField, WireParam } from '../canonical/turn-request.ts';
+import type { Json } from '../kit/json.ts';
 
 /** Collects what only the request to the backend can carry, under the caller's names. */
 export class WireParams {
@@ -13,6 +14,21 @@ export class WireParams {
   addSilent(field: WireField, value: Json | undefined): void {
     this.add(field, value, field, false);
   }
+
+  /**
+   * Parts that the app-server would replace by a sentence: an image of low detail, which is sent
+   * without its detail instead, and audio for a model that it does not list.
+   */
+  addInput(items: readonly Item[], places: readonly string[], isListed: boolean): void {
+    for (const [index, item] of items.entries()) {
+      const { field, parts } = partsOf(item);
+      for (const [at, part] of parts.entries()) {
+        const place = `${places[index]}.${field}[${at}]`;
+        if (part.kind === 'image' && part.detail === 'low') this.add('input', 'low', `${place}.detail`);
+        if (part.kind === 'audio' && !isListed) this.add('input', 'audio', place);
+      }
+    }
+  }
 }
 
 interface Sampling {
@@ -25,7 +41,7 @@ interface Sampling {
 }
 
 /**
- * How chat and the older completions are sampled. A penalty of 0 asks for what happens anyway; so
+ * How an answer is sampled, the same in every API. A penalty of 0 asks for what happens anyway; so
  * does a temperature of 1, which is passed on all the same.
  */
 export const samplingParams = (wire: Sampling): WireParams => {

@@ -1,0 +1,161 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { fail, failure, GatewayError } from '../canonical/failure.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { allPastCommitPoint, pastCommitPoint } from './commit-point.ts';
+
+const ACCEPTED: TurnEvent = {
+  type: 'turn-accepted',
+  ignored: ['seed'],
+  limitsOutput: false,
+  headers: { a: 'b' },
+};
+const STARTED: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
+const DELTA: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'hi' };
+const END: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const FAILED: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'failed', failure: failure('rate_limit_exceeded') },
+  usage: null,
+};
+const noBug = (error: unknown): void => {
+  throw error;
+};
+
+/** Emits these, then does what it is told; says whether it was left. */
+const source = (events: readonly TurnEvent[], then: () => Promise<void> | void = () => {}) => {
+  const state = { left: false };
+  async function* generate(): AsyncGenerator<TurnEvent> {
+    try {
+      yield* events;
+      await then();
+    } finally {
+      state.left = true;
+    }
+  }
+  return { events: generate(), state };
+};
+const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? error.failure : error);
+
+describe('pastCommitPoint', () => {
+  it('waits for the first event and hands all of them on', async () => {
+    const committed = await pastCommitPoint(emit([ACCEPTED, STARTED, END]), null, noBug);
+    expect(committed.accepted).toEqual(ACCEPTED);
+    expect(await collect(committed.events)).toEqual([ACCEPTED, STARTED, END]);
+  });
+
+  it('throws a turn that fails before it says anything, and leaves it', async () => {
+    const { events, state } = source([FAILED]);
+    const error: unknown = await pastCommitPoint(events, null, noBug).catch((one: unknown) => one);
+    expect([failureOf(error), state.left]).toEqual([failure('rate_limit_exceeded'), true]);
+  });
+
+  it('throws what the engine throws at once', async () => {
+    const { events } = source([], () => {
+      throw fail('worker_unavailable');
+    });
+    const error: unknown = await pastCommitPoint(events, null, noBug).catch((one: unknown) => one);
+    expect(failureOf(error)).toEqual(failure('worker_unavailable'));
+  });
+
+  it('a failure after the first event is the end of the turn', async () => {
+    const committed = await pastCommitPoint(emit([ACCEPTED, FAILED]), null, noBug);
+    expect(await collect(committed.events)).toEqual([ACCEPTED, FAILED]);
+  });
+
+  it('what is thrown after the first event ends the turn, and what is open', async () => {
+    const { events } = source([ACCEPTED, STARTED, DELTA], () => {
+      throw fail('worker_lost');
+    });
+    const committed = await pastCommitPoint(events, null, noBug);
+    expect((await collect(committed.events)).slice(3)).toEqual([
+      {
+        type: 'message-ended',
+        itemId: 'm',
+        text: 'hi',
+        refusal: null,
+        phase: null,
+        annotations: [],
+        logprobs: [],
+        complete: false,
+      },
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('worker_lost') }, usage: null },
+    ]);
+  });
+
+  it('a throw that nobody planned is reported, and the client learns nothing of it', async () => {
+    const bug = new TypeError('secret path /root');
+    const onBug = vi.fn<(error: unknown) => void>();
+    const { events } = source([ACCEPTED], () => {
+      throw bug;
+    });
+    const committed = await pastCommitPoint(events, null, onBug);
+    expect((await collect(committed.events)).at(-1)).toEqual({
+      type: 'turn-ended',
+      outcome: { kind: 'failed', failure: failure('server_error') },
+      usage: null,
+    });
+    expect(onBug.mock.calls).toEqual([[bug]]);
+  });
+
+  it('commits to a turn that is silent for too long: what comes then is in the stream', async () => {
+    const gate = Promise.withResolvers<void>();
+    async function* silent(): AsyncGenerator<TurnEvent> {
+      await gate.promise;
+      yield FAILED;
+    }
+    const committed = await pastCommitPoint(silent(), 1, noBug);
+    expect(committed.accepted).toBeNull();
+    gate.resolve();
+    expect(await collect(committed.events)).toEqual([FAILED]);
+  });
+
+  it('a silent turn that throws after that is a failed turn', async () => {
+    const gate = Promise.withResolvers<void>();
+    // eslint-disable-next-line require-yield
+    async function* silent(): AsyncGenerator<TurnEvent> {
+      await gate.promise;
+      throw fail('worker_lost');
+    }
+    const committed = await pastCommitPoint(silent(), 1, noBug);
+    gate.resolve();
+    expect(await collect(committed.events)).toEqual([
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('worker_lost') }, usage: null },
+    ]);
+  });
+
+  it('a reader that leaves leaves the turn', async () => {
+    const { events, state } = source([ACCEPTED, STARTED, DELTA, END]);
+    const committed = await pastCommitPoint(events, null, noBug);
+    for await (const event of committed.events) if (event.type === 'message-started') break;
+    expect(state.left).toBe(true);
+  });
+
+  it('can be given up without being read', async () => {
+    const { events, state } = source([ACCEPTED, END]);
+    const committed = await pastCommitPoint(events, null, noBug);
+    await committed.giveUp();
+    expect(state.left).toBe(true);
+  });
+});
+
+describe('allPastCommitPoint', () => {
+  it('is all of them', async () => {
+    const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], null, noBug);
+    expect(all.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
+  });
+
+  it('or none: when one fails, the others are left', async () => {
+    const good = source([ACCEPTED, END]);
+    const bad = source([FAILED]);
+    const error: unknown = await allPastCommitPoint([good.events, bad.events], null, noBug).catch(
+      (one: unknown) => one,
+    );
+    expect([failureOf(error), good.state.left, bad.state.left]).toEqual([
+      failure('rate_limit_exceeded'),
+      true,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+
+import { openExchange } from './exchange.ts';
+
+const open = (client = new AbortController()) => {
+  const ends: unknown[] = [];
+  const exchange = openExchange({
+    requestId: 'req_1',
+    startedAt: 5,
+    clientSignal: client.signal,
+    onEnd: (facts) => ends.push(facts),
+  });
+  return { exchange, client, ends };
+};
+
+describe('openExchange', () => {
+  it('ends when the handler has returned, with what was noted', () => {
+    const { exchange, ends } = open();
+    exchange.note({ model: 'a', stream: true });
+    exchange.note({ model: 'b', status: 200 });
+    expect(ends).toEqual([]);
+    exchange.returned();
+    expect(ends).toEqual([{ model: 'b', stream: true, status: 200 }]);
+  });
+
+  it('a held answer ends when it is let go, once', () => {
+    const { exchange, ends } = open();
+    const release = exchange.hold();
+    exchange.returned();
+    expect(ends).toEqual([]);
+    exchange.note({ status: 200 });
+    release();
+    release();
+    expect(ends).toEqual([{ status: 200 }]);
+  });
+
+  it('is aborted with its client, for the same reason', () => {
+    const { exchange, client } = open();
+    const reason = new Error('gone');
+    client.abort(reason);
+    expect([exchange.signal.aborted, exchange.signal.reason]).toEqual([true, reason]);
+  });
+
+  it('is aborted from the start when the client was gone already', () => {
+    const client = new AbortController();
+    client.abort();
+    expect(open(client).exchange.signal.aborted).toBe(true);
+  });
+
+  it('is not aborted by a client that goes after the end', () => {
+    const { exchange, client } = open();
+    exchange.returned();
+    client.abort();
+    expect(exchange.signal.aborted).toBe(false);
+  });
+
+  it('can be aborted by the server, with its reason', () => {
+    const { exchange, client } = open();
+    const reason = new Error('shutting down');
+    exchange.abort(reason);
+    expect([exchange.signal.reason, client.signal.aborted]).toEqual([reason, false]);
+  });
+
+  it('knows its caller once that was noted', () => {
+    const { exchange } = open();
+    expect(exchange.caller()).toBe('');
+    exchange.note({ keyId: 'key_1' });
+    expect(exchange.caller()).toBe('key_1');
+  });
+});

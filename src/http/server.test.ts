@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+
+import { fixedAmbient } from '../../test/support/turn-events.ts';
+import { fail, GatewayError, failure } from '../canonical/failure.ts';
+import { createLogger } from '../observe/log.ts';
+import { createMetrics } from '../observe/metrics.ts';
+import type { Exchange } from './exchange.ts';
+import { createServer, type Route } from './server.ts';
+
+const serve = (routes: readonly Route[]) => {
+  const log: Record<string, unknown>[] = [];
+  const logger = createLogger({
+    level: 'info',
+    destination: { write: (line) => void log.push(JSON.parse(line)) },
+  });
+  const metrics = createMetrics();
+  const server = createServer({
+    routes,
+    authenticate(header) {
+      if (header !== 'Bearer good') throw fail('invalid_api_key');
+      return { keyId: 'key_good' };
+    },
+    ambient: fixedAmbient(),
+    logger,
+    metrics,
+  });
+  const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
+    server.fetch(new Request(`http://proxy${path}`, init));
+  return { server, send, log, metrics };
+};
+
+const KEY = { headers: { authorization: 'Bearer good' } };
+const route = (handle: Route['handle'], different: Partial<Route> = {}): Route => ({
+  method: 'GET',
+  path: '/thing',
+  access: 'key',
+  handle,
+  ...different,
+});
+const line = (different: Record<string, unknown>) => ({
+  level: 'info',
+  time: expect.any(String),
+  msg: 'request',
+  requestId: 'req_minted1',
+  method: 'GET',
+  route: '/thing',
+  status: 200,
+  model: null,
+  stream: null,
+  keyId: 'key_good',
+  firstEventMs: null,
+  durationMs: 0,
+  outcome: null,
+  inputTokens: null,
+  outputTokens: null,
+  errorCode: null,
+  ...different,
+});
+
+describe('a request', () => {
+  it('is answered by its route, with its id, and logged once', async () => {
+    const { send, log } = serve([route(() => Response.json({ ok: true }))]);
+    const answer = await send('/thing', KEY);
+    expect([answer.status, answer.headers.get('x-request-id'), await answer.json()]).toEqual([
+      200,
+      'req_minted1',
+      { ok: true },
+    ]);
+    expect(log).toEqual([line({})]);
+  });
+
+  it('is counted by the pattern of its route', async () => {
+    const { send, metrics } = serve([
+      route((_, __, params) => Response.json(params), { path: '/thing/:id{.+}' }),
+    ]);
+    expect(await (await send('/thing/a/b', KEY)).json()).toEqual({ id: 'a/b' });
+    expect(await metrics.print()).toMatch(/requests_total\{route="\/thing\/:id",status="200"\} 1/);
+  });
+
+  it('without a key does not reach its route', async () => {
+    let isReached = false;
+    const { send, log } = serve([
+      route(() => {
+        isReached = true;
+        return new Response();
+      }),
+    ]);
+    expect([(await send('/thing')).status, isReached]).toEqual([401, false]);
+    expect(log).toEqual([line({ status: 401, keyId: null, errorCode: 'invalid_api_key' })]);
+  });
+
+  it('of an open route needs no key', async () => {
+    const { send } = serve([route(() => new Response('ok'), { access: 'open' })]);
+    expect((await send('/thing')).status).toBe(200);
+  });
+
+  it('on an unknown path, or with a wrong method, says so', async () => {
+    const { send, log } = serve([
+      route(() => new Response()),
+      route(() => new Response(), { method: 'POST' }),
+    ]);
+    const [lost, wrong] = [await send('/other?x=1'), await send('/thing', { method: 'DELETE' })];
+    expect([lost.status, wrong.status, wrong.headers.get('allow')]).toEqual([404, 405, 'GET, POST']);
+    expect(log).toMatchObject([
+      { route: '(unknown)', status: 404, errorCode: 'unknown_url' },
+      { route: '/thing', status: 405 },
+    ]);
+  });
+});
+
+describe('a route that throws', () => {
+  it('a failure: its status, its body, when to come back, its headers', async () => {
+    const { send, log } = serve([
+      route(() => {
+        throw fail('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 7 });
+      }),
+    ]);
+    const answer = await send('/thing', KEY);
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('x-should-retry')]).toEqual([
+      429,
+      '7',
+      'false',
+    ]);
+    expect(await answer.json()).toEqual({
+      error: { message: 'Used up.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' },
+    });
+    expect(log).toEqual([line({ status: 429, errorCode: 'insufficient_quota' })]);
+  });
+
+  it('a bug: 500 without a word about it, and the log knows', async () => {
+    const { send, log } = serve([
+      route(() => {
+        throw new TypeError('secret of the house');
+      }),
+    ]);
+    const answer = await send('/thing', KEY);
+    expect([answer.status, await answer.text()]).toEqual([500, expect.not.stringContaining('secret')]);
+    expect(log).toMatchObject([
+      {
+        level: 'error',
+        msg: 'request failed',
+        requestId: 'req_minted1',
+        err: { type: 'TypeError', message: 'secret of the house' },
+      },
+      { msg: 'request', status: 500, errorCode: 'server_error' },
+    ]);
+  });
+
+  it('a failure of ours that hides a bug: the log knows its cause', async () => {
+    const { send, log } = serve([
+      route(() => {
+        throw new GatewayError(failure('server_error'), { cause: new Error('the cause') });
+      }),
+    ]);
+    await send('/thing', KEY);
+    expect(log[0]).toMatchObject({ level: 'error', err: { message: 'the cause' } });
+  });
+
+  it('because the client is gone: no error, a status for the log only', async () => {
+    const client = new AbortController();
+    const { send, log } = serve([
+      route(async (_, { signal }) => {
+        client.abort();
+        signal.throwIfAborted();
+        return new Response();
+      }),
+    ]);
+    await send('/thing', { ...KEY, signal: client.signal });
+    expect(log).toEqual([line({ status: 499 })]);
+  });
+});
+
+describe('drain', () => {
+  /** A route whose answer is held until it is let go. */
+  const held = () => {
+    const state: { exchange: Exchange | null; release: () => void } = { exchange: null, release: () => {} };
+    const handle: Route['handle'] = (_, exchange) => {
+      state.exchange = exchange;
+      state.release = exchange.hold();
+      return new Response('held');
+    };
+    return { state, handle };
+  };
+
+  it('has nothing to wait for where nothing runs', async () => {
+    const { server } = serve([]);
+    await server.drain(60_000);
+    expect(server.draining()).toBe(true);
+  });
+
+  it('waits for a running answer and refuses new ones; open routes still answer', async () => {
+    const { state, handle } = held();
+    const { server, send, log } = serve([
+      route(handle),
+      route(() => new Response('ok'), { path: '/open', access: 'open' }),
+    ]);
+    await send('/thing', KEY);
+    let isDrained = false;
+    const drained = server.drain(60_000).then(() => {
+      isDrained = true;
+    });
+    const refused = await send('/thing', KEY);
+    expect([refused.status, refused.headers.get('retry-after'), (await send('/open')).status]).toEqual([
+      503,
+      '5',
+      200,
+    ]);
+    expect([isDrained, state.exchange?.signal.aborted]).toEqual([false, false]);
+    state.release();
+    await drained;
+    expect(log.map((one) => one['status'])).toEqual([503, 200, 200]);
+  });
+
+  it('aborts what runs for too long, and says why', async () => {
+    const { state, handle } = held();
+    const { server, send } = serve([
+      route((http, exchange, params) => {
+        const response = handle(http, exchange, params);
+        exchange.signal.addEventListener('abort', () => state.release());
+        return response;
+      }),
+    ]);
+    await send('/thing', KEY);
+    await server.drain(1);
+    const reason: unknown = state.exchange?.signal.reason;
+    expect(reason instanceof GatewayError && reason.failure.kind).toBe('shutting_down');
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import type { Frame } from '../openai/sse.ts';
+import { sseResponse, type SseOptions } from './sse-response.ts';
+
+const frame = (value: unknown): Frame => ({ event: null, data: value });
+const spies = () => ({ onGone: vi.fn<() => void>(), onEnd: vi.fn<() => void>() });
+const respond = (frames: AsyncIterable<Frame>, different: Partial<SseOptions> = {}): Response =>
+  sseResponse(frames, { keepaliveMs: 60_000, headers: {}, ...spies(), ...different });
+async function* all(...frames: readonly Frame[]): AsyncGenerator<Frame> {
+  yield* frames;
+}
+const chunksOf = async (response: Response): Promise<string[]> => {
+  const chunks: string[] = [];
+  const body = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream());
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+};
+const tick = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+describe('sseResponse', () => {
+  it('has the headers of a stream that nobody may store or hold back', () => {
+    const response = respond(all(), { headers: { 'x-proxy-ignored-params': 'seed' } });
+    expect([response.status, Object.fromEntries(response.headers)]).toEqual([
+      200,
+      {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'x-proxy-ignored-params': 'seed',
+      },
+    ]);
+  });
+
+  it('writes all frames of one moment at once, and each of them whole', async () => {
+    const ends = spies();
+    const chunks = await chunksOf(respond(all(frame(1), frame(2), frame(3)), ends));
+    expect(chunks).toEqual(['data: 1\n\ndata: 2\n\ndata: 3\n\n']);
+    expect([ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  it('does not wait for the end', async () => {
+    const gate = Promise.withResolvers<void>();
+    async function* slow(): AsyncGenerator<Frame> {
+      yield frame('first');
+      await gate.promise;
+      yield frame('second');
+    }
+    const reader = (respond(slow()).body as ReadableStream<Uint8Array>).getReader();
+    const first = await reader.read();
+    expect(new TextDecoder().decode(first.value)).toBe('data: "first"\n\n');
+    gate.resolve();
+    const second = await reader.read();
+    expect(new TextDecoder().decode(second.value)).toBe('data: "second"\n\n');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  it('breaks the stream off when a renderer throws', async () => {
+    const ends = spies();
+    async function* broken(): AsyncGenerator<Frame> {
+      yield frame(1);
+      throw new Error('a bug');
+    }
+    await expect(chunksOf(respond(broken(), ends))).rejects.toThrow('a bug');
+    expect(ends.onEnd.mock.calls.length).toBe(1);
+  });
+
+  it('stops asking for frames while nobody reads', async () => {
+    let asked = 0;
+    async function* endless(): AsyncGenerator<Frame> {
+      for (;;) {
+        asked += 1;
+        yield frame('x'.repeat(1000));
+      }
+    }
+    const response = respond(endless());
+    for (let count = 0; count < 200; count += 1) await tick();
+    const held = asked;
+    expect(held).toBeLessThan(200);
+    for (let count = 0; count < 200; count += 1) await tick();
+    expect(asked).toBe(held);
+    await response.body?.cancel();
+  });
+
+  it('a client that goes: the turn is told at once, and the exchange ends when the turn has', async () => {
+    const order: string[] = [];
+    const turn = Promise.withResolvers<void>();
+    async function* hanging(): AsyncGenerator<Frame> {
+      try {
+        yield frame(1);
+        await turn.promise;
+      } finally {
+        order.push('turn over');
+      }
+    }
+    const response = respond(hanging(), {
+      onGone() {
+        order.push('gone');
+        // As the abort signal does it.
+        setImmediate(() => turn.resolve());
+      },
+      onEnd: () => void order.push('end'),
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await reader.cancel();
+    while (!order.includes('end')) await tick();
+    expect(order).toEqual(['gone', 'turn over', 'end']);
+  });
+
+  it('a client that goes while the turn waits for it to read: the same', async () => {
+    const ends = spies();
+    async function* endless(): AsyncGenerator<Frame> {
+      for (;;) yield frame('x'.repeat(10_000));
+    }
+    const response = respond(endless(), ends);
+    for (let count = 0; count < 50; count += 1) await tick();
+    await response.body?.cancel();
+    while (ends.onEnd.mock.calls.length === 0) await tick();
+    expect([ends.onGone.mock.calls.length, ends.onEnd.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  it('fills silence with comments, and only silence', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const gate = Promise.withResolvers<void>();
+      async function* silent(): AsyncGenerator<Frame> {
+        yield frame(1);
+        await gate.promise;
+        yield frame(2);
+      }
+      const response = respond(silent(), { keepaliveMs: 1000 });
+      const chunks = chunksOf(response);
+      await tick();
+      await tick();
+      // The first frame was written in this interval: no comment.
+      vi.advanceTimersByTime(1000);
+      vi.advanceTimersByTime(1000);
+      await tick();
+      vi.advanceTimersByTime(2000);
+      gate.resolve();
+      const text = (await chunks).join('');
+      expect(text).toMatch(/^data: 1\n\n(: keepalive\n\n)+data: 2\n\n$/);
+      expect(text.match(/keepalive/g)).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
