@@ -96,6 +96,7 @@ describe('checkFormat', () => {
       message: expect.stringMatching(/^Invalid schema for response format 'person': .+\.$/),
       param: 'text.format.schema',
       retryAfterSeconds: null,
+      headers: {},
     });
   });
 });

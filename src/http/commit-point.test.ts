@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { allPastCommitPoint, pastCommitPoint } from './commit-point.ts';
+import { allPastCommitPoint, type Committed } from './commit-point.ts';
 
 const ACCEPTED: TurnEvent = {
   type: 'turn-accepted',
@@ -38,7 +38,14 @@ const source = (events: readonly TurnEvent[], then: () => Promise<void> | void =
 };
 const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? error.failure : error);
 
-describe('pastCommitPoint', () => {
+/** Of an answer that is one turn. */
+const pastCommitPoint = async (
+  events: AsyncIterable<TurnEvent>,
+  patienceMs: number | null,
+  onBug: (error: unknown) => void,
+): Promise<Committed> => (await allPastCommitPoint([events], patienceMs, onBug))[0];
+
+describe('one turn', () => {
   it('waits for the first event and hands all of them on', async () => {
     const committed = await pastCommitPoint(emit([ACCEPTED, STARTED, END]), null, noBug);
     expect(committed.accepted).toEqual(ACCEPTED);
@@ -140,7 +147,7 @@ describe('pastCommitPoint', () => {
   });
 });
 
-describe('allPastCommitPoint', () => {
+describe('several turns', () => {
   it('is all of them', async () => {
     const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], null, noBug);
     expect(all.map((one) => one.accepted)).toEqual([ACCEPTED, null]);

@@ -144,7 +144,7 @@ describe('sseResponse', () => {
       gate.resolve();
       const text = (await chunks).join('');
       expect(text).toMatch(/^data: 1\n\n(: keepalive\n\n)+data: 2\n\n$/);
-      expect(text.match(/keepalive/g)).toHaveLength(2);
+      expect(text.match(/keepalive/g)).toHaveLength(3);
     } finally {
       vi.useRealTimers();
     }

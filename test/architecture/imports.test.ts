@@ -20,7 +20,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/protocol': ['kit'],
   'codex/rpc': ['kit', 'node:'],
   'codex/home': [...CENTRE, 'codex', 'node:'],
-  'codex/relay': [...CENTRE, 'codex', 'node:'],
+  'codex/relay': [...CENTRE, 'codex', 'node:', 'undici'],
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:'],
   // The rim.
@@ -32,9 +32,22 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
   backend: ['canonical', 'codex', 'config', 'demo', 'engine'],
+  'place-relay': ['codex', 'config', 'observe', 'node:', 'undici'],
   banner: ['app'],
   main: ['app', 'banner', 'config', 'http', 'observe'],
-  app: ['codex', 'config', 'engine', 'http', 'kit', 'observe', 'tokenizer', 'node:', 'backend', 'version'],
+  app: [
+    'codex',
+    'config',
+    'engine',
+    'http',
+    'kit',
+    'observe',
+    'tokenizer',
+    'node:',
+    'backend',
+    'place-relay',
+    'version',
+  ],
 };
 
 interface Import {

@@ -20,19 +20,23 @@ vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
 
 export const startedPids = (): readonly number[] => started.map((worker) => worker.pid);
 
-/** What the living app-servers say about themselves. */
-const gauge = async (name: string): Promise<number> => {
-  const living = started.filter((worker) => !worker.lost.aborted);
-  const answers = await Promise.all(
-    living.map((worker) => worker.appServer.request('server/diagnostics', {})),
-  );
-  return answers
-    .flatMap((answer) => answer.gauges)
-    .filter((one) => one.name === name)
-    .reduce((sum, one) => sum + one.value, 0);
+const gaugeOf = async (worker: Worker, name: string): Promise<number> => {
+  if (worker.lost.aborted) return 0;
+  try {
+    const { gauges } = await worker.appServer.request('server/diagnostics', {});
+    return gauges.find((one) => one.name === name)?.value ?? 0;
+  } catch (error) {
+    // It went away while it was asked: nothing runs in it any more.
+    if (worker.lost.aborted) return 0;
+    throw error;
+  }
 };
 
-export const activeTurns = (): Promise<number> => gauge('core.turns.active');
+/** What the living app-servers say about themselves. */
+export const activeTurns = async (): Promise<number> => {
+  const counts = await Promise.all(started.map((worker) => gaugeOf(worker, 'core.turns.active')));
+  return counts.reduce((sum, count) => sum + count, 0);
+};
 
 export const isAlive = (pid: number): boolean => {
   try {

@@ -14,6 +14,8 @@ it('has these settings, each with its default', () => {
     PROXY_DRAIN_TIMEOUT_MS: '30000',
     PROXY_UPSTREAM_BASE_URL: null,
     PROXY_UPSTREAM_API_KEY: null,
+    PROXY_UPSTREAM_PARAMS: null,
+    PROXY_WIRE: 'on',
     CODEX_HOME: null,
     PROXY_DEMO: 'true',
     PROXY_STATE_DIR: '~/.codex-app-server-proxy',

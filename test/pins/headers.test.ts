@@ -50,6 +50,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
       signal: new AbortController().signal,
       ambient,
       models: createModelNames([]),
+      affinity: { caller: 'key', session: null },
     },
   );
 
@@ -131,6 +132,7 @@ describe('headers of requests', () => {
       message: "Invalid value: 'sideways'. Supported values are: 'message-first' and 'natural'.",
       param: 'x-proxy-output-layout',
       retryAfterSeconds: null,
+      headers: {},
     });
   });
 

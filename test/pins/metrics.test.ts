@@ -11,6 +11,7 @@ it('has these metrics', () => {
     'counter proxy_requests_total{route,status}',
     'histogram proxy_request_seconds{}',
     'histogram proxy_first_event_seconds{}',
+    'histogram proxy_upstream_first_byte_seconds{}',
     'gauge proxy_turns_active{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
@@ -18,6 +19,8 @@ it('has these metrics', () => {
     'counter proxy_upstream_unknown_events_total{method}',
     'counter proxy_upstream_oddities_total{oddity}',
     'counter proxy_upstream_malformed_lines_total{}',
+    'counter proxy_upstream_retries_total{}',
+    'counter proxy_relay_unplaced_total{}',
     'counter proxy_worker_restarts_total{}',
     'counter proxy_worker_replacements_total{}',
   ]);

@@ -68,7 +68,7 @@ describe('what comes to nothing before its first byte', () => {
   });
 
   it('is a refused connection too', async () => {
-    const dead = await startTestRelay(completed);
+    const dead = await start(completed);
     await dead.backend.close();
     const { ticket } = dead.open('t1');
     expect((await dead.post('t1', {})).status).toBe(502);
@@ -79,7 +79,6 @@ describe('what comes to nothing before its first byte', () => {
       unplaced: 0,
     });
     expect(ticket.report.failure).toEqual(failure('upstream_unreachable'));
-    await dead.close();
   });
 });
 

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { completed, inTurn, parsed, startTestRelay, type Answer, type TestRelay } from './backend.ts';
+
+let test: TestRelay | null = null;
+const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
+  test = await startTestRelay(...args);
+  return test;
+};
+afterEach(async () => {
+  expect(test?.noted.bugs).toEqual([]);
+  await test?.close();
+  test = null;
+});
+
+const silent: Answer = () => {};
+const silentBehindHead: Answer = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.flushHeaders();
+};
+const silentBehindFirst: Answer = (response) => {
+  silentBehindHead(response, undefined as never, 0);
+  response.write('data: {"type":"response.created"}\n\n');
+};
+const silences = [
+  ['before the head', silent],
+  ['behind the head', silentBehindHead],
+  ['behind the first event', silentBehindFirst],
+] as const;
+
+describe('when nobody waits any more', () => {
+  it.each(silences)('the app-server is gone: upstream is left at once, %s', async (_, answer) => {
+    const { backend, open, post } = await start(answer);
+    open('t1');
+    const gone = new AbortController();
+    const response = post('t1', {}, { signal: gone.signal }).then(
+      (one) => one.text(),
+      () => 'gone',
+    );
+    const left = response.catch(() => 'gone');
+    await expect.poll(() => backend.arrivals.length).toBe(1);
+    gone.abort();
+    expect(await left).toBe('gone');
+    await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
+    expect(backend.arrivals).toHaveLength(1);
+  });
+
+  it.each(silences)('the turn is let go: both sides are left at once, %s', async (_, answer) => {
+    const { backend, open, post } = await start(answer);
+    const { ticket } = open('t1');
+    const response = post('t1', {}).then((one) => one.text());
+    const left = response.catch(() => 'cut off');
+    await expect.poll(() => backend.arrivals.length).toBe(1);
+    ticket.close();
+    expect(await left).toBe('cut off');
+    await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
+  });
+
+  it('the turn is let go between two tries: there is no other', async () => {
+    const { backend, open, post, noted } = await start((response) => void response.destroy());
+    const { ticket } = open('t1');
+    const left = post('t1', {}).catch(() => 'cut off');
+    await expect.poll(() => noted.retries.length).toBe(1);
+    ticket.close();
+    expect(await left).toBe('cut off');
+    expect(backend.arrivals).toHaveLength(1);
+  });
+
+  it('a thread that was let go cannot ask the model any more', async () => {
+    const { backend, open, post, noted } = await start(completed);
+    open('t1').ticket.close();
+    const response = await post('t1', {});
+    expect([response.status, await response.text()]).toEqual([410, '']);
+    expect(backend.arrivals).toEqual([]);
+    expect(noted.unplaced).toBe(0);
+  });
+
+  it('the relay is closed: nothing stays open', async () => {
+    const { relay, backend, open, post } = await start(inTurn(completed, silentBehindFirst));
+    open('t1');
+    await (await post('t1', {})).text();
+    const response = await post('t1', {});
+    const left = response.text().catch(() => 'cut off');
+    await relay.close();
+    expect(await left).toBe('cut off');
+    await expect.poll(() => backend.arrivals[1]?.aborted).toBe(true);
+    await expect(post('t1', {})).rejects.toThrow('fetch failed');
+  });
+});
+
+const MB = 1024 * 1024;
+
+describe('an answer of 50 MB', () => {
+  const line = Buffer.from(`event: response.output_text.delta\ndata: {"delta":"${'y'.repeat(8192)}"}\n\n`);
+  const count = Math.ceil((50 * MB) / line.length);
+  let written = 0;
+  const huge: Answer = (response) => {
+    written = 0;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const more = (): void => {
+      while (written < count) {
+        written += 1;
+        if (!response.write(line)) {
+          response.once('drain', more);
+          return;
+        }
+      }
+      response.end();
+    };
+    more();
+  };
+
+  it('arrives whole', async () => {
+    const { open, post } = await start(huge);
+    open('t1');
+    const hash = createHash('sha256');
+    const response = await post('t1', {});
+    if (response.body !== null) for await (const chunk of response.body) hash.update(chunk);
+    const whole = createHash('sha256');
+    for (let index = 0; index < count; index += 1) whole.update(line);
+    expect(hash.digest('hex')).toBe(whole.digest('hex'));
+  });
+
+  it('waits for a reader who does not read', async () => {
+    const { relay, open } = await start(huge);
+    open('t1');
+    const { promise: head, resolve } = Promise.withResolvers<IncomingMessage>();
+    const sent = httpRequest(
+      `${relay.baseUrl}/responses`,
+      { method: 'POST', headers: { 'thread-id': 't1' } },
+      resolve,
+    );
+    sent.end('{}');
+    const response = await head;
+    response.pause();
+    // The backend is stopped once all buffers in between are full.
+    let before = -1;
+    await expect
+      .poll(
+        () => {
+          const isStopped = written === before;
+          before = written;
+          return isStopped && written > 0;
+        },
+        { interval: 300, timeout: 20_000 },
+      )
+      .toBe(true);
+    expect(written * line.length).toBeLessThan(25 * MB);
+    let size = 0;
+    for await (const chunk of response) size += (chunk as Buffer).length;
+    expect(size).toBe(count * line.length);
+  });
+});
+
+describe('an answer that is garbage', () => {
+  it.each([
+    ['no events', Buffer.from('<html>It works!</html>')],
+    ['binary', Buffer.from(Array.from({ length: 10_000 }, (_, index) => (index * 7) % 256))],
+    ['half an event', Buffer.from('event: response.failed\ndata: {"response":{"error"')],
+    ['nothing', Buffer.alloc(0)],
+  ])('passes as it is: %s', async (_, bytes) => {
+    const { open, post } = await start((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(bytes);
+    });
+    const { ticket, events } = open('t1');
+    const response = await post('t1', {});
+    expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
+    expect(events).toEqual([{ kind: 'answer-started' }]);
+    expect(ticket.report).toMatchObject({ failure: null, incomplete: null });
+  });
+});
+
+describe('2,000 requests', () => {
+  it('leave nothing behind, and no one gets the parameters of another', async () => {
+    const { backend, open, post, noted } = await start((response, arrival, nth) => {
+      const { temperature, metadata } = parsed(arrival) as { temperature: number; metadata: { of: string } };
+      if (metadata.of !== String(temperature)) response.writeHead(500);
+      completed(response, arrival, nth);
+    });
+    const one = async (index: number): Promise<void> => {
+      const { ticket } = open(`t${index}`, {
+        wire: [
+          { field: 'temperature', value: index, name: 'temperature', matters: true },
+          { field: 'metadata', value: { of: String(index) }, name: 'metadata', matters: false },
+        ],
+      });
+      const response = await post(`t${index}`, { filler: 'z'.repeat(2_000) });
+      expect(response.status).toBe(200);
+      await response.text();
+      ticket.close();
+    };
+    const run = async (from: number, to: number): Promise<void> => {
+      for (let index = from; index < to; index += 16) {
+        await Promise.all(Array.from({ length: Math.min(16, to - index) }, (_, at) => one(index + at)));
+        (backend.arrivals as unknown[]).length = 0;
+      }
+    };
+    await run(0, 400);
+    const before = heapUsed();
+    await run(400, 2_000);
+    const growth = heapUsed() - before;
+    console.log('GROWTH', growth);
+    expect(growth).toBeLessThan(8 * MB);
+    expect(backend.sockets.size).toBeLessThanOrEqual(16);
+    expect(noted).toEqual({ retries: [], learnt: [], bugs: [], unplaced: 0 });
+  });
+});
+
+const heapUsed = (): number => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  return process.memoryUsage().heapUsed;
+};
