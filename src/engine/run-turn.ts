@@ -187,10 +187,10 @@ class Turn {
       request.reject('not supported');
       return;
     }
-    const tool = isJsonObject(request.params) ? String(request.params['tool']) : '';
-    if (this.#callable.has(tool)) return;
+    const tool = isJsonObject(request.params) ? request.params['tool'] : null;
+    if (typeof tool === 'string' && this.#callable.has(tool)) return;
     request.respond({
-      contentItems: [{ type: 'inputText', text: `unsupported call: ${tool}` }],
+      contentItems: [{ type: 'inputText', text: `unsupported call: ${JSON.stringify(tool)}` }],
       success: false,
     });
   }

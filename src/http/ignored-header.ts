@@ -1,4 +1,4 @@
-export const IGNORED_HEADER = 'x-proxy-ignored-params';
+const IGNORED_HEADER = 'x-proxy-ignored-params';
 
 /** Headers have a size limit, and names come from clients. */
 const MAX_NAMES = 40;

@@ -159,7 +159,7 @@ const methodNotAllowed = (method: string, path: string, allowed: readonly string
   return response;
 };
 
-export const errorResponse = (failed: Failure): Response =>
+const errorResponse = (failed: Failure): Response =>
   Response.json(errorBody(failed), {
     status: failed.status,
     headers: {

@@ -87,6 +87,14 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
 export const missing = (param: string): GatewayError =>
   fail('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
 
+/** OpenAI has a code of its own for this. */
+export const emptyArray = (param: string): GatewayError =>
+  fail('invalid_value', {
+    param,
+    code: 'empty_array',
+    message: `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
+  });
+
 export const invalidChoice = (param: string, value: unknown, supported: readonly string[]): GatewayError =>
   fail('invalid_value', {
     param,

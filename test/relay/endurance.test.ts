@@ -204,7 +204,6 @@ describe('2,000 requests', () => {
     const before = heapUsed();
     await run(400, 2_000);
     const growth = heapUsed() - before;
-    console.log('GROWTH', growth);
     expect(growth).toBeLessThan(8 * MB);
     expect(backend.sockets.size).toBeLessThanOrEqual(16);
     expect(noted).toEqual({ retries: [], learnt: [], bugs: [], unplaced: 0 });

@@ -5,6 +5,7 @@ import { OpenItems } from '../../src/canonical/open-items.ts';
 import type { Outcome } from '../../src/canonical/outcome.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { Usage } from '../../src/canonical/usage.ts';
+import { assertNever } from '../../src/kit/assert-never.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 
 /** A clock that stands still and ids that count: the same input gives the same output. */
@@ -177,6 +178,8 @@ const eventsOf = (item: Shape, index: number): TurnEvent[] => {
           },
         },
       ];
+    default:
+      return assertNever(item);
   }
 };
 

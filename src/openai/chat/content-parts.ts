@@ -6,8 +6,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
-import { emptyArray, type MessageNotes } from './notes.ts';
+import { emptyArray, invalidChoice, missing, parseWire } from '../validation.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: z.string() }),
@@ -40,7 +39,7 @@ export const readContent = (
   content: string | readonly unknown[],
   allowed: readonly PartType[],
   at: string,
-  notes: MessageNotes,
+  unread: string[],
 ): readonly Part[] => {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   if (content.length === 0) throw emptyArray(at);
@@ -56,12 +55,12 @@ export const readContent = (
     if (given === undefined) throw missing(`${place}.type`);
     const type = allowed.find((one) => one === given);
     if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
-    notes.ignored.push(...unreadFields(schemas[type], value, place));
-    return part(type, value, place, notes);
+    unread.push(...unreadFields(schemas[type], value, place));
+    return part(type, value, place);
   });
 };
 
-const part = (type: PartType, value: unknown, at: string, notes: MessageNotes): Part => {
+const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
     case 'text':
       return { kind: 'text', text: parseWire(schemas.text, value, at).text };

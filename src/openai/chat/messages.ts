@@ -7,14 +7,14 @@ import { isJsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, missing, parseWire } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
-import type { MessageNotes } from './notes.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];
   /** Where each item stood in the body. */
   readonly places: readonly string[];
-  readonly notes: MessageNotes;
+  /** Places of fields that have no effect. */
+  readonly unread: readonly string[];
 }
 
 const content = z.union([z.string(), z.array(z.unknown())]);
@@ -62,7 +62,7 @@ export const readMessages = (messages: readonly unknown[]): ReadMessages => {
 class MessageReader implements ReadMessages {
   readonly items: Item[] = [];
   readonly places: string[] = [];
-  readonly notes: MessageNotes = { ignored: [] };
+  readonly unread: string[] = [];
   /** Whether the call with this id is a custom one: its output is then one too. */
   readonly #custom = new Set<string>();
   /** Legacy calls have no id: an output belongs to the newest unanswered call of its name. */
@@ -71,7 +71,7 @@ class MessageReader implements ReadMessages {
   read(value: unknown, index: number): void {
     const at = `messages[${index}]`;
     const role = roleOf(value, at);
-    this.notes.ignored.push(...unreadFields(schemas[role], value, at));
+    this.unread.push(...unreadFields(schemas[role], value, at));
     switch (role) {
       case 'system':
       case 'developer':
@@ -123,7 +123,7 @@ class MessageReader implements ReadMessages {
     if (saysSomething) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
-      const call = readToolCall(value, place, this.notes.ignored);
+      const call = readToolCall(value, place, this.unread);
       if (call.kind === 'custom-call') this.#custom.add(call.callId);
       this.#add(call, place);
     }
@@ -145,12 +145,12 @@ class MessageReader implements ReadMessages {
   }
 
   #parts(wire: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
-    return readContent(wire, PARTS[role], `${at}.content`, this.notes);
+    return readContent(wire, PARTS[role], `${at}.content`, this.unread);
   }
 
   /** Nothing that the app-server takes has a place for it. */
   #noteName(given: string | null | undefined, at: string): void {
-    if (typeof given === 'string' && given !== '') this.notes.ignored.push(`${at}.name`);
+    if (typeof given === 'string' && given !== '') this.unread.push(`${at}.name`);
   }
 
   #add(item: Item, place: string): void {

@@ -9,10 +9,9 @@ import {
 } from '../../canonical/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { missing, parseWire } from '../validation.ts';
+import { emptyArray, missing, parseWire } from '../validation.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
-import { emptyArray } from './notes.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools, type ReadTools } from './tools.ts';
@@ -37,7 +36,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   refuseUnservable(wire);
   const ignored = unreadFields(createChatSchema, object, '');
   const read = readConversation(wire, ignored);
-  ignored.push(...read.notes.ignored);
+  ignored.push(...read.unread);
   checkPairs(read);
   const tools = readChatTools(wire, ignored);
   ignored.push(...withoutEffect(wire));
@@ -122,7 +121,7 @@ const readConversation = (wire: CreateChat, ignored: string[]): ReadMessages => 
   return {
     items: [...read.items, { kind: 'message', role: 'user', parts: [{ kind: 'text', text: prompt }] }],
     places: [...read.places, 'prompt'],
-    notes: read.notes,
+    unread: read.unread,
   };
 };
 

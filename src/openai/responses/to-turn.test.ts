@@ -259,7 +259,8 @@ describe('toTurnRequest', () => {
       {
         code: 'empty_array',
         param: 'input',
-        message: "Invalid 'input': the conversation is empty. Expected at least one item.",
+        message:
+          "Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead.",
       },
     ],
     [

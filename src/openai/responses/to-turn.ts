@@ -12,7 +12,7 @@ import {
 import { isJsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { missing, parseWire } from '../validation.ts';
+import { emptyArray, missing, parseWire } from '../validation.ts';
 import { samplingParams } from '../wire-params.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
@@ -34,7 +34,7 @@ export interface ToTurnOptions {
   readonly affinity: Affinity;
 }
 
-export const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
+const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
   if (!isJsonObject(body)) {
     throw fail('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
@@ -137,13 +137,7 @@ const refuseStateful = (wire: CreateResponse): void => {
 };
 
 const checkInput = ({ items, places }: ReadItems): void => {
-  if (items.length === 0) {
-    throw fail('invalid_value', {
-      param: 'input',
-      code: 'empty_array',
-      message: "Invalid 'input': the conversation is empty. Expected at least one item.",
-    });
-  }
+  if (items.length === 0) throw emptyArray('input');
   const problem = findPairingProblem(items);
   if (problem === null) return;
   const { index, callId } = problem;

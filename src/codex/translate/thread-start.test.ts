@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import type { Item } from '../../canonical/item.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { callableTools, isPromptMessage, toThreadStart, type ThreadSettings } from './thread-start.ts';
+import { toTurnStart } from './turn-start.ts';
+
+const settings = (different: Partial<ThreadSettings> = {}): ThreadSettings => ({
+  instructionsTarget: 'base',
+  sandboxMode: 'read-only',
+  approvalPolicy: 'never',
+  workdir: '/work',
+  choosesToolsOnWire: false,
+  ...different,
+});
+const tool = (name: string) => ({ name, description: null, parameters: null, strict: null });
+const message = (role: 'system' | 'developer' | 'user', ...texts: readonly string[]): Item => ({
+  kind: 'message',
+  role,
+  parts: texts.map((text) => ({ kind: 'text', text })),
+});
+
+const PLAIN = {
+  model: 'gpt-5.5',
+  cwd: '/work',
+  sandbox: 'read-only',
+  approvalPolicy: 'never',
+  baseInstructions: '',
+  dynamicTools: [],
+  environments: [],
+  ephemeral: true,
+  experimentalRawEvents: true,
+};
+
+describe('toThreadStart', () => {
+  it('of a plain request adds nothing', () => {
+    expect(toThreadStart(turnRequest({ instructions: 'Be kind.' }), settings())).toEqual(PLAIN);
+  });
+
+  it('takes the settings of the deployment and of the request', () => {
+    const request = turnRequest({ model: 'm', verbosity: 'high', serviceTier: 'flex' });
+    const given = settings({
+      sandboxMode: 'workspace-write',
+      approvalPolicy: 'on-request',
+      workdir: '/else',
+    });
+    expect(toThreadStart(request, given)).toEqual({
+      ...PLAIN,
+      model: 'm',
+      cwd: '/else',
+      sandbox: 'workspace-write',
+      approvalPolicy: 'on-request',
+      config: { model_verbosity: 'high' },
+      serviceTier: 'flex',
+    });
+  });
+
+  it('declares tools as they are; one without parameters takes an empty object', () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } } };
+    const tools = [tool('a'), { name: 'b', description: 'B', parameters, strict: true }];
+    expect(toThreadStart(turnRequest({ tools }), settings()).dynamicTools).toEqual([
+      { type: 'function', name: 'a', description: '', inputSchema: { type: 'object', properties: {} } },
+      { type: 'function', name: 'b', description: 'B', inputSchema: parameters },
+    ]);
+  });
+
+  it('developer: all prompts of the client become developer instructions, in order', () => {
+    const request = turnRequest({
+      instructions: 'A',
+      items: [message('system', 'B', 'C'), message('user', 'D'), message('developer', 'E')],
+    });
+    expect(toThreadStart(request, settings({ instructionsTarget: 'developer' }))).toEqual({
+      ...PLAIN,
+      developerInstructions: 'A\n\nB\n\nC\n\nE',
+    });
+  });
+
+  it('developer without a prompt: none', () => {
+    expect(toThreadStart(turnRequest(), settings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
+  });
+});
+
+describe('the choice of tools', () => {
+  const tools = [tool('a'), tool('b'), tool('c')];
+  const names = (request: TurnRequest, given = settings()): unknown =>
+    toThreadStart(request, given).dynamicTools?.map((one) => ('name' in one ? one.name : null));
+
+  it.each([
+    [{ mode: 'auto' }, ['a', 'b', 'c']],
+    [{ mode: 'required' }, ['a', 'b', 'c']],
+    [{ mode: 'function', name: 'b' }, ['a', 'b', 'c']],
+    [{ mode: 'none' }, []],
+    [{ mode: 'allowed', required: false, names: ['c', 'a'] }, ['a', 'c']],
+  ] as const)('%j', (toolChoice, callable) => {
+    const request = turnRequest({ tools, toolChoice });
+    expect(callableTools(request).map((one) => one.name)).toEqual(callable);
+    // Without a relay the model is told of no others; with one it always sees them all.
+    expect(names(request)).toEqual(callable);
+    expect(names(request, settings({ choosesToolsOnWire: true }))).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('isPromptMessage', () => {
+  it.each([
+    ['a system message', message('system', 'a'), true],
+    ['a developer message', message('developer', 'a', 'b'), true],
+    ['a user message', message('user', 'a'), false],
+    [
+      'one with an image, which instructions cannot hold',
+      { kind: 'message', role: 'developer', parts: [{ kind: 'image', url: 'data:' }] } as const,
+      false,
+    ],
+    ['no message', { kind: 'compaction', encryptedContent: 'x' } as const, false],
+  ])('%s', (_, item, expected) => {
+    expect(isPromptMessage(item)).toBe(expected);
+  });
+});
+
+describe('toTurnStart', () => {
+  it.each([
+    ['a plain request', {}, { summary: 'none' }],
+    [
+      'reasoning',
+      { reasoning: { effort: 'high', summary: 'auto' } } as const,
+      { effort: 'high', summary: 'auto' },
+    ],
+    [
+      'a JSON schema',
+      {
+        format: {
+          kind: 'json-schema',
+          name: 'n',
+          description: null,
+          schema: { type: 'object' },
+          strict: true,
+        },
+      } as const,
+      { summary: 'none', outputSchema: { type: 'object' } },
+    ],
+    ['any JSON', { format: { kind: 'json-object' } } as const, { summary: 'none' }],
+  ])('%s', (_, different, expected) => {
+    expect(toTurnStart(turnRequest(different), 't')).toEqual({ threadId: 't', input: [], ...expected });
+  });
+});
