@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 
 import { createAdaptorServer } from '@hono/node-server';
 
+const SWEEP_INTERVAL_MS = 50;
+
 export interface Listener {
   readonly url: string;
   /** Take no more connections, and end those that are idle. Resolves when all are gone. */
@@ -27,8 +29,11 @@ export const listen = async (
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
+      // Again and again: a connection that is busy now would stay for its whole idle time after its answer.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_INTERVAL_MS);
       server.closeIdleConnections();
       await closed;
+      clearInterval(sweep);
     },
   };
 };

@@ -26,7 +26,9 @@ export interface CheckedClient {
   /** The JSON body, or the events, of the newest answer. */
   lastBody(): unknown;
   lastEvents(): Promise<readonly Record<string, unknown>[]>;
-  /** Fails if the published schemas say anything against the answers since the last call. */
+  /** What the published schemas say against the answers since the last call; none is good. */
+  complaints(): Promise<readonly string[]>;
+  /** Fails if there is any. */
   check(): Promise<void>;
   /** Lets the connections go: an unused one would keep a server from closing for a minute. */
   close(): Promise<void>;
@@ -64,6 +66,11 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
       return new Response(response.body.pipeThrough(copy), response);
     },
   });
+  const complaints = async (): Promise<readonly string[]> => {
+    const fresh = seen.slice(checked);
+    checked = seen.length;
+    return (await Promise.all(fresh.map(complaintsAbout))).flat().filter(isOurs);
+  };
   const last = (): Seen => {
     const one = seen.at(-1);
     if (one === undefined) throw new Error('nothing was asked yet');
@@ -74,11 +81,9 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
     close: () => dispatcher.destroy(),
     lastBody: () => JSON.parse(last().text) as unknown,
     lastEvents: () => events(last()),
+    complaints,
     async check() {
-      const fresh = seen.slice(checked);
-      checked = seen.length;
-      const complaints = (await Promise.all(fresh.map(complaintsAbout))).flat();
-      expect(complaints.filter(isOurs)).toEqual([]);
+      expect(await complaints()).toEqual([]);
     },
   };
 };

@@ -7,9 +7,13 @@ import { collectSse, eventsOf, type SseFrame } from '../support/sse.ts';
 
 export const ASK = { model: 'gpt-5.5', input: 'Say something.' };
 
+/** A way out of a hang, and no measurement. */
+const DEADLINE_MS = 30_000;
+
 /** An answer that is no stream, or a refusal: its status, the headers that matter, its body. */
 export const askWhole = async (proxy: TestProxy, body: object = ASK) => {
-  const response = await proxy.post('/v1/responses', body);
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const response = await proxy.post('/v1/responses', body, { signal });
   return {
     status: response.status,
     retryAfter: response.headers.get('retry-after'),
@@ -19,7 +23,8 @@ export const askWhole = async (proxy: TestProxy, body: object = ASK) => {
 
 /** The same ask as a stream, read to its end. */
 export const askStream = async (proxy: TestProxy, body: object = ASK) => {
-  const response = await proxy.post('/v1/responses', { ...body, stream: true });
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const response = await proxy.post('/v1/responses', { ...body, stream: true }, { signal });
   const frames = await collectSse(response);
   return { status: response.status, frames };
 };

@@ -105,8 +105,14 @@ describe('an app-server that is killed', () => {
   });
 
   it('while it is idle: the next request is answered all the same', async () => {
+    await askWhole(proxy);
     killWorker();
     expect((await askWhole(proxy)).status).toBe(200);
-    expect(proxy.log.filter((line) => line['msg'] === 'worker-lost').length).toBeGreaterThan(0);
+    expect(proxy.log.filter((line) => line['msg'] === 'worker-lost')).toHaveLength(1);
+  });
+
+  it('before the very first request, when not even the models are known', async () => {
+    killWorker();
+    expect((await askWhole(proxy)).status).toBe(200);
   });
 });

@@ -92,6 +92,9 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onLearnt() {},
         onUnplaced() {},
         onFirstByte() {},
+        onBug(error) {
+          throw error;
+        },
       })
     : null;
   const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });

@@ -1,40 +1,32 @@
 import { describe, expect, it } from 'vitest';
 
-import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { ItemIds } from './item-ids.ts';
 
-const fresh = (): ItemIds => new ItemIds(fixedAmbient().ids);
+const create = (): ItemIds => {
+  let count = 0;
+  return new ItemIds({ mint: (prefix) => `${prefix}_${(count += 1)}` });
+};
 
-describe('ItemIds', () => {
+describe('ids of items', () => {
   it("are the upstream's own", () => {
-    const ids = fresh();
-    expect([ids.create('msg_a', 'msg'), ids.of('msg_a', 'msg'), ids.known('msg_a')]).toEqual([
-      'msg_a',
-      'msg_a',
-      'msg_a',
-    ]);
+    const ids = create();
+    expect(ids.create('msg_a', 'msg')).toBe('msg_a');
+    expect(ids.known('msg_a')).toBe('msg_a');
+    expect(ids.of('msg_a', 'msg')).toBe('msg_a');
+    expect(ids.of('msg_b', 'msg')).toBe('msg_b');
   });
 
-  it('are made where the upstream has none', () => {
-    const ids = fresh();
-    expect([ids.create(undefined, 'msg'), ids.create('', 'fc'), ids.known(undefined)]).toEqual([
-      'msg_minted1',
-      'fc_minted2',
-      undefined,
-    ]);
-  });
-
-  it('never name two items: a second one of the same name is renamed', () => {
-    const ids = fresh();
-    expect([ids.create('a', 'msg'), ids.create('a', 'msg'), ids.of('a', 'msg')]).toEqual([
-      'a',
-      'msg_minted1',
-      'msg_minted1',
-    ]);
-  });
-
-  it('are created by a first mention', () => {
-    const ids = fresh();
-    expect([ids.known('x'), ids.of('x', 'rs'), ids.known('x')]).toEqual([undefined, 'x', 'x']);
+  it('are made where there is none, or it was used before', () => {
+    const ids = create();
+    expect(ids.create(undefined, 'fc')).toBe('fc_1');
+    expect(ids.create('', 'fc')).toBe('fc_2');
+    expect(ids.create('fc_a', 'fc')).toBe('fc_a');
+    expect(ids.create('fc_a', 'fc')).toBe('fc_3');
+    expect(ids.known('fc_a')).toBe('fc_3');
+    expect(ids.of('fc_a', 'fc')).toBe('fc_3');
+    // One that was made is taken as well.
+    expect(ids.create('fc_3', 'fc')).toBe('fc_4');
+    expect(ids.known(undefined)).toBeUndefined();
+    expect(ids.known('unseen')).toBeUndefined();
   });
 });

@@ -1,59 +1,97 @@
 import { describe, expect, it } from 'vitest';
 
-import { LiveCalls } from './live-calls.ts';
+import { LiveCalls, type Shown } from './live-calls.ts';
 import type { WireEvent } from './wire-report.ts';
 
-const started = (itemId: string, outputIndex: number) =>
-  ({ kind: 'call-started', itemId, outputIndex, callId: `call_${itemId}`, name: 'f' }) as const;
-const delta = (itemId: string, text: string): WireEvent => ({ kind: 'call-delta', itemId, delta: text });
+const started = (itemId: string, outputIndex: number, name = 'f'): Extract<WireEvent, { name: string }> => ({
+  kind: 'call-started',
+  outputIndex,
+  itemId,
+  callId: `call-${itemId}`,
+  name,
+});
+const delta = (itemId: string, text: string): Extract<Shown, { delta: string }> => ({
+  kind: 'call-delta',
+  itemId,
+  delta: text,
+});
+const all = (): LiveCalls => new LiveCalls(() => true);
+const takeAll = (calls: LiveCalls, events: readonly WireEvent[]): Shown[] =>
+  events.flatMap((event) => calls.take(event));
 
-describe('LiveCalls', () => {
-  it('shows a call at once where nothing stands in front of it', () => {
-    const calls = new LiveCalls();
-    expect([calls.start(started('a', 0)), calls.delta('a', '{'), calls.isShown('a')]).toEqual([
-      [started('a', 0)],
-      [delta('a', '{')],
-      true,
+describe('calls that are being written', () => {
+  it('are shown at once when nothing is in front of them', () => {
+    const calls = all();
+    expect(takeAll(calls, [started('a', 0), delta('a', '{'), delta('a', '}')])).toEqual([
+      started('a', 0),
+      delta('a', '{'),
+      delta('a', '}'),
     ]);
+    expect(calls.isShown('a')).toBe(true);
   });
 
-  it('keeps a call back until everything in front of it is done', () => {
-    const calls = new LiveCalls();
-    expect([calls.start(started('a', 2)), calls.delta('a', '{'), calls.delta('a', '}')]).toEqual([
-      [],
-      [],
-      [],
-    ]);
-    expect([calls.itemDone('reasoning'), calls.isShown('a')]).toEqual([[], false]);
-    expect([calls.itemDone('message'), calls.isShown('a')]).toEqual([
-      [started('a', 2), delta('a', '{}')],
-      true,
-    ]);
+  it('wait for what is in front of them, with the arguments they have until then', () => {
+    const calls = all();
+    expect(takeAll(calls, [started('a', 2), delta('a', '{'), delta('a', '"x"')])).toEqual([]);
+    expect(calls.isShown('a')).toBe(false);
+    expect(calls.itemDone('rs_1')).toEqual([]);
+    expect(calls.itemDone('msg_1')).toEqual([started('a', 2), delta('a', '{"x"')]);
+    expect(calls.take(delta('a', '}'))).toEqual([delta('a', '}')]);
   });
 
-  it('shows parallel calls in their order', () => {
-    const calls = new LiveCalls();
-    calls.start(started('a', 0));
-    expect(calls.start(started('b', 1))).toEqual([]);
-    expect(calls.delta('b', '1')).toEqual([]);
-    expect(calls.itemDone('a')).toEqual([started('b', 1), delta('b', '1')]);
+  it('come one after the other', () => {
+    const calls = all();
+    expect(takeAll(calls, [started('a', 0), delta('a', '1'), started('b', 1), delta('b', '2')])).toEqual([
+      started('a', 0),
+      delta('a', '1'),
+    ]);
+    expect(calls.size).toBe(2);
+    expect(calls.itemDone('a')).toEqual([started('b', 1), delta('b', '2')]);
+  });
+
+  it('that nobody wants are not kept', () => {
+    const calls = new LiveCalls(({ name }) => name === 'f');
+    expect(takeAll(calls, [started('a', 0, 'g'), delta('a', '{}'), started('b', 1)])).toEqual([]);
+    expect(calls.itemDone('a')).toEqual([started('b', 1)]);
+  });
+
+  it('without an id of their own count, but are not shown', () => {
+    const calls = all();
+    expect(takeAll(calls, [started('', 0), delta('', '{}')])).toEqual([]);
     expect(calls.size).toBe(1);
+    expect(calls.itemDone('fc_made_up')).toEqual([]);
   });
 
-  it('knows nothing of calls that it was not told of, or without an id', () => {
-    const calls = new LiveCalls();
-    expect([calls.start(started('', 0)), calls.delta('x', '1'), calls.size]).toEqual([[], [], 0]);
-  });
-
-  it('counts anew in the next response', () => {
-    const calls = new LiveCalls();
-    calls.itemDone('a');
-    calls.start(started('b', 5));
-    calls.responseDone();
-    expect([calls.size, calls.start(started('c', 1)), calls.itemDone('x')]).toEqual([
-      0,
-      [],
-      [started('c', 1)],
+  it('with the same id do not get the arguments of one another', () => {
+    const calls = all();
+    const shown = takeAll(calls, [
+      started('a', 0),
+      delta('a', '1'),
+      { kind: 'call-written', itemId: 'a' },
+      started('a', 1),
+      delta('a', '2'),
     ]);
+    expect(shown).toEqual([started('a', 0), delta('a', '1')]);
+    const unwritten = all();
+    expect(takeAll(unwritten, [started('a', 0), started('a', 1), delta('a', '2')])).toEqual([
+      started('a', 0),
+    ]);
+  });
+
+  it('of the next answer wait until this one is over', () => {
+    const calls = all();
+    const first: readonly WireEvent[] = [{ kind: 'answer-started' }, started('a', 0, 'unknown')];
+    expect(takeAll(calls, first)).toEqual([started('a', 0, 'unknown')]);
+    const second: readonly WireEvent[] = [
+      { kind: 'answer-started' },
+      started('b', 0),
+      delta('b', '{}'),
+      { kind: 'call-written', itemId: 'b' },
+    ];
+    expect(takeAll(calls, second)).toEqual([]);
+    expect(calls.itemDone('a')).toEqual([]);
+    expect(calls.answerDone()).toEqual([started('b', 0), delta('b', '{}')]);
+    expect(calls.answerDone()).toEqual([]);
+    expect(calls.size).toBe(0);
   });
 });

@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure.ts';
-import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
 import { refine, toOutcome } from './outcomes.ts';
 import type { WireReport } from './wire-report.ts';
 
-const error = (message: string): TurnError => ({
-  message,
-  codexErrorInfo: 'other',
-  additionalDetails: null,
-  misalignment: null,
-});
 const report = (different: Partial<WireReport>): WireReport => ({
   ignored: [],
   limitsOutput: false,
@@ -21,59 +15,48 @@ const report = (different: Partial<WireReport>): WireReport => ({
   refusals: new Map(),
   ...different,
 });
+const failed = (kind: Parameters<typeof failure>[0]): Outcome => ({ kind: 'failed', failure: failure(kind) });
+const error = (message: string) => ({ message, codexErrorInfo: null, additionalDetails: null }) as never;
 
-describe('toOutcome', () => {
-  it.each([
-    [{ status: 'completed', error: null }, { kind: 'completed' }],
-    [
-      { status: 'interrupted', error: null },
-      { kind: 'failed', failure: failure('server_error') },
-    ],
-    [
-      { status: 'failed', error: null },
-      { kind: 'failed', failure: failure('server_error') },
-    ],
-    [
-      { status: 'failed', error: error('Incomplete response returned, reason: max_output_tokens') },
-      { kind: 'incomplete', reason: 'max_output_tokens' },
-    ],
-    [
-      { status: 'failed', error: error('stream disconnected') },
-      { kind: 'failed', failure: failure('upstream_error') },
-    ],
-  ] as const)('%j', (turn, outcome) => {
-    expect(toOutcome(turn)).toEqual(outcome);
+describe('how a turn ended', () => {
+  it('is what the app-server says', () => {
+    expect(toOutcome({ status: 'completed', error: null })).toEqual({ kind: 'completed' });
+    expect(toOutcome({ status: 'interrupted', error: null })).toEqual(failed('server_error'));
+    expect(toOutcome({ status: 'failed', error: error('stream disconnected before completion') })).toEqual(
+      failed('upstream_error'),
+    );
+    expect(
+      toOutcome({
+        status: 'failed',
+        error: error('Incomplete response returned, reason: max_output_tokens'),
+      }),
+    ).toEqual({ kind: 'incomplete', reason: 'max_output_tokens' });
   });
-});
 
-describe('refine', () => {
-  const failed = { kind: 'failed', failure: failure('upstream_error') } as const;
-  const limited = failure('rate_limit_exceeded', { retryAfterSeconds: 7 });
+  it('is what the backend said about it, where the relay heard that', () => {
+    const own = failure('rate_limit_exceeded', { message: 'Slow.' });
+    expect(refine(failed('upstream_error'), report({ failure: own }))).toEqual({
+      kind: 'failed',
+      failure: own,
+    });
+    expect(refine(failed('upstream_error'), report({ incomplete: 'content_filter' }))).toEqual({
+      kind: 'incomplete',
+      reason: 'content_filter',
+    });
+    expect(refine(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
+    expect(refine(failed('upstream_error'), null)).toEqual(failed('upstream_error'));
+  });
 
-  it.each([
-    ['no relay, no change', failed, null, failed],
-    ['nothing seen, no change', failed, report({}), failed],
-    ["the backend's own failure", failed, report({ failure: limited }), { kind: 'failed', failure: limited }],
-    [
-      'the reason of an incomplete answer',
-      failed,
-      report({ incomplete: 'content_filter' }),
-      { kind: 'incomplete', reason: 'content_filter' },
-    ],
-    ['a turn that did not fail', { kind: 'completed' }, report({ failure: limited }), { kind: 'completed' }],
-    [
-      'a worker that was lost',
-      { kind: 'failed', failure: failure('worker_lost') },
-      report({ failure: limited }),
-      { kind: 'failed', failure: failure('worker_lost') },
-    ],
-    [
-      'a client that was too slow',
-      { kind: 'failed', failure: failure('client_too_slow') },
-      report({ incomplete: 'max_output_tokens' }),
-      { kind: 'failed', failure: failure('client_too_slow') },
-    ],
-  ] as const)('%s', (_, outcome, seen, expected) => {
-    expect(refine(outcome, seen)).toEqual(expected);
+  it('stays what it is when it went well, or when it is about us', () => {
+    const heard = report({ failure: failure('rate_limit_exceeded'), incomplete: 'content_filter' });
+    for (const outcome of [
+      { kind: 'completed' },
+      { kind: 'tool-calls' },
+      { kind: 'incomplete', reason: 'max_output_tokens' },
+      failed('worker_lost'),
+      failed('client_too_slow'),
+    ] as const) {
+      expect(refine(outcome, heard)).toEqual(outcome);
+    }
   });
 });

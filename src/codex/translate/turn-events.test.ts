@@ -1,0 +1,409 @@
+import { describe, expect, it } from 'vitest';
+
+import { fixedAmbient } from '../../../test/support/turn-events.ts';
+import { failure } from '../../canonical/failure.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
+import { TurnTranslator, type Oddity, type TurnTranslatorOptions } from './turn-events.ts';
+import type { WireReport } from './wire-report.ts';
+
+/** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
+
+const TURN = 'turn-1';
+const note = (method: KnownNotification['method'], params: Record<string, unknown>): KnownNotification =>
+  ({ method, params: { threadId: 't', turnId: TURN, ...params } }) as unknown as KnownNotification;
+
+const started = (type: 'agentMessage' | 'reasoning', id: string, phase: string | null = null) =>
+  note('item/started', { item: { type, id, phase } });
+const text = (itemId: string, delta: string) => note('item/agentMessage/delta', { itemId, delta });
+const raw = (item: Record<string, unknown>) => note('rawResponseItem/completed', { item });
+const rawMessage = (id: string | undefined, value: string, different: Record<string, unknown> = {}) =>
+  raw({
+    type: 'message',
+    role: 'assistant',
+    id,
+    content: [{ type: 'output_text', text: value }],
+    ...different,
+  });
+const rawCall = (id: string, name: string, args = '{}') =>
+  raw({ type: 'function_call', id, call_id: `call_${id}`, name, arguments: args });
+const USAGE = {
+  inputTokens: 10,
+  cachedInputTokens: 4,
+  cacheWriteInputTokens: 1,
+  outputTokens: 5,
+  reasoningOutputTokens: 2,
+  totalTokens: 15,
+};
+const rawDone = (usage: unknown = USAGE) => note('rawResponse/completed', { responseId: 'r', usage });
+const completed = (status = 'completed', error: unknown = null) =>
+  note('turn/completed', { turn: { id: TURN, status, error } });
+
+const translator = (different: Partial<TurnTranslatorOptions> = {}) => {
+  const oddities: Oddity[] = [];
+  const one = new TurnTranslator({
+    turnId: TURN,
+    callable: new Set(['f', 'g']),
+    parallelToolCalls: true,
+    ids: fixedAmbient().ids,
+    report: null,
+    onOddity: (oddity) => oddities.push(oddity),
+    ...different,
+  });
+  const run = (...notifications: readonly KnownNotification[]): TurnEvent[] =>
+    notifications.flatMap((notification) => one.next(notification));
+  return { one, run, oddities };
+};
+
+const messageEnded = (itemId: string, value: string, different: Record<string, unknown> = {}) => ({
+  type: 'message-ended',
+  itemId,
+  text: value,
+  refusal: null,
+  phase: null,
+  annotations: [],
+  logprobs: [],
+  complete: true,
+  ...different,
+});
+const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+
+describe('a message', () => {
+  it('is told as it comes', () => {
+    const { run, oddities } = translator();
+    expect(
+      run(
+        started('agentMessage', 'm', 'commentary'),
+        text('m', 'Hel'),
+        text('m', 'lo'),
+        rawMessage('m', 'Hello', { phase: 'commentary' }),
+        rawDone(),
+        completed(),
+      ),
+    ).toEqual([
+      { type: 'message-started', itemId: 'm', phase: 'commentary' },
+      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
+      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      messageEnded('m', 'Hello', { phase: 'commentary' }),
+      {
+        ...END,
+        usage: {
+          inputTokens: 10,
+          cachedInputTokens: 4,
+          cacheWriteInputTokens: 1,
+          outputTokens: 5,
+          reasoningTokens: 2,
+          totalTokens: 15,
+        },
+      },
+    ]);
+    expect(oddities).toEqual([]);
+  });
+
+  it('what was not streamed is added before its end', () => {
+    const { run } = translator();
+    expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
+      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      messageEnded('m', 'Hello'),
+    ]);
+  });
+
+  it('where the stream said something else, the stream counts: the client has read it', () => {
+    const { run, oddities } = translator();
+    const events = run(started('agentMessage', 'm'), text('m', 'without citation'), rawMessage('m', 'with'));
+    expect([events.at(-1), oddities]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
+  });
+
+  it('that only comes whole is told whole, with an id of our own if it has none', () => {
+    const { run } = translator();
+    expect(run(rawMessage(undefined, 'Hi'))).toEqual([
+      { type: 'message-started', itemId: 'msg_minted1', phase: null },
+      { type: 'text-delta', itemId: 'msg_minted1', delta: 'Hi' },
+      messageEnded('msg_minted1', 'Hi'),
+    ]);
+  });
+
+  it('with citations and log probabilities, and one that stopped short', () => {
+    const { run } = translator();
+    const content = [
+      { type: 'output_text', text: 'a', annotations: [{ type: 'url_citation' }], logprobs: [{ token: 'a' }] },
+      { type: 'output_text', text: 'b' },
+    ];
+    expect(run(rawMessage('m', '', { content, status: 'incomplete' })).at(-1)).toEqual(
+      messageEnded('m', 'ab', {
+        annotations: [{ type: 'url_citation' }],
+        logprobs: [{ token: 'a' }],
+        complete: false,
+      }),
+    );
+  });
+
+  it('of the user, or of another turn, is no answer', () => {
+    const { run } = translator();
+    expect(
+      run(
+        rawMessage('u', 'hi', { role: 'user' }),
+        note('rawResponseItem/completed', {
+          turnId: 'auto-compact-0',
+          item: { type: 'message', role: 'assistant', id: 'old', content: [] },
+        }),
+        note('item/agentMessage/delta', { turnId: 'another', itemId: 'm', delta: 'x' }),
+      ),
+    ).toEqual([]);
+  });
+
+  it('a second one of the same id gets another', () => {
+    const { run } = translator();
+    const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map((event) =>
+      'itemId' in event ? event.itemId : null,
+    );
+    expect([...new Set(ids)]).toEqual(['m', 'msg_minted1']);
+  });
+});
+
+describe('reasoning', () => {
+  const rawReasoning = raw({
+    type: 'reasoning',
+    id: 'r',
+    summary: [
+      { type: 'summary_text', text: 'one' },
+      { type: 'summary_text', text: 'two' },
+    ],
+    content: [{ type: 'reasoning_text', text: 'raw' }],
+    encrypted_content: 'opaque',
+  });
+
+  it('is told part by part, and completed', () => {
+    const { run } = translator();
+    expect(
+      run(
+        started('reasoning', 'r'),
+        note('item/reasoning/summaryPartAdded', { itemId: 'r', summaryIndex: 0 }),
+        note('item/reasoning/summaryTextDelta', { itemId: 'r', summaryIndex: 0, delta: 'one' }),
+        note('item/reasoning/textDelta', { itemId: 'r', contentIndex: 0, delta: 'ra' }),
+        rawReasoning,
+      ),
+    ).toEqual([
+      { type: 'reasoning-started', itemId: 'r' },
+      { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
+      { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'one' },
+      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'ra' },
+      { type: 'reasoning-summary-delta', itemId: 'r', index: 1, delta: 'two' },
+      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'w' },
+      {
+        type: 'reasoning-ended',
+        itemId: 'r',
+        summary: ['one', 'two'],
+        content: ['raw'],
+        encryptedContent: 'opaque',
+        complete: true,
+      },
+    ]);
+  });
+});
+
+describe('calls', () => {
+  it('end the turn when the answer of the model is over', () => {
+    const { one, run } = translator();
+    const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
+    expect(events).toEqual([
+      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
+      { type: 'call-delta', itemId: 'a', delta: '{"x":1}' },
+      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
+      { type: 'call-started', itemId: 'b', callId: 'call_b', name: 'g' },
+      // No arguments at all are an empty object for every client.
+      { type: 'call-delta', itemId: 'b', delta: '{}' },
+      { type: 'call-ended', itemId: 'b', callId: 'call_b', name: 'g', arguments: '{}', complete: true },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+    ]);
+    expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
+  });
+
+  it('are one where the client wants no more', () => {
+    const { run, oddities } = translator({ parallelToolCalls: false });
+    const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
+    expect(events.filter((event) => event.type === 'call-started')).toHaveLength(1);
+    expect(oddities).toEqual(['second-call-dropped']);
+  });
+
+  it.each([
+    ['a function that was not declared', rawCall('x', 'nope')],
+    ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
+    ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
+  ])('of %s are not shown, and do not end the turn', (_, call) => {
+    const { run, oddities } = translator();
+    const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
+    expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'text-delta', itemId: 'm', delta: 'a' },
+      messageEnded('m', 'a'),
+      END,
+    ]);
+    expect(oddities).toEqual(['undeclared-call']);
+  });
+
+  it('of tools that are not there, again and again, end the turn', () => {
+    const { run } = translator();
+    const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));
+    expect(run(...calls)).toEqual([
+      {
+        type: 'turn-ended',
+        outcome: {
+          kind: 'failed',
+          failure: failure('upstream_error', {
+            message: 'The model keeps calling tools that were not declared.',
+          }),
+        },
+        usage: null,
+      },
+    ]);
+  });
+});
+
+describe('usage', () => {
+  it('is the sum over all answers of the model in the turn', () => {
+    const { run } = translator();
+    const events = run(rawCall('x', 'nope'), rawDone(), rawMessage('m', 'a'), rawDone(), completed());
+    expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 } });
+  });
+
+  it('of an answer that stopped short is that of the thread', () => {
+    const { run } = translator();
+    const total = { ...USAGE, totalTokens: 99 };
+    const error = {
+      message: 'Incomplete response returned, reason: max_output_tokens',
+      codexErrorInfo: 'other',
+    };
+    const events = run(
+      note('thread/tokenUsage/updated', { tokenUsage: { total, last: total } }),
+      completed('failed', error),
+    );
+    expect(events).toMatchObject([
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
+        usage: { totalTokens: 99 },
+      },
+    ]);
+  });
+});
+
+describe('other items', () => {
+  it('are carried whole, without the bookkeeping of codex', () => {
+    const { run } = translator();
+    const item = {
+      type: 'web_search_call',
+      id: 'ws',
+      status: 'completed',
+      internal_chat_message_metadata_passthrough: { turn_id: TURN },
+    };
+    expect(run(raw(item))).toEqual([
+      {
+        type: 'carried-item',
+        itemId: 'ws',
+        wire: { type: 'web_search_call', id: 'ws', status: 'completed' },
+      },
+    ]);
+  });
+
+  it.each(['function_call_output', 'additional_tools', 'agent_message', 'context_compaction', 'other'])(
+    '%s is none of the client’s',
+    (type) => {
+      expect(translator().run(raw({ type }))).toEqual([]);
+    },
+  );
+});
+
+describe('the end', () => {
+  it('closes what is open: as it should be, or broken off', () => {
+    const open = [started('agentMessage', 'm'), text('m', 'half')];
+    const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
+    expect(
+      translator()
+        .run(...open, completed())
+        .at(-2),
+    ).toEqual(messageEnded('m', 'half'));
+    expect(
+      translator()
+        .run(...open, failed)
+        .slice(-2),
+    ).toEqual([
+      messageEnded('m', 'half', { complete: false }),
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('upstream_error') },
+        usage: null,
+      },
+    ]);
+  });
+
+  it('is told once, whoever ends the turn first', () => {
+    const { one, run } = translator();
+    const lost = { kind: 'failed', failure: failure('worker_lost') } as const;
+    expect(one.end(lost)).toEqual([{ type: 'turn-ended', outcome: lost, usage: null }]);
+    expect([one.end({ kind: 'completed' }), run(completed())]).toEqual([[], []]);
+  });
+
+  it('a failure that codex tries again is only news', () => {
+    const { one, run } = translator();
+    expect(run(note('error', { error: { message: 'x', codexErrorInfo: null }, willRetry: true }))).toEqual(
+      [],
+    );
+    expect(one.ended).toBe(false);
+  });
+});
+
+describe('with a relay', () => {
+  const report = (different: Partial<WireReport>): WireReport => ({
+    ignored: [],
+    limitsOutput: false,
+    headers: {},
+    failure: null,
+    incomplete: null,
+    usage: null,
+    refusals: new Map(),
+    ...different,
+  });
+
+  it('arguments are told as they are written', () => {
+    const { one, run } = translator({ report: report({}) });
+    const call = { kind: 'call-started', outputIndex: 0, itemId: 'a', callId: 'call_a', name: 'f' } as const;
+    const events = [
+      ...one.wire({ kind: 'answer-started' }),
+      ...one.wire(call),
+      ...one.wire({ kind: 'call-delta', itemId: 'a', delta: '{"x"' }),
+      ...run(rawCall('a', 'f', '{"x":1}'), rawDone(null)),
+    ];
+    expect(events).toEqual([
+      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
+      { type: 'call-delta', itemId: 'a', delta: '{"x"' },
+      { type: 'call-delta', itemId: 'a', delta: ':1}' },
+      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+    ]);
+  });
+
+  it('a refusal fills the message that the app-server only began', () => {
+    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
+    expect(run(started('agentMessage', 'm'), rawDone(null), completed())).toEqual([
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'refusal-delta', itemId: 'm', delta: 'No.' },
+      messageEnded('m', '', { refusal: 'No.' }),
+      END,
+    ]);
+  });
+
+  it('a failure has the words of the backend', () => {
+    const own = failure('rate_limit_exceeded', { retryAfterSeconds: 7 });
+    const { run } = translator({ report: report({ failure: own }) });
+    const error = {
+      message: 'x',
+      codexErrorInfo: { responseTooManyFailedAttempts: { httpStatusCode: 429 } },
+    };
+    expect(run(completed('failed', error))).toEqual([
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: own }, usage: null },
+    ]);
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello } from '../support/scripts.ts';
+
+const OTHER_KEY = 'sk-other-key-0123456789';
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startProxy(hello, { PROXY_API_KEY: `sk-test-key-0123456789,${OTHER_KEY}` });
+});
+afterAll(() => proxy.close());
+
+interface Seen {
+  readonly cacheKey: unknown;
+  readonly session: unknown;
+  readonly thread: unknown;
+}
+
+const ask = async (body: unknown, headers: Record<string, string> = {}): Promise<Seen> => {
+  const response = await proxy.post('/v1/responses', body, { headers });
+  expect(response.status).toBe(200);
+  await response.text();
+  const request = proxy.model.requests.at(-1);
+  // codex names its thread in many places: none may tell another id.
+  const threads = JSON.stringify([request?.headers, request?.body['client_metadata']]).match(
+    /(?<=(?:thread_id|session_id)\\*":\\*")[^"\\]+/g,
+  );
+  expect([...new Set(threads)]).toEqual([request?.headers['thread-id']]);
+  return {
+    cacheKey: request?.body['prompt_cache_key'],
+    session: request?.headers['session-id'],
+    thread: request?.headers['thread-id'],
+  };
+};
+
+const tool = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } };
+const base = { model: 'gpt-5.5', instructions: 'Be kind.', input: 'hi' };
+
+describe('ten turns of one conversation', () => {
+  it('have one cache key and one session, without a hint from the client', async () => {
+    const input: unknown[] = [{ role: 'user', content: 'Turn 0' }];
+    const seen: Seen[] = [];
+    for (let turn = 1; turn <= 10; turn += 1) {
+      seen.push(await ask({ ...base, input, tools: [tool], temperature: turn / 10 }));
+      input.push({ role: 'assistant', content: `Answer ${turn}` }, { role: 'user', content: `Turn ${turn}` });
+    }
+    expect(new Set(seen.map((one) => JSON.stringify(one))).size).toBe(1);
+    expect(seen[0]?.session).toBe(seen[0]?.cacheKey);
+    expect(seen[0]?.thread).toBe(seen[0]?.cacheKey);
+    expect(String(seen[0]?.cacheKey)).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+});
+
+describe('another', () => {
+  it('conversation, prompt, model, tool or key has another', async () => {
+    const seen = [
+      await ask(base),
+      await ask({ ...base, input: 'hello' }),
+      await ask({ ...base, instructions: 'Be quick.' }),
+      await ask({ ...base, model: 'gpt-5.6-luna' }),
+      await ask({ ...base, tools: [tool] }),
+      await ask(base, { authorization: `Bearer ${OTHER_KEY}` }),
+      await ask(base, { 'session-id': 'one' }),
+      await ask(base, { 'session-id': 'two' }),
+    ];
+    expect(new Set(seen.map((one) => one.cacheKey)).size).toBe(seen.length);
+    expect(new Set(seen.map((one) => one.session)).size).toBe(seen.length);
+    expect(await ask(base)).toEqual(seen[0]);
+  });
+});
+
+describe('a client that knows better', () => {
+  it('has its own key used as it is', async () => {
+    const own = 'customer ✨ "7"';
+    const first = await ask({ ...base, prompt_cache_key: own }, { 'session-id': 'x' });
+    const second = await ask({ ...base, input: 'other', prompt_cache_key: own });
+    expect(first.cacheKey).toBe(own);
+    expect(second).toEqual(first);
+  });
+
+  it.each(['session-id', 'session_id', 'conversation_id', 'x-session-id'])(
+    'has its session used, and made harmless: %s',
+    async (name) => {
+      const headers = { [name]: `abc%0d%0aevil: 1 ${'x'.repeat(3_000)}` };
+      const first = await ask(base, headers);
+      const second = await ask({ ...base, input: 'something else' }, headers);
+      expect(second).toEqual(first);
+      expect(String(first.session)).toMatch(/^[0-9a-f-]{36}$/);
+      expect(first.cacheKey).toBe(first.session);
+    },
+  );
+});
