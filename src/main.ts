@@ -25,9 +25,9 @@ const start = async (): Promise<void> => {
     }
     isStopping = true;
     logger.info({ signal }, 'stopping');
-    const closed = listener.close();
+    listener.stop();
     await app.stop(config.http.drainTimeoutMs);
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+    await listener.close();
     process.exit(0);
   };
   process.on('SIGTERM', (signal) => void stop(signal));

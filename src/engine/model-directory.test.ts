@@ -49,7 +49,7 @@ describe('createModelDirectory', () => {
     const { pool, asked, openLeases } = poolOf((cursor) =>
       cursor === undefined ? { ids: ['a'], nextCursor: 'page-2' } : { ids: ['b'], nextCursor: null },
     );
-    const names = await createModelDirectory(pool, { now: () => 0 }).names(signal);
+    const names = await createModelDirectory(pool, { now: () => 0 }).names();
     expect(names.all).toEqual(['a', 'b', 'a-low', 'b-low', 'codex-5', 'codex-5-low']);
     expect(names.resolve('codex-5')).toEqual({ model: 'b', effort: null, listed: true });
     expect(asked).toEqual([
@@ -63,13 +63,20 @@ describe('createModelDirectory', () => {
     let now = 0;
     const { pool, asked } = poolOf(() => ONE_PAGE);
     const directory = createModelDirectory(pool, { now: () => now });
-    await directory.names(signal);
+    await directory.names();
     now = 5 * 60_000 - 1;
-    await directory.names(signal);
+    await directory.names();
     expect(asked).toHaveLength(1);
     now += 1;
-    await directory.names(signal);
+    await directory.names();
     expect(asked).toHaveLength(2);
+  });
+
+  it('asks once for all who ask at the same time', async () => {
+    const { pool, asked } = poolOf(() => ONE_PAGE);
+    const directory = createModelDirectory(pool, { now: () => 0 });
+    const [first, second] = await Promise.all([directory.names(), directory.names()]);
+    expect([asked.length, first === second]).toEqual([1, true]);
   });
 
   it('a refusal of the app-server is a failure of ours, and the worker is given back', async () => {
@@ -77,7 +84,7 @@ describe('createModelDirectory', () => {
       throw new RpcError('model/list', { code: -32_603, message: 'no network at /root' });
     });
     const error: unknown = await createModelDirectory(pool, { now: () => 0 })
-      .names(signal)
+      .names()
       .catch((one: unknown) => one);
     expect(error instanceof GatewayError && error.failure).toEqual(failure('server_error'));
     expect(openLeases()).toBe(0);
@@ -90,8 +97,8 @@ describe('createModelDirectory', () => {
       return ONE_PAGE;
     });
     const directory = createModelDirectory(pool, { now: () => 0 });
-    await expect(directory.names(signal)).rejects.toBeInstanceOf(GatewayError);
+    await expect(directory.names()).rejects.toThrow('No app-server is ready');
     isBroken = false;
-    expect((await directory.names(signal)).all).toContain('a');
+    expect((await directory.names()).all).toContain('a');
   });
 });

@@ -8,28 +8,37 @@ import { rpcFailure } from './rpc-failure.ts';
 const MAX_AGE_MS = 5 * 60_000;
 
 export interface ModelDirectory {
-  names(signal: AbortSignal): Promise<ModelNames>;
+  names(): Promise<ModelNames>;
 }
 
 export const createModelDirectory = (workers: WorkerPool, clock: Clock): ModelDirectory => {
   let known: { readonly names: ModelNames; readonly at: number } | null = null;
-  return {
-    async names(signal) {
-      if (known !== null && clock.now() - known.at < MAX_AGE_MS) return known.names;
-      const names = createModelNames(await listModels(workers, signal));
+  let asking: Promise<ModelNames> | null = null;
+  const ask = async (): Promise<ModelNames> => {
+    try {
+      const names = createModelNames(await listModels(workers));
       known = { names, at: clock.now() };
       return names;
+    } finally {
+      asking = null;
+    }
+  };
+  return {
+    async names() {
+      if (known !== null && clock.now() - known.at < MAX_AGE_MS) return known.names;
+      // All who ask now share one answer, so none of them may call it off for the others.
+      return (asking ??= ask());
     },
   };
 };
 
-const listModels = async (workers: WorkerPool, signal: AbortSignal): Promise<ModelInfo[]> => {
-  const lease = await workers.lease(signal);
+const listModels = async (workers: WorkerPool): Promise<ModelInfo[]> => {
+  const lease = await workers.lease(new AbortController().signal);
   try {
     const models: ModelInfo[] = [];
     let cursor: string | null = null;
     do {
-      const page: Awaited<ReturnType<typeof ask>> = await ask(lease.appServer, cursor);
+      const page: Awaited<ReturnType<typeof askPage>> = await askPage(lease.appServer, cursor);
       models.push(
         ...page.data.map((model) => ({
           id: model.id,
@@ -47,5 +56,5 @@ const listModels = async (workers: WorkerPool, signal: AbortSignal): Promise<Mod
   }
 };
 
-const ask = (appServer: Awaited<ReturnType<WorkerPool['lease']>>['appServer'], cursor: string | null) =>
+const askPage = (appServer: Awaited<ReturnType<WorkerPool['lease']>>['appServer'], cursor: string | null) =>
   appServer.request('model/list', cursor === null ? {} : { cursor });

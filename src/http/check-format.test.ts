@@ -76,6 +76,11 @@ describe('checkFormat', () => {
     ]);
   });
 
+  it('does not run a pattern of a stranger', () => {
+    const check = checkFormat(ofSchema({ type: 'string', pattern: '^(a+)+$' }), 'p');
+    expect([check?.(JSON.stringify(`${'a'.repeat(60)}!`)), check?.('1')]).toEqual([true, false]);
+  });
+
   it.each([
     ['a type that does not exist', { type: 'person' }],
     ['a reference into nowhere', { $ref: '#/$defs/none' }],

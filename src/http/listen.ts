@@ -8,7 +8,9 @@ const SWEEP_INTERVAL_MS = 50;
 
 export interface Listener {
   readonly url: string;
-  /** Take no more connections, and end those that are idle. Resolves when all are gone. */
+  /** Take no more connections, and end those that are idle. */
+  stop(): void;
+  /** End all connections. Resolves when they are gone. */
   close(): Promise<void>;
 }
 
@@ -25,15 +27,15 @@ export const listen = async (
   const { port: actual, family, address } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`,
-    async close() {
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-      // Again and again: a connection that is busy now would stay for its whole idle time after its answer.
-      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_INTERVAL_MS);
+    stop() {
+      server.close();
       server.closeIdleConnections();
+    },
+    async close() {
+      const closed = server.listening ? once(server, 'close') : null;
+      server.close();
+      server.closeAllConnections();
       await closed;
-      clearInterval(sweep);
     },
   };
 };

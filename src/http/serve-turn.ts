@@ -38,7 +38,7 @@ export const serveTurn =
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const { signal } = exchange;
     const body = await readJson(http, { maxBytes: deps.maxBodyBytes });
-    const models = await deps.models.names(signal);
+    const models = await deps.models.names();
     const ask = endpoint.read(body, {
       ...exchange,
       headers: http.headers,

@@ -21,7 +21,7 @@ export interface Arrival {
   aborted: boolean;
 }
 
-export type Answer = (response: ServerResponse, arrival: Arrival, nth: number) => Promise<void> | void;
+export type Answer = (response: ServerResponse, arrival: Arrival, nth: number) => void;
 
 export interface Backend {
   readonly url: string;
@@ -44,7 +44,7 @@ export const startBackend = async (answer: Answer): Promise<Backend> => {
       response.on('close', () => {
         arrival.aborted = !response.writableFinished;
       });
-      void answer(response, arrival, arrivals.length);
+      answer(response, arrival, arrivals.length);
     });
   });
   server.on('connection', (socket) => {

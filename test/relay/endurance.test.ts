@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { completed, inTurn, parsed, startTestRelay, type Answer, type TestRelay } from './backend.ts';
+import { completed, inTurn, parsed, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
 
 let test: TestRelay | null = null;
 const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
@@ -179,8 +179,8 @@ describe('2,000 requests', () => {
   it('leave nothing behind, and no one gets the parameters of another', async () => {
     const { backend, open, post, noted } = await start((response, arrival, nth) => {
       const { temperature, metadata } = parsed(arrival) as { temperature: number; metadata: { of: string } };
-      if (metadata.of !== String(temperature)) response.writeHead(500);
-      completed(response, arrival, nth);
+      const isMixed = metadata.of !== String(temperature);
+      (isMixed ? status(400) : completed)(response, arrival, nth);
     });
     const one = async (index: number): Promise<void> => {
       const { ticket } = open(`t${index}`, {

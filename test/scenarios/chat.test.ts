@@ -10,7 +10,7 @@ import { encodeFrame } from '../../src/openai/sse.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect, emit } from '../support/turn-events.ts';
-import { golden, httpError } from './golden.ts';
+import { golden, httpError, print } from './golden.ts';
 import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
 
 /** What the real app-server said, as a chat client reads it. The request is one of Responses: only the answer differs. */
@@ -47,7 +47,7 @@ describe.each(scenarioNames())('%s', (name) => {
       return;
     }
     const body = projectChat([reply], meta);
-    golden(name, 'chat.json', `${JSON.stringify(body, null, 2)}\n`);
+    golden(name, 'chat.json', print(body));
     expect(validateChatCompletion(body)).toEqual([]);
   });
 });

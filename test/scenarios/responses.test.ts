@@ -1,5 +1,3 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-
 import { describe, expect, it } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure.ts';
@@ -14,29 +12,9 @@ import { encodeFrame } from '../../src/openai/sse.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect, emit, fixedAmbient } from '../support/turn-events.ts';
+import { golden, httpError, print } from './golden.ts';
 import { SCENARIOS } from './list.ts';
-import { replay, requestOf, SCENARIO_OPTIONS, scenarioFile, scenarioNames } from './replay.ts';
-
-/**
- * What the real app-server said, and the answers that it must become. The files are compared whole;
- * `UPDATE_GOLDEN=1` writes them anew, and the difference is for a person to read.
- */
-const isUpdating = process.env['UPDATE_GOLDEN'] === '1';
-
-/** Scenarios whose answer is known to be wrong today; the golden file has the right one. */
-const KNOWN_WRONG: ReadonlySet<string> = new Set(['content-filter']);
-
-/** JSON is compared as a value, so that a formatter may lay it out. */
-const golden = (name: string, file: 'responses.sse' | 'responses.json', actual: string): void => {
-  const at = scenarioFile(name, file);
-  if (isUpdating && !KNOWN_WRONG.has(name)) writeFileSync(at, actual);
-  expect(existsSync(at), `${at} is missing: run with UPDATE_GOLDEN=1`).toBe(true);
-  const expected = readFileSync(at, 'utf8');
-  if (file === 'responses.sse') expect(actual).toBe(expected);
-  else expect(JSON.parse(actual)).toEqual(JSON.parse(expected));
-};
-
-const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
 
 const metaOf = ({ wire, request }: ResponsesAsk): ResponseMeta => ({
   id: 'resp_1',
@@ -55,16 +33,6 @@ const arranged = (events: readonly TurnEvent[], meta: ResponseMeta) =>
     ids: fixedAmbient().ids,
   });
 
-/** A failure that is an HTTP status: the head and the body of the answer. */
-const refused = (failed: Failure) => ({
-  status: failed.status,
-  headers: {
-    ...failed.headers,
-    ...(failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) }),
-  },
-  body: errorBody(failed),
-});
-
 /** A turn that fails before it says anything is a status, for a stream as well. */
 const earlyFailure = ([first]: readonly TurnEvent[]): Failure | null =>
   first?.type === 'turn-ended' && first.outcome.kind === 'failed' ? first.outcome.failure : null;
@@ -78,23 +46,21 @@ describe.each(scenarioNames())('%s', (name) => {
     expect(requestOf(name)).toEqual(SCENARIOS[name]?.request);
   });
 
-  const fails = KNOWN_WRONG.has(name);
-
-  it('as a stream', { fails }, async () => {
+  it('as a stream', async () => {
     const frames = await collect(renderResponse(arranged(events, meta), meta, fixedAmbient().clock));
     const text = frames.map(encodeFrame).join('');
     const early = earlyFailure(events);
-    golden(name, 'responses.sse', early === null ? text : print(refused(early)));
+    golden(name, 'responses.sse', early === null ? text : httpError(early));
     const problems = eventsOf(await collect(readSse(text))).flatMap((event) => validateStreamEvent(event));
     expect(problems).toEqual([]);
   });
 
-  it('as JSON', { fails }, async () => {
+  it('as JSON', async () => {
     const reply = await fold(arranged(events, meta));
     const body = projectReply(reply, meta, 1_800_000_001);
     const { outcome } = reply;
-    const answer = outcome.kind === 'failed' ? refused(outcome.failure) : { status: 200, headers: {}, body };
-    golden(name, 'responses.json', print(answer));
+    const answer = { status: 200, headers: {}, body };
+    golden(name, 'responses.json', outcome.kind === 'failed' ? httpError(outcome.failure) : print(answer));
     expect(validateResponse(body)).toEqual([]);
   });
 });

@@ -81,9 +81,9 @@ export const startProxy = async (
       }),
     get: (at) => send(at, {}),
     async close() {
-      const closed = listener.close();
+      listener.stop();
       await app.stop(5_000);
-      await closed;
+      await listener.close();
       await model.close();
       await rm(stateDir, { recursive: true, force: true });
     },

@@ -97,7 +97,7 @@ describe('incompleteReason', () => {
   });
 
   // As the binary says it (test/scenarios/content-filter): without the relay this is a failed turn today.
-  it.fails('a content filter', () => {
+  it('a content filter', () => {
     const message =
       'stream disconnected before completion: Incomplete response returned, reason: content_filter';
     expect(incompleteReason({ message })).toBe('content_filter');
@@ -117,7 +117,7 @@ describe('withoutInternals', () => {
   });
 
   // codex's own words for a used-up plan; today they come out as "Upgrade to Pro ( visit to purchase …".
-  it.fails('leaves a sentence that can be read', () => {
+  it('leaves a sentence that can be read', () => {
     const message =
       "You've hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again later.";
     expect(withoutInternals(message)).not.toMatch(/\( |visit to/);

@@ -5,7 +5,7 @@ import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 
 /** codex's words for an answer that the model did not finish. It is no failure for a client. */
 export const incompleteReason = (error: Pick<TurnError, 'message'>): IncompleteReason | null => {
-  const reason = /^Incomplete response returned, reason: (\w+)/.exec(error.message)?.[1];
+  const reason = /(?:^|: )Incomplete response returned, reason: (\w+)/.exec(error.message)?.[1];
   return reason === 'max_output_tokens' || reason === 'content_filter' ? reason : null;
 };
 
@@ -105,8 +105,15 @@ const parseObject = (text: string): Readonly<Record<string, unknown>> | null => 
   }
 };
 
+/** Pages for people, which an upstream may well point to. */
+const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
+
 /** Addresses and paths are ours, not the client's. */
 export const withoutInternals = (message: string): string =>
   message
-    .replaceAll(/,? ?(?:url: )?\bhttps?:\/\/\S+/g, '')
-    .replaceAll(/(?<![\w.])\/(?:[\w.@-]+\/)+[\w.@-]+/g, '…');
+    .replaceAll(/,? ?url: \S+/g, '')
+    .replaceAll(/,? ?\bhttps?:\/\/[^\s),;]+/g, (link) => {
+      const host = URL.parse(link.replace(/^,? ?/, ''))?.hostname ?? '';
+      return PUBLIC_HOST.test(host) ? link : '';
+    })
+    .replaceAll(/(?<![\w.:/])\/(?:[\w.@-]+\/)+[\w.@-]+/g, '…');

@@ -27,14 +27,14 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'GET',
     path: '/v1/models',
     access: 'key',
-    handle: async (_, { signal }) => Response.json(projectModels(await deps.models.names(signal))),
+    handle: async () => Response.json(projectModels(await deps.models.names())),
   },
   {
     method: 'GET',
     path: '/v1/models/:id{.+}',
     access: 'key',
-    handle: async (_, { signal }, params) =>
-      Response.json(projectOneModel(await deps.models.names(signal), params['id'] ?? '')),
+    handle: async (_http, _exchange, params) =>
+      Response.json(projectOneModel(await deps.models.names(), params['id'] ?? '')),
   },
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
