@@ -27,7 +27,11 @@ const answerOf = (count: number): readonly string[] => {
     },
     ...Array.from({ length: count }, () => ({ type: 'response.output_text.delta', ...PLACE, delta: DELTA })),
     { type: 'response.output_text.done', ...PLACE, text },
-    { type: 'response.output_item.done', output_index: 0, item: { ...MESSAGE, status: 'completed', content } },
+    {
+      type: 'response.output_item.done',
+      output_index: 0,
+      item: { ...MESSAGE, status: 'completed', content },
+    },
     { type: 'response.completed', response },
   ];
   const pieces: string[] = [];

@@ -21,7 +21,7 @@ const itemLines = (item: Json): readonly string[] => {
   if (item['type'] !== 'message') return [JSON.stringify(item)];
   return listOf(item['content']).map((part) =>
     isJsonObject(part) && typeof part['text'] === 'string'
-      ? messageLine(String(item['role']), part['text'])
+      ? messageLine(JSON.stringify(item['role'] ?? null), part['text'])
       : JSON.stringify(part),
   );
 };
@@ -42,7 +42,7 @@ const toolLines = (tool: Json): readonly string[] =>
 
 const toolLine = (tool: Json): string =>
   isJsonObject(tool) && tool['type'] === 'function'
-    ? `tool ${String(tool['name'])} ${String(tool['description'])} ${canonical(tool['parameters'] ?? null)}`
+    ? `tool ${canonical([tool['name'] ?? null, tool['description'] ?? null, tool['parameters'] ?? null])}`
     : JSON.stringify(tool);
 
 /** JSON in which the order of members does not matter. */
@@ -54,8 +54,8 @@ const canonical = (value: Json): string => {
 };
 
 const askedLines = (ask: Ask): readonly string[] => [
-  ...(ask.instructions === undefined ? [] : [messageLine('developer', ask.instructions)]),
-  messageLine('user', promptOf(ask)),
+  ...(ask.instructions === undefined ? [] : [messageLine('"developer"', ask.instructions)]),
+  messageLine('"user"', promptOf(ask)),
   ...(ask.tools ?? []).map((tool) => toolLine({ type: 'function', ...tool })),
 ];
 

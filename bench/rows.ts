@@ -83,7 +83,11 @@ const perSecond = async (side: Side, requests: number, atOnce: number): Promise<
 
 export const throughput = async (
   { bare, proxy }: Sides,
-  { rounds, requests, atOnce }: { readonly rounds: number; readonly requests: number; readonly atOnce: number },
+  {
+    rounds,
+    requests,
+    atOnce,
+  }: { readonly rounds: number; readonly requests: number; readonly atOnce: number },
 ): Promise<Row> => {
   const rates = { bare: [] as number[], proxy: [] as number[] };
   for (let round = 0; round < rounds; round += 1) {

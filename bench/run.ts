@@ -19,6 +19,8 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     /** Where Node writes CPU profiles of the proxy. */
     profile: { type: 'string' },
+    /** Without our relay between the app-server and the model. */
+    'relay-off': { type: 'boolean', default: false },
     /** Only the figures whose step has this name: first-delta, throughput, long-answer, bytes. */
     only: { type: 'string' },
   },
@@ -45,6 +47,7 @@ const measure = async (): Promise<readonly Row[]> => {
     name: 'proxy',
     stateDir: path.join(stateDir, 'proxy'),
     baseUrl,
+    environment: flags['relay-off'] ? { PROXY_WIRE: 'off' } : {},
     nodeFlags: flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`],
   });
   const bare = await startBareSide(path.join(stateDir, 'bare'), baseUrl);
@@ -78,11 +81,19 @@ const table = (rows: readonly Row[]): string => {
   ];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
-    .map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd())
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
 };
 
-const load = (): string => loadavg().map((value) => value.toFixed(2)).join(' ');
+const load = (): string =>
+  loadavg()
+    .map((value) => value.toFixed(2))
+    .join(' ');
 
 const before = load();
 const startedAt = performance.now();
@@ -90,7 +101,9 @@ const rows = await measure();
 const seconds = (performance.now() - startedAt) / 1000;
 const cores = availableParallelism();
 if (flags.json) {
-  process.stdout.write(`${JSON.stringify({ cores, load: { before, after: load() }, seconds, rows }, null, 2)}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ cores, load: { before, after: load() }, seconds, rows }, null, 2)}\n`,
+  );
 } else {
   process.stdout.write(
     `${table(rows)}\n\n${cores} cores, shared by the model, the app-server, the proxy and the client; ` +

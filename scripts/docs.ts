@@ -8,6 +8,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure.ts';
+import type { Backend } from '../src/codex/home/backend.ts';
+import { EDIT_FIELDS, profileOf } from '../src/codex/relay/profile.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { chatEndpoint } from '../src/http/routes/chat.ts';
 import { completionsEndpoint } from '../src/http/routes/completions.ts';
@@ -17,7 +19,7 @@ import type { Route } from '../src/http/server.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHAT_PARAMETERS } from '../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../src/openai/completions/parameters.ts';
-import { describeParameters, type ParameterRow } from '../src/openai/parameters.ts';
+import { describeParameters, type BackendColumn, type ParameterRow } from '../src/openai/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../src/openai/responses/parameters.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -28,6 +30,23 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/responses', RESPONSES_PARAMETERS],
   ['POST /v1/chat/completions', CHAT_PARAMETERS],
   ['POST /v1/completions', COMPLETION_PARAMETERS],
+];
+
+const takenBy = (backend: Backend): BackendColumn['takes'] => {
+  const profile: ReadonlySet<string> = profileOf(backend, null);
+  return (field) => {
+    if (!EDIT_FIELDS.some((known) => known === field)) throw new Error(`the relay sets no field ${field}`);
+    return profile.has(field);
+  };
+};
+
+const BACKENDS: readonly BackendColumn[] = [
+  { title: 'without the relay', takes: () => false },
+  {
+    title: 'OpenAI, other providers',
+    takes: takenBy({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }),
+  },
+  { title: 'ChatGPT login', takes: takenBy({ kind: 'login', login: 'chatgpt', baseUrl: null }) },
 ];
 
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
@@ -120,11 +139,16 @@ const describeAllParameters = (): string =>
     '- **echoed**: it changes nothing and comes back in the response;',
     '- **ignored**: it has no effect, and a value that asks for one is named in the response header',
     '  `x-proxy-ignored-params` (with `PROXY_STRICT_PARAMS=true` it gets 400 `unsupported_parameter`);',
+    '- **silent**: the answer is the same without it, so nothing is said when it does not reach the backend;',
     '- **rejected**: a value that asks for it gets a 400.',
+    '',
+    'Much can only be said in the request to the backend: the relay does that (see `PROXY_WIRE`), as far as the',
+    'backend takes it. What a backend is found to refuse is left out for that model from then on, as if it were',
+    'in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand.',
     '',
     'Fields that are not in a table are treated as ignored.',
     '',
-    ...PARAMETER_TABLES.map(([title, table]) => describeParameters(title, table)),
+    ...PARAMETER_TABLES.map(([title, table]) => describeParameters(title, table, BACKENDS)),
   ].join('\n');
 
 const PAGES: Readonly<Record<string, () => string>> = {

@@ -4,7 +4,7 @@ import { getCACertificates } from 'node:tls';
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
 import type { Backend } from './codex/home/backend.ts';
-import { profileOf } from './codex/relay/profile.ts';
+import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
 import { startRelay, type Relay } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import type { Logger } from './observe/log.ts';
@@ -34,8 +34,11 @@ export const placeRelay = async (
 ): Promise<PlacedRelay> => {
   if (config.wire === 'off' || backend.kind === 'none')
     return { relay: null, backend, close: async () => {} };
+  const unknown = unknownParams(config.params ?? []);
+  if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS names parameters that are none');
   const target = targetOf(backend);
-  const dispatcher = dispatcherFor(target, environment, await ownCertificates(environment));
+  const certificates = target.startsWith('https:') ? await ownCertificates(environment) : null;
+  const dispatcher = dispatcherFor(target, environment, certificates);
   const relay = await startRelay({
     target,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
@@ -58,6 +61,11 @@ export const placeRelay = async (
       await dispatcher.destroy();
     },
   };
+};
+
+const unknownParams = (names: readonly string[]): readonly string[] => {
+  const known = new Set<string>([...OVERRIDABLE, 'all', 'none']);
+  return names.filter((name) => !known.has(name));
 };
 
 type RealBackend = Exclude<Backend, { kind: 'none' }>;

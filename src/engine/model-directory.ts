@@ -32,7 +32,22 @@ export const createModelDirectory = (workers: WorkerPool, clock: Clock): ModelDi
   };
 };
 
+/** A worker that dies while it is asked is not the asker's business. */
+const ATTEMPTS = 3;
+
 const listModels = async (workers: WorkerPool): Promise<ModelInfo[]> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await listOnce(workers);
+    } catch (error) {
+      const failed = rpcFailure(error);
+      if (failed.kind !== 'worker_lost' || attempt === ATTEMPTS)
+        throw new GatewayError(failed, { cause: error });
+    }
+  }
+};
+
+const listOnce = async (workers: WorkerPool): Promise<ModelInfo[]> => {
   const lease = await workers.lease(new AbortController().signal);
   try {
     const models: ModelInfo[] = [];
@@ -49,8 +64,6 @@ const listModels = async (workers: WorkerPool): Promise<ModelInfo[]> => {
       cursor = page.nextCursor;
     } while (cursor !== null);
     return models;
-  } catch (error) {
-    throw new GatewayError(rpcFailure(error), { cause: error });
   } finally {
     lease.release();
   }

@@ -70,6 +70,7 @@ class Turn {
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
+  #isLetGo = false;
 
   constructor(deps: EngineDeps, lease: Lease, request: TurnRequest, signal: AbortSignal) {
     this.#deps = deps;
@@ -80,7 +81,11 @@ class Turn {
   }
 
   async *events(mayRetry: boolean): AsyncGenerator<TurnEvent> {
-    const stop = (): void => this.#mailbox.close();
+    const stop = (): void => {
+      this.#mailbox.close();
+      // A turn that is only being started is let go when its start has come to an end.
+      if (this.#translator !== null) this.letGo();
+    };
     this.#signal.addEventListener('abort', stop, { once: true });
     try {
       await this.#start(mayRetry);
@@ -99,8 +104,13 @@ class Turn {
     }
   }
 
-  /** Ends what may still run upstream, without making the client wait for it. */
+  /**
+   * Ends what may still run upstream, without making the client wait for it. Called as soon as the
+   * turn has ended, because a reader may take its time, and again when the reader is done.
+   */
   letGo(): void {
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
     this.#unwatch();
     this.#ticket?.close();
     const release = (): void => this.#lease.release();
@@ -172,8 +182,8 @@ class Turn {
         this.#deliver(this.#translator.wire(signal.event));
         return;
       case 'notification':
-        if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
         if (signal.method === 'turn/completed') this.#running = null;
+        if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
     }
   }
 
@@ -210,7 +220,10 @@ class Turn {
     if (!hasRoom && this.#translator?.ended === false) {
       this.#mailbox.push(this.#translator.end({ kind: 'failed', failure: failure('client_too_slow') }));
     }
-    if (this.#translator?.ended === true) this.#mailbox.close();
+    if (this.#translator?.ended === true) {
+      this.#mailbox.close();
+      this.letGo();
+    }
   }
 }
 

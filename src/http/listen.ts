@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net';
 
 import { createAdaptorServer } from '@hono/node-server';
 
-const SWEEP_INTERVAL_MS = 50;
-
 export interface Listener {
   readonly url: string;
   /** Take no more connections, and end those that are idle. */

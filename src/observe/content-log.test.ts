@@ -58,7 +58,16 @@ describe('contentLog', () => {
         level: 'info',
         time: expect.any(String),
         requestId: 'req_1',
-        content: { kind: 'message', id: 'm', text: 'hi', phase: null, annotations: [], complete: true },
+        content: {
+          kind: 'message',
+          id: 'm',
+          text: 'hi',
+          refusal: null,
+          phase: null,
+          annotations: [],
+          logprobs: [],
+          complete: true,
+        },
         msg: 'turn answered',
       },
     ]);

@@ -22,6 +22,8 @@ describe('createMetrics', () => {
       'proxy_observer_errors_total 0',
       'proxy_upstream_unknown_events_total{method="thread/odd"} 1',
       'proxy_upstream_malformed_lines_total 0',
+      'proxy_upstream_retries_total 0',
+      'proxy_relay_unplaced_total 0',
       'proxy_worker_restarts_total 0',
       'proxy_worker_replacements_total 0',
     ]);

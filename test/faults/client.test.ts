@@ -143,7 +143,13 @@ const torrent =
   (sent: { bytes: number }, maxBytes: number): Script =>
   async (_request, connection) => {
     const delta = 'x'.repeat(4096);
-    const item = { id: 'msg_torrent', type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+    const item = {
+      id: 'msg_torrent',
+      type: 'message',
+      role: 'assistant',
+      status: 'in_progress',
+      content: [],
+    };
     connection.event({ type: 'response.created', response: { id: 'resp_torrent' } });
     connection.event({ type: 'response.output_item.added', output_index: 0, item });
     while (sent.bytes < maxBytes && !connection.closed) {

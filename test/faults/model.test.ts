@@ -77,11 +77,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
       ],
     },
   ],
-  [
-    '500',
-    scripts.http500,
-    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
-  ],
+  ['500', scripts.http500, { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] }],
   [
     '503',
     replies(503, ['No capacity.', 'server_error', null, null]),

@@ -10,7 +10,10 @@ import { activeTurns, isAlive, startedPids } from './workers.ts';
 const DEADLINE_MS = 40_000;
 
 /** Asks again and again until the answer is the wanted one; the test compares what came last. */
-export const eventually = async <T>(ask: () => T | Promise<T>, isWanted: (value: T) => boolean): Promise<T> => {
+export const eventually = async <T>(
+  ask: () => T | Promise<T>,
+  isWanted: (value: T) => boolean,
+): Promise<T> => {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const value = await ask();

@@ -67,10 +67,7 @@ describe('an app-server that is killed', () => {
     killWorker();
     expect([await asked, proxy.model.requests.length - since]).toEqual([
       stream
-        ? [
-            'Hello from the scripted model.',
-            ['response.output_item.done', 'response.completed', 'done'],
-          ]
+        ? ['Hello from the scripted model.', ['response.output_item.done', 'response.completed', 'done']]
         : [200, 'completed'],
       2,
     ]);

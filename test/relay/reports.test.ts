@@ -1,4 +1,3 @@
-import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
@@ -6,8 +5,8 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { checkedClient, type CheckedClient } from '../conformance/responses-checked.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { collectSse, eventsOf } from '../support/sse.ts';
-import { failed, http400, http401, http404Model, http429, says, usageLimit } from '../support/scripts.ts';
+import { says } from '../support/scripts.ts';
+import { askBoth, named, type Both } from './ask-both.ts';
 
 let proxy: TestProxy;
 let client: CheckedClient;
@@ -21,25 +20,9 @@ afterAll(async () => {
   await proxy.close();
 });
 
-type Event = Record<string, unknown> & { readonly type: string };
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
-
-/** The same answer as a stream and as JSON, through OpenAI's own client. */
-const both = async (
-  script: Script,
-  more: Record<string, unknown> = {},
-): Promise<{ events: readonly Event[]; last: JsonObject; json: JsonObject }> => {
-  proxy.use(script);
-  const stream = client.openai.responses.stream({ ...ASK, ...more });
-  await stream.done();
-  const events = (await client.lastEvents()) as readonly Event[];
-  const last = (events.at(-1)?.['response'] ?? {}) as JsonObject;
-  await client.openai.responses.create({ ...ASK, ...more });
-  return { events, last, json: client.lastBody() as JsonObject };
-};
-
-const named = (events: readonly Event[], ...types: readonly string[]): readonly Event[] =>
-  events.filter((event) => types.includes(event.type));
+const both = (script: Script, more: Record<string, unknown> = {}): Promise<Both> =>
+  askBoth(proxy, client, script, { ...ASK, ...more });
 
 describe('a refusal', () => {
   it('is a part of its own, with its events', async () => {

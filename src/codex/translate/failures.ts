@@ -10,8 +10,12 @@ export const incompleteReason = (error: Pick<TurnError, 'message'>): IncompleteR
 };
 
 /** What a client is told about a turn that failed. Only words that name nothing internal are passed on. */
-export const toFailure = (error: Pick<TurnError, 'message' | 'codexErrorInfo'>): Failure => {
+export const toFailure = (
+  error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
+): Failure => {
   const info = error.codexErrorInfo;
+  if (error.additionalDetails?.startsWith('Connection failed') === true)
+    return failure('upstream_unreachable');
   if (typeof info === 'string') return byName(info, error.message);
   if (isJsonObject(info)) return byStatus(info);
   return byMessage(error.message);

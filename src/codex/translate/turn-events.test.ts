@@ -346,12 +346,21 @@ describe('the end', () => {
     expect([one.end({ kind: 'completed' }), run(completed())]).toEqual([[], []]);
   });
 
-  it('a failure that codex tries again is only news', () => {
+  it('a failure that codex wants to try again ends the turn: nothing is tried twice behind the client', () => {
     const { one, run } = translator();
-    expect(run(note('error', { error: { message: 'x', codexErrorInfo: null }, willRetry: true }))).toEqual(
-      [],
-    );
-    expect(one.ended).toBe(false);
+    const error = {
+      message: 'Reconnecting... waiting for network',
+      codexErrorInfo: { responseStreamDisconnected: { httpStatusCode: null } },
+      additionalDetails: 'Connection failed: error sending request',
+    };
+    expect(run(note('error', { error, willRetry: true }))).toEqual([
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('upstream_unreachable') },
+        usage: null,
+      },
+    ]);
+    expect(one.ended).toBe(true);
   });
 });
 

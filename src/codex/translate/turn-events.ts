@@ -11,6 +11,7 @@ import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { WireEvent, WireReport } from './wire-report.ts';
+import { toFailure } from './failures.ts';
 import { ItemIds } from './item-ids.ts';
 import { LiveCalls, type Shown } from './live-calls.ts';
 import { refine, toOutcome } from './outcomes.ts';
@@ -122,8 +123,9 @@ export class TurnTranslator {
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return [];
       case 'error':
-        // The turn's end carries the same error; one that is retried is only news.
-        return [];
+        // The turn's end carries the same error. But codex waits for a network that is gone for as long
+        // as it takes, and the client has been promised that nothing is tried twice: that ends here.
+        return params.willRetry ? this.end({ kind: 'failed', failure: toFailure(params.error) }) : [];
       case 'turn/completed':
         return this.end(toOutcome(params.turn));
       default:

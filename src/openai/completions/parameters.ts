@@ -13,7 +13,7 @@ export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   stream_options: CHAT_PARAMETERS.stream_options,
   n: CHAT_PARAMETERS.n,
   max_tokens: {
-    policy: 'emulated',
+    ...CHAT_PARAMETERS.max_completion_tokens,
     note: 'As `max_completion_tokens` in chat. Without it there is no limit.',
   },
   stop: CHAT_PARAMETERS.stop,

@@ -1,6 +1,8 @@
 import type { ParameterTable } from '../parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
+const ECHO = 'Comes back in the response in any case.';
+
 /** Every field of `CreateResponse` and what becomes of it. A new field does not compile without a row. */
 export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   model: {
@@ -9,7 +11,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   input: {
     policy: 'mapped',
-    note: 'Every item keeps its type, role, order, id and argument string; `system` travels as `developer`.',
+    note: 'Every item keeps its type, role, order, id and argument string. Where the relay or the backend cannot say it, `system` travels as `developer`, and an image of low detail without its detail.',
   },
   instructions: {
     policy: 'mapped',
@@ -20,39 +22,83 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     policy: 'ignored',
     note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect.',
   },
-  tools: { policy: 'mapped', note: 'Function tools; another type gets 400 `unsupported_tool`.' },
-  tool_choice: {
-    policy: 'emulated',
-    note: '`auto`; `none` and `allowed_tools` by declaring fewer tools; a forced call cannot be forced and is named as ignored.',
+  tools: {
+    policy: 'mapped',
+    note: 'Function tools, each with its whole schema and `strict`; without the relay the app-server thins the schema out. Another type gets 400 `unsupported_tool`.',
   },
-  parallel_tool_calls: { policy: 'emulated', note: '`false`: the answer ends after the first call.' },
+  tool_choice: {
+    policy: 'mapped',
+    wire: { field: 'tool_choice', otherwise: 'emulated' },
+    note: 'Emulated: `none` and `allowed_tools` by declaring fewer tools; a call that must come cannot be forced and is named as ignored.',
+  },
+  parallel_tool_calls: {
+    policy: 'mapped',
+    wire: { field: 'parallel_tool_calls', otherwise: 'emulated' },
+    note: '`false`: the answer ends after the first call in any case.',
+  },
   max_tool_calls: { policy: 'echoed', note: 'It limits built-in tools, and none run.' },
   reasoning: { policy: 'mapped', note: '`effort` and `summary` (or the older `generate_summary`).' },
   text: {
     policy: 'mapped',
-    note: '`format` json_schema constrains the answer, json_object is checked only; `verbosity` for listed models.',
+    note: '`format` with its name, description and strictness; `verbosity`. Without the relay json_object is checked only, and `verbosity` is for listed models.',
   },
   max_output_tokens: {
-    policy: 'emulated',
-    note: 'The visible text is counted with a tokenizer and cut; `status: incomplete`.',
+    policy: 'mapped',
+    wire: { field: 'max_output_tokens', otherwise: 'emulated' },
+    note: 'Emulated: the visible text is counted with a tokenizer and cut. `status: incomplete`.',
   },
-  temperature: { policy: 'ignored', note: 'The app-server has no field for it.' },
-  top_p: { policy: 'ignored', note: 'The app-server has no field for it.' },
-  top_logprobs: { policy: 'ignored', note: 'The app-server gives no log probabilities.' },
-  presence_penalty: { policy: 'ignored', note: 'The app-server has no field for it.' },
-  frequency_penalty: { policy: 'ignored', note: 'The app-server has no field for it.' },
-  truncation: { policy: 'ignored', note: '`auto` has no effect: a too long input is an error.' },
+  temperature: { policy: 'mapped', wire: { field: 'temperature', otherwise: 'ignored' }, note: '0 to 2.' },
+  top_p: { policy: 'mapped', wire: { field: 'top_p', otherwise: 'ignored' }, note: '0 to 1.' },
+  top_logprobs: {
+    policy: 'mapped',
+    wire: { field: 'top_logprobs', otherwise: 'ignored' },
+    note: '0 to 20; ask for them with `include: ["message.output_text.logprobs"]`.',
+  },
+  presence_penalty: {
+    policy: 'mapped',
+    wire: { field: 'presence_penalty', otherwise: 'ignored' },
+    note: '-2 to 2.',
+  },
+  frequency_penalty: {
+    policy: 'mapped',
+    wire: { field: 'frequency_penalty', otherwise: 'ignored' },
+    note: '-2 to 2.',
+  },
+  truncation: {
+    policy: 'mapped',
+    wire: { field: 'truncation', otherwise: 'ignored' },
+    note: '`auto`, where the backend can; else a too long input is an error.',
+  },
   include: {
     policy: 'mapped',
-    note: '`reasoning.encrypted_content`; other values have nothing to add and are named as ignored.',
+    note: '`reasoning.encrypted_content`; other values go to the backend, and without the relay they are named as ignored.',
   },
-  service_tier: { policy: 'mapped', note: '`flex`, `priority` and `fast` reach the backend.' },
-  metadata: { policy: 'echoed', note: 'Comes back in the response.' },
-  user: { policy: 'echoed', note: 'Comes back in the response.' },
-  safety_identifier: { policy: 'echoed', note: 'Comes back in the response.' },
-  prompt_cache_key: { policy: 'echoed', note: 'Comes back in the response.' },
-  prompt_cache_retention: { policy: 'echoed', note: 'Comes back in the response.' },
-  prompt_cache_options: { policy: 'ignored', note: 'The app-server has no field for it.' },
+  service_tier: {
+    policy: 'mapped',
+    note: 'Goes to the backend; without the relay, and with a ChatGPT login, only `flex`, `priority` and `fast` do.',
+  },
+  metadata: { policy: 'mapped', wire: { field: 'metadata', otherwise: 'echoed' }, note: ECHO },
+  user: { policy: 'mapped', wire: { field: 'user', otherwise: 'echoed' }, note: ECHO },
+  safety_identifier: {
+    policy: 'mapped',
+    wire: { field: 'safety_identifier', otherwise: 'echoed' },
+    note: ECHO,
+  },
+  prompt_cache_key: {
+    policy: 'mapped',
+    wire: { field: 'prompt_cache_key', otherwise: 'echoed' },
+    note: 'Goes to the backend as it is, and comes back in the response. Left out, each conversation has a key of its own.',
+  },
+  prompt_cache_retention: {
+    policy: 'mapped',
+    wire: { field: 'prompt_cache_retention', otherwise: 'echoed' },
+    note: ECHO,
+  },
+  prompt_cache_options: {
+    policy: 'mapped',
+    wire: { field: 'prompt_cache_options', otherwise: 'ignored' },
+    note: 'Goes to the backend as it is.',
+  },
   store: {
     policy: 'ignored',
     note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`.',

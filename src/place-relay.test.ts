@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { Backend } from './codex/home/backend.ts';
+import { loadConfig } from './config/load.ts';
+import { createLogger } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { placeRelay, type PlacedRelay } from './place-relay.ts';
+
+const log: string[] = [];
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+const listen = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return (server.address() as AddressInfo).port;
+};
+
+const place = async (
+  backend: Backend,
+  settings: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<PlacedRelay> => {
+  const { upstream } = loadConfig(settings);
+  log.length = 0;
+  const logger = createLogger({ level: 'warn', destination: { write: (line) => void log.push(line) } });
+  const placed = await placeRelay(backend, upstream, environment, { logger, metrics: createMetrics() });
+  closers.push(() => placed.close());
+  return placed;
+};
+
+const provider = (baseUrl: string): Backend => ({
+  kind: 'upstream',
+  baseUrl,
+  apiKeyEnv: 'PROXY_UPSTREAM_API_KEY',
+});
+const ask = async ({ relay }: PlacedRelay): Promise<readonly [number, string]> => {
+  const response = await fetch(`${relay?.baseUrl ?? ''}/responses`, { method: 'POST', body: '{}' });
+  return [response.status, await response.text()];
+};
+
+describe('where a relay is placed', () => {
+  it('is nowhere when it is not wanted, or there is nothing behind it', async () => {
+    const backend = provider('http://127.0.0.1:1/v1');
+    expect(await place(backend, { PROXY_WIRE: 'off' })).toMatchObject({ relay: null, backend });
+    expect(await place({ kind: 'none' })).toMatchObject({ relay: null, backend: { kind: 'none' } });
+  });
+
+  it('is in front of a provider, a login or the demo, and keeps the key of the provider', async () => {
+    const one = await place(provider('http://127.0.0.1:1/v1'));
+    expect(one.backend).toEqual({ kind: 'upstream', baseUrl: one.relay?.baseUrl, apiKeyEnv: null });
+    for (const login of ['chatgpt', 'api-key'] as const) {
+      const signedIn = await place({ kind: 'login', login, baseUrl: null });
+      expect(signedIn.backend).toEqual({ kind: 'login', login, baseUrl: signedIn.relay?.baseUrl });
+    }
+    const demo = await place({ kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' });
+    expect(demo.backend).toEqual({ kind: 'demo', baseUrl: demo.relay?.baseUrl });
+  });
+});
+
+describe('what the operator says about parameters', () => {
+  it('is questioned where it names none', async () => {
+    await place(provider('http://127.0.0.1:1/v1'), { PROXY_UPSTREAM_PARAMS: 'top_p,temperatur,none' });
+    expect(log.map((line): unknown => JSON.parse(line))).toMatchObject([{ unknown: ['temperatur'] }]);
+    await place(provider('http://127.0.0.1:1/v1'), { PROXY_UPSTREAM_PARAMS: 'all' });
+    expect(log).toEqual([]);
+  });
+});
+
+describe('the way to the backend', () => {
+  it('leads through the proxy of the environment, but not on this machine', async () => {
+    const direct: string[] = [];
+    const backend = createServer((incoming, response) => {
+      direct.push(incoming.headers.host ?? '');
+      response.end('hello');
+    });
+    const backendPort = await listen(backend);
+    const tunnels: string[] = [];
+    const proxy = createServer();
+    proxy.on('connect', (incoming, socket) => {
+      tunnels.push(incoming.url ?? '');
+      const onward = connect(backendPort, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        socket.pipe(onward).pipe(socket);
+      });
+      onward.on('error', () => socket.destroy());
+      socket.on('error', () => onward.destroy());
+    });
+    const url = `http://127.0.0.1:${await listen(proxy)}`;
+    for (const environment of [{ HTTP_PROXY: url }, { http_proxy: url, NO_PROXY: 'other.example' }]) {
+      expect(await ask(await place(provider('http://backend.example/v1'), {}, environment))).toEqual([
+        200,
+        'hello',
+      ]);
+    }
+    expect(tunnels).toEqual(['backend.example:80', 'backend.example:80']);
+    expect(
+      await ask(await place(provider(`http://127.0.0.1:${backendPort}/v1`), {}, { HTTP_PROXY: url })),
+    ).toEqual([200, 'hello']);
+    const past = { HTTP_PROXY: url, NO_PROXY: 'backend.invalid' };
+    const [status] = await ask(await place(provider('http://backend.invalid/v1'), {}, past));
+    expect(status).toBe(502);
+    expect(tunnels).toHaveLength(2);
+    expect(direct).toEqual(['backend.example', 'backend.example', `127.0.0.1:${backendPort}`]);
+  });
+
+  it('trusts the certificates that codex would trust', async () => {
+    const server = createTlsServer(
+      { key: KEY, cert: CERTIFICATE },
+      (_, response) => void response.end('hello'),
+    );
+    const target = provider(`https://localhost:${await listen(server)}/v1`);
+    const directory = await mkdtemp(path.join(tmpdir(), 'place-relay-'));
+    closers.push(() => rm(directory, { recursive: true }));
+    const file = path.join(directory, 'ca.pem');
+    await writeFile(file, CERTIFICATE);
+    expect((await ask(await place(target)))[0]).toBe(502);
+    expect(await ask(await place(target, {}, { SSL_CERT_FILE: file }))).toEqual([200, 'hello']);
+    expect(await ask(await place(target, {}, { CODEX_CA_CERTIFICATE: file }))).toEqual([200, 'hello']);
+    await expect(place(target, {}, { SSL_CERT_FILE: path.join(directory, 'none') })).rejects.toThrow(
+      'ENOENT',
+    );
+  });
+});
+
+/** Made for this test; valid for a hundred years, and for nobody. */
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUOgAwIBAgIUXudI8GxDYa3xWZf3bGbUO3y32L0wCgYIKoZIzj0EAwIw
+FTETMBEGA1UEAwwKcmVsYXkgdGVzdDAgFw0yNjExMTUyMjM1NTFaGA8yMTI2MTAy
+MjIyMzU1MVowFTETMBEGA1UEAwwKcmVsYXkgdGVzdDBZMBMGByqGSM49AgEGCCqG
+SM49AwEHA0IABOdg4GMqpHvXO3qZiE1IsP+tVn0gIqvnYftK/Z7GFf9O8Ntpn0pX
+RzBmd7UbcT+7dzyhnKuoaOGLCQG+oNGnTZCjbzBtMB0GA1UdDgQWBBTQf+Z2VGEM
+2+sw75yUXjwbKGjrLzAfBgNVHSMEGDAWgBTQf+Z2VGEM2+sw75yUXjwbKGjrLzAP
+BgNVHRMBAf8EBTADAQH/MBoGA1UdEQQTMBGHBH8AAAGCCWxvY2FsaG9zdDAKBggq
+hkjOPQQDAgNHADBEAiEA+xhIlhqi/KQ6o2BwOjDc1FT3krzgv2kzmrNDpJUK70MC
+H3vDN13bRW6ztLbDiC+TVpu+0DtHtJT2FQ6eEIZjiRQ=
+-----END CERTIFICATE-----
+`;
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg88w+BeeqcV6Fb5Y4
+b8lQBewNPaeRBOhRrTd22U2cs7ihRANCAATnYOBjKqR71zt6mYhNSLD/rVZ9ICKr
+52H7Sv2exhX/TvDbaZ9KV0cwZne1G3E/u3c8oZyrqGjhiwkBvqDRp02Q
+-----END PRIVATE KEY-----
+`;

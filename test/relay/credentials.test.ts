@@ -1,0 +1,219 @@
+import { readFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { Outcome } from '../../src/canonical/outcome.ts';
+import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import { findCodexBinary } from '../../src/codex/binary.ts';
+import type { Backend } from '../../src/codex/home/backend.ts';
+import { detectLogin } from '../../src/codex/home/login.ts';
+import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
+import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
+import { createWorkerPool } from '../../src/codex/worker/supervisor.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import { createEngine } from '../../src/engine/run-turn.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { placeRelay } from '../../src/place-relay.ts';
+import { startProxy } from '../support/proxy.ts';
+import { hello, http400, http500 } from '../support/scripts.ts';
+import { turnRequest } from '../support/turn-request.ts';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const claims = {
+  email: 'nobody@example.com',
+  exp: Math.floor(Date.now() / 1000) + 86_400 * 30,
+  'https://api.openai.com/auth': {
+    chatgpt_plan_type: 'plus',
+    chatgpt_account_id: 'acc_made_up',
+    chatgpt_user_id: 'user_made_up',
+  },
+};
+const TOKEN = `${base64({ alg: 'none' })}.${base64(claims)}.made-up-signature`;
+const LOGINS = {
+  chatgpt: {
+    OPENAI_API_KEY: null,
+    tokens: {
+      id_token: TOKEN,
+      access_token: TOKEN,
+      refresh_token: 'made-up-refresh',
+      account_id: 'acc_made_up',
+    },
+    last_refresh: new Date().toISOString(),
+  },
+  'api-key': { OPENAI_API_KEY: 'sk-made-up-key-0123456789' },
+} as const;
+
+interface Signed {
+  readonly model: ModelServer;
+  readonly log: readonly string[];
+  readonly relayUrl: string;
+  run(request: Partial<TurnRequest>): Promise<{ outcome: Outcome; text: string }>;
+}
+
+/** The real app-server, signed in with a made-up login, behind a relay to a scripted backend. */
+const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'login-test-'));
+  closers.push(() => rm(directory, { recursive: true, force: true }));
+  await writeFile(path.join(directory, 'auth.json'), JSON.stringify(LOGINS[kind]));
+  const environment = { PATH: process.env['PATH'], CODEX_HOME: directory };
+  const stateDir = path.join(directory, 'state');
+  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
+  expect(await detectLogin(homes)).toBe(kind);
+  const model = await startModelServer({ script, keepRequests: 10 });
+  closers.push(() => model.close());
+  const log: string[] = [];
+  const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
+  const login: Backend = { kind: 'login', login: kind, baseUrl: model.baseUrl };
+  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
+  const placed = await placeRelay(login, upstream, environment, { logger, metrics: createMetrics() });
+  closers.push(() => placed.close());
+  const { relay, backend } = placed;
+  if (relay === null) throw new Error('there must be a relay');
+  const workers = createWorkerPool({
+    spawnWorker: createWorkerSpawner({
+      homes,
+      backend,
+      clientInfo: { name: 'test', title: null, version: '0' },
+      onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
+      onListenerError(error) {
+        throw error;
+      },
+    }),
+    maxThreads: 100,
+    maxRssMb: 4096,
+    waitMs: 20_000,
+    clock: systemAmbient.clock,
+    onEvent: (event) => logger.info(event, event.kind),
+  });
+  await workers.start();
+  closers.push(() => workers.drain(1_000));
+  const engine = createEngine({
+    workers,
+    relay,
+    settings: {
+      instructionsTarget: 'base',
+      sandboxMode: 'read-only',
+      approvalPolicy: 'never',
+      workdir: directory,
+      choosesToolsOnWire: true,
+    },
+    ids: systemAmbient.ids,
+    onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
+  });
+  return {
+    model,
+    log,
+    relayUrl: relay.baseUrl,
+    async run(request) {
+      let outcome: Outcome | null = null;
+      let text = '';
+      for await (const event of engine.run(turnRequest(request), new AbortController().signal)) {
+        if (event.type === 'text-delta') text += event.delta;
+        if (event.type === 'turn-ended') ({ outcome } = event);
+      }
+      if (outcome === null) throw new Error('the turn did not end');
+      return { outcome, text };
+    },
+  };
+};
+
+const expectNoSecrets = (said: string, relayUrl: string): void => {
+  const secrets = [
+    TOKEN,
+    'made-up-signature',
+    'made-up-refresh',
+    'sk-made-up-key',
+    new URL(relayUrl).pathname,
+  ];
+  expect(secrets.filter((secret) => said.includes(secret))).toEqual([]);
+};
+
+describe('the credentials of a ChatGPT login', () => {
+  it('reach the backend and nothing else', async () => {
+    const { model, log, relayUrl, run } = await signIn('chatgpt', hello);
+    const param = { name: 'temperature', field: 'temperature', value: 0.5, matters: true } as const;
+    const { outcome, text } = await run({
+      wire: [param],
+      maxOutputTokens: 50,
+      parallelToolCalls: false,
+      items: [
+        { kind: 'message', role: 'system', parts: [{ kind: 'text', text: 'sys' }] },
+        { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
+      ],
+    });
+    expect([outcome, text]).toEqual([{ kind: 'completed' }, 'Hello from the scripted model.']);
+    const request = model.requests.at(-1);
+    expect(request?.headers).toMatchObject({
+      authorization: `Bearer ${TOKEN}`,
+      'chatgpt-account-id': 'acc_made_up',
+    });
+    // Only what that backend takes is set.
+    expect(request?.body).toMatchObject({ parallel_tool_calls: false, input: [{ role: 'developer' }, {}] });
+    expect(Object.keys(request?.body ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(temperature|max_output_tokens)$/)]),
+    );
+    expectNoSecrets(log.join(''), relayUrl);
+  });
+
+  it('are not in what is said about trouble', async () => {
+    const echo: Script = ({ headers }, connection) =>
+      connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
+    for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
+      const { log, relayUrl, run } = await signIn('chatgpt', script);
+      const { outcome } = await run({});
+      expect(outcome.kind).toBe('failed');
+      expectNoSecrets(JSON.stringify(outcome), relayUrl);
+      expectNoSecrets(log.join(''), relayUrl);
+    }
+  });
+});
+
+describe('the credentials of an API key login', () => {
+  it('reach the backend and nothing else', async () => {
+    const { model, log, relayUrl, run } = await signIn('api-key', hello);
+    const { outcome } = await run({ maxOutputTokens: 50 });
+    expect(outcome).toEqual({ kind: 'completed' });
+    expect(model.requests.at(-1)?.headers).toMatchObject({
+      authorization: 'Bearer sk-made-up-key-0123456789',
+    });
+    expect(model.requests.at(-1)?.body).toMatchObject({ max_output_tokens: 50 });
+    expectNoSecrets(log.join(''), relayUrl);
+  });
+});
+
+describe('the key of a provider', () => {
+  it('is set by the relay and is not known to the app-server', async () => {
+    const key = 'sk-provider-key-0123456789';
+    const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key });
+    closers.push(() => proxy.close());
+    const response = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi' });
+    expect([response.status, (await response.text()).includes(key)]).toEqual([200, false]);
+    expect(proxy.model.requests.at(-1)?.headers.authorization).toBe(`Bearer ${key}`);
+    // A client's own key is for us, never for the backend.
+    expect(JSON.stringify(proxy.model.requests.at(-1)?.headers)).not.toContain(proxy.key);
+    const [worker] = proxy.app.workers();
+    const environment = await readFile(`/proc/${worker?.pid ?? 0}/environ`, 'utf8');
+    expect(environment).toContain('CODEX_HOME=');
+    expect(environment).not.toContain(key);
+    expect(JSON.stringify(proxy.log)).not.toContain(key);
+  });
+
+  it('is given to the app-server only where there is no relay', async () => {
+    const key = 'sk-provider-key-0123456789';
+    const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key, PROXY_WIRE: 'off' });
+    closers.push(() => proxy.close());
+    const response = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi' });
+    expect(response.status).toBe(200);
+    expect(proxy.model.requests.at(-1)?.headers.authorization).toBe(`Bearer ${key}`);
+  });
+});
