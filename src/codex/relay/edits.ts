@@ -81,6 +81,9 @@ const inSession = (metadata: JsonObject, { threadId, session }: Session): JsonOb
     ]),
   );
 
+/** What a Responses backend takes at the least. */
+const LEAST_OUTPUT_TOKENS = 16;
+
 /** Parameters that are a member of the request and nothing else. */
 const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
   const structural = new Set([
@@ -93,7 +96,10 @@ const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
   ]);
   const plain = new Map<EditField, Json>();
   for (const { field, value } of request.wire) if (!structural.has(field)) plain.set(field, value);
-  if (request.maxOutputTokens !== null) plain.set('max_output_tokens', request.maxOutputTokens);
+  // A smaller limit, which Chat allows, is kept by us.
+  if ((request.maxOutputTokens ?? 0) >= LEAST_OUTPUT_TOKENS) {
+    plain.set('max_output_tokens', request.maxOutputTokens);
+  }
   if (request.serviceTier !== null) plain.set('service_tier', request.serviceTier);
   return plain;
 };
