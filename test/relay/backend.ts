@@ -31,7 +31,7 @@ export interface Backend {
 }
 
 /** A backend without manners: it does what a test tells it, and keeps what it got. */
-export const startBackend = async (answer: Answer): Promise<Backend> => {
+const startBackend = async (answer: Answer): Promise<Backend> => {
   const arrivals: Arrival[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((incoming, response) => {

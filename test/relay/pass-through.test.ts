@@ -203,7 +203,8 @@ const canConnect = (host: string, port: number): Promise<boolean> =>
 
 describe('a redirect', () => {
   const redirect: Answer = (response) => {
-    response.writeHead(307, { location: 'https://elsewhere.example/v1/responses' }).end();
+    response.writeHead(307, { location: 'https://elsewhere.example/v1/responses' });
+    response.end('x'.repeat(1_000_000));
   };
 
   it('is not followed by anybody with a request of ours', async () => {
