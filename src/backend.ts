@@ -58,6 +58,7 @@ export const signInCommand = (homes: CodexHomes): string =>
 
 /** Serves nobody; the failure says how to change that. */
 export const signedOutEngine: Engine = {
+  unheard: () => [],
   // eslint-disable-next-line require-yield
   async *run() {
     throw fail('sign_in_required');

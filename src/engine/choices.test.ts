@@ -21,6 +21,7 @@ const engineWith = (first: () => AsyncIterable<TurnEvent>) => {
   const ended: number[] = [];
   let count = 0;
   const engine: Engine = {
+    unheard: () => [],
     async *run(_, signal) {
       const index = count;
       count += 1;
@@ -48,6 +49,7 @@ describe('runChoices', () => {
     const events: AsyncIterable<TurnEvent> = { [Symbol.asyncIterator]: () => [][Symbol.iterator]() as never };
     const signals: AbortSignal[] = [];
     const engine: Engine = {
+      unheard: () => [],
       run(_, signal) {
         signals.push(signal);
         return events;
@@ -59,6 +61,7 @@ describe('runChoices', () => {
 
   it('runs as many turns as are asked for', async () => {
     const engine: Engine = {
+      unheard: () => [],
       async *run() {
         yield completed;
       },

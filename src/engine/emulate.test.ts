@@ -24,7 +24,7 @@ const TURN: readonly TurnEvent[] = [
 ];
 
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
-  const engine = withEmulations({ run: () => emit(TURN) }, async () => characters);
+  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, async () => characters);
   const events = await collect(engine.run(turnRequest(different), new AbortController().signal));
   const last = events.at(-1);
   const text = events.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
@@ -44,7 +44,7 @@ describe('withEmulations', () => {
 
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
-    const engine = withEmulations({ run: () => events }, async () => characters);
+    const engine = withEmulations({ unheard: () => [], run: () => events }, async () => characters);
     expect(engine.run(turnRequest(), new AbortController().signal)).toBe(events);
   });
 });

@@ -5,6 +5,7 @@ import type { Tokenizer } from './tokenizer.ts';
 
 /** Does for the backend what it cannot do itself. */
 export const withEmulations = (engine: Engine, loadTokenizer: () => Promise<Tokenizer>): Engine => ({
+  unheard: (request) => engine.unheard(request),
   run(request, signal) {
     const whole = engine.run(request, signal);
     const events = request.stop.length === 0 ? whole : stopAt(whole, request.stop);

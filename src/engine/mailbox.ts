@@ -29,8 +29,12 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   push(events: readonly TurnEvent[]): boolean {
     let hasRoom = true;
     for (const event of events) {
-      this.#bytes += sizeOf(event);
-      if (!this.#join(event)) this.#queue.push(event);
+      if (this.#join(event)) {
+        this.#bytes += textSize(event);
+      } else {
+        this.#bytes += sizeOf(event);
+        this.#queue.push(event);
+      }
     }
     if (this.#bytes > this.#maxBytes) hasRoom = false;
     this.#notify();
@@ -73,22 +77,11 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
 
   #join(event: TurnEvent): boolean {
     const last = this.#queue.length - 1;
-    if (this.#queue.length - this.#head < COALESCE_ABOVE || last < this.#head) return false;
     const previous = this.#queue[last];
-    if (event.type === 'text-delta' && previous?.type === 'text-delta' && previous.itemId === event.itemId) {
-      this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
-      return true;
-    }
-    if (
-      event.type === 'reasoning-summary-delta' &&
-      previous?.type === 'reasoning-summary-delta' &&
-      previous.itemId === event.itemId &&
-      previous.index === event.index
-    ) {
-      this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
-      return true;
-    }
-    return false;
+    if (this.#queue.length - this.#head < COALESCE_ABOVE || previous === undefined) return false;
+    if (!('delta' in event) || !('delta' in previous) || !isSameText(event, previous)) return false;
+    this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
+    return true;
   }
 
   #notify(): void {
@@ -98,8 +91,20 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   }
 }
 
-/** What an event costs to keep, roughly: its text. */
-const sizeOf = (event: TurnEvent): number => {
+type Delta = Extract<TurnEvent, { readonly delta: string }>;
+
+const isSameText = (a: Delta, b: Delta): boolean =>
+  a.type === b.type &&
+  a.itemId === b.itemId &&
+  ('index' in a ? a.index : null) === ('index' in b ? b.index : null);
+
+/** An event without its text. */
+const EVENT_BYTES = 100;
+
+/** What an event costs to keep, roughly. */
+const sizeOf = (event: TurnEvent): number => EVENT_BYTES + textSize(event);
+
+const textSize = (event: TurnEvent): number => {
   if ('delta' in event) return event.delta.length * 2;
   if (event.type === 'message-ended') return event.text.length * 2;
   if (event.type === 'call-ended') return event.arguments.length * 2;

@@ -31,6 +31,7 @@ const ATTEMPTS = 3;
 const MAILBOX_MAX_BYTES = 8 * 1024 * 1024;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
+  unheard: (request) => deps.relay?.unheard(request) ?? unheard(request),
   async *run(request, signal) {
     for (let attempt = 1; ; attempt += 1) {
       const lease = await deps.workers.lease(signal);

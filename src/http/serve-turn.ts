@@ -47,7 +47,7 @@ export const serveTurn =
       affinity: { caller: exchange.caller(), session: sessionOf(http.headers) },
     });
     exchange.note({ model: ask.model, stream: ask.stream });
-    refuseIgnored(ask, ask.ignored, deps.strictParams);
+    refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(ask.request)], deps.strictParams);
     const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
     const observers = deps.observersOf(ask, exchange);
     const request = await resolveAttachments(ask.request, deps.fetchImage, { signal, places: ask.places });

@@ -16,6 +16,8 @@ import { noFindings, type Findings } from './report.ts';
 export interface Relay {
   /** What the app-server is told to be its provider. The path cannot be guessed. */
   readonly baseUrl: string;
+  /** The caller's names of parameters that the backend is known not to take. */
+  unheard(request: TurnRequest): readonly string[];
   /** Model requests of this thread are ours from now on. */
   open(threadId: string, ask: RelayAsk): RelayTicket;
   close(): Promise<void>;
@@ -106,6 +108,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
 
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`,
+    unheard({ wire, model }) {
+      const refuses = learnt.get(model);
+      const isTaken = (field: EditField): boolean =>
+        options.profile.has(field) && refuses?.has(field) !== true;
+      return wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
+    },
     open(threadId, ask) {
       const refuses = learnt.get(ask.request.model) ?? new Set<EditField>();
       const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses: new Set(refuses) });
