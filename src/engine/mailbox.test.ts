@@ -98,7 +98,7 @@ describe('Mailbox', () => {
   });
 
   it('says when it is full, and has room again once it was read', async () => {
-    const mailbox = new Mailbox(20);
+    const mailbox = new Mailbox(EVENT_BYTES + 20);
     expect(mailbox.push([text('m', '0123456789')])).toBe(true);
     expect(mailbox.push([text('m', '!')])).toBe(false);
     const reader = mailbox[Symbol.asyncIterator]();
@@ -157,20 +157,43 @@ describe('Mailbox', () => {
     );
   });
 
-  it('is full exactly when its unread text is longer than the bound', () => {
+  it('is full exactly when its unread events are larger than the bound, joined or not', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ maxLength: 30 }), { maxLength: 200 }),
-        fc.nat(2000),
+        fc.nat(20_000),
         (deltas, maxBytes) => {
           const mailbox = new Mailbox(maxBytes);
           let bytes = 0;
-          for (const delta of deltas) {
-            bytes += delta.length * 2;
+          for (const [index, delta] of deltas.entries()) {
+            bytes += delta.length * 2 + (index < COALESCE_ABOVE ? EVENT_BYTES : 0);
             expect(mailbox.push([text('m', delta)])).toBe(bytes <= maxBytes);
           }
         },
       ),
     );
+  });
+
+  it.each<[string, TurnEvent, TurnEvent]>([
+    [
+      'refusals',
+      { type: 'refusal-delta', itemId: 'm', delta: 'a' },
+      { type: 'refusal-delta', itemId: 'm', delta: 'aa' },
+    ],
+    [
+      'arguments',
+      { type: 'call-delta', itemId: 'c', delta: 'a' },
+      { type: 'call-delta', itemId: 'c', delta: 'aa' },
+    ],
+    [
+      'raw reasoning',
+      { type: 'reasoning-text-delta', itemId: 'r', index: 1, delta: 'a' },
+      { type: 'reasoning-text-delta', itemId: 'r', index: 1, delta: 'aa' },
+    ],
+  ])('joins %s too', async (_, piece, both) => {
+    const mailbox = new Mailbox(LARGE);
+    mailbox.push([...PILE, piece, piece]);
+    mailbox.close();
+    expect((await collect(mailbox)).at(-1)).toEqual(both);
   });
 });
