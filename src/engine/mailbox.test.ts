@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { collect, turnEvents } from '../../test/support/turn-events.ts';
-import { COALESCE_ABOVE, Mailbox } from './mailbox.ts';
+import { COALESCE_ABOVE, EVENT_BYTES, Mailbox } from './mailbox.ts';
 
 const text = (itemId: string, delta: string): TurnEvent => ({ type: 'text-delta', itemId, delta });
 const summary = (itemId: string, index: number, delta: string): TurnEvent => ({

@@ -99,7 +99,7 @@ const isSameText = (a: Delta, b: Delta): boolean =>
   ('index' in a ? a.index : null) === ('index' in b ? b.index : null);
 
 /** An event without its text. */
-const EVENT_BYTES = 100;
+export const EVENT_BYTES = 100;
 
 /** What an event costs to keep, roughly. */
 const sizeOf = (event: TurnEvent): number => EVENT_BYTES + textSize(event);
