@@ -41,7 +41,6 @@ const poolOf = (answer: (cursor: unknown) => Page) => {
   return { pool, asked, openLeases: () => leases };
 };
 
-const { signal } = new AbortController();
 const ONE_PAGE: Page = { ids: ['a', 'b'], nextCursor: null };
 
 describe('createModelDirectory', () => {

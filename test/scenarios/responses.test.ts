@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../src/canonical/failure.ts';
 import { fold } from '../../src/canonical/reply.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { errorBody } from '../../src/openai/error-body.ts';
 import { arrange } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
