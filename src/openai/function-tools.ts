@@ -1,5 +1,7 @@
 import { fail } from '../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../canonical/turn-request.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { missing } from './validation.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
 export interface WireFunction {
@@ -15,6 +17,28 @@ export const toFunctionTool = (wire: WireFunction): FunctionTool => ({
   parameters: wire.parameters ?? null,
   strict: wire.strict ?? null,
 });
+
+/** The tools of a request, each read by its API. Only functions are served. */
+export const readFunctionTools = (
+  wire: readonly unknown[],
+  read: (value: unknown, at: string) => { readonly tool: WireFunction; readonly nameAt: string },
+): readonly FunctionTool[] => {
+  const names = new Set<string>();
+  return wire.map((value, index) => {
+    const at = `tools[${index}]`;
+    const type = isJsonObject(value) ? value['type'] : undefined;
+    if (type === undefined) throw missing(`${at}.type`);
+    if (type !== 'function') {
+      throw fail('unsupported_tool', {
+        param: `${at}.type`,
+        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
+      });
+    }
+    const { tool, nameAt } = read(value, at);
+    checkName(tool.name, names, nameAt);
+    return toFunctionTool(tool);
+  });
+};
 
 /** The app-server's own rules for names, said before it says them in its words. */
 export const checkName = (name: string, seen: Set<string>, param: string): void => {

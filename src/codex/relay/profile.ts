@@ -38,8 +38,8 @@ const FIELDS: Readonly<Record<EditField, true>> = {
 
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
 
-/** What the backend of a ChatGPT login refuses with a 400. */
-const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
+/** The plain parameters, which an operator may list. */
+export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
   'temperature',
   'top_p',
   'presence_penalty',
@@ -53,6 +53,11 @@ const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
   'prompt_cache_retention',
   'prompt_cache_options',
   'max_output_tokens',
+]);
+
+/** What the backend of a ChatGPT login refuses with a 400. */
+const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
+  ...OVERRIDABLE,
   // codex itself sends it the tiers that it has, under their names there.
   'service_tier',
   // It takes no messages of role `system`; as `developer` they have the same rank.
@@ -76,20 +81,3 @@ export const profileOf = (backend: Backend, override: readonly string[] | null):
   if (override.includes('all')) return new Set([...always, ...OVERRIDABLE]);
   return new Set([...always, ...[...OVERRIDABLE].filter((field) => override.includes(field))]);
 };
-
-/** The plain parameters, which an operator may list. */
-export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'seed',
-  'top_logprobs',
-  'truncation',
-  'metadata',
-  'user',
-  'safety_identifier',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-  'max_output_tokens',
-]);

@@ -4,9 +4,16 @@ import { fail } from '../../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { functionFields } from '../fields.ts';
-import { checkDeclared, checkName, readChoiceWord, TOOL_CHOICES, toFunctionTool } from '../function-tools.ts';
+import {
+  checkDeclared,
+  checkName,
+  readChoiceWord,
+  readFunctionTools,
+  TOOL_CHOICES,
+  toFunctionTool,
+} from '../function-tools.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, parseWire } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
 
 export interface ReadTools {
@@ -39,24 +46,12 @@ export const readChatTools = (wire: CreateChat, ignored: string[]): ReadTools =>
 
 const toolSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
 
-const readTools = (wire: readonly unknown[], ignored: string[]): readonly FunctionTool[] => {
-  const names = new Set<string>();
-  return wire.map((value, index) => {
-    const at = `tools[${index}]`;
-    const type = isJsonObject(value) ? value['type'] : undefined;
-    if (type === undefined) throw missing(`${at}.type`);
-    if (type !== 'function') {
-      throw fail('unsupported_tool', {
-        param: `${at}.type`,
-        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
-      });
-    }
-    const tool = parseWire(toolSchema, value, at);
+const readTools = (wire: readonly unknown[], ignored: string[]): readonly FunctionTool[] =>
+  readFunctionTools(wire, (value, at) => {
+    const tool = parseWire(toolSchema, value, at).function;
     ignored.push(...unreadFields(toolSchema, value, at));
-    checkName(tool.function.name, names, `${at}.function.name`);
-    return toFunctionTool(tool.function);
+    return { tool, nameAt: `${at}.function.name` };
   });
-};
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
 const allowed = z.object({

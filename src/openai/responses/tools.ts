@@ -1,31 +1,18 @@
 import { z } from 'zod';
 
-import { fail } from '../../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { checkDeclared, checkName, readChoiceWord, TOOL_CHOICES, toFunctionTool } from '../function-tools.ts';
+import { checkDeclared, readChoiceWord, readFunctionTools, TOOL_CHOICES } from '../function-tools.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, parseWire } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
 
-export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] => {
-  const names = new Set<string>();
-  return wire.map((value, index) => {
-    const at = `tools[${index}]`;
-    const type = isJsonObject(value) ? value['type'] : undefined;
-    if (type === undefined) throw missing(`${at}.type`);
-    if (type !== 'function') {
-      throw fail('unsupported_tool', {
-        param: `${at}.type`,
-        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
-      });
-    }
+export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
+  readFunctionTools(wire, (value, at) => {
     const tool = parseWire(functionToolSchema, value, at);
     unread.push(...unreadFields(functionToolSchema, value, at));
-    checkName(tool.name, names, `${at}.name`);
-    return toFunctionTool(tool);
+    return { tool, nameAt: `${at}.name` };
   });
-};
 
 const forcedSchema = z.object({ type: z.literal('function'), name: z.string().min(1) });
 const allowedSchema = z.object({
