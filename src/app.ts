@@ -14,6 +14,7 @@ import type { Config } from './config/schema.ts';
 import { withEmulations } from './engine/emulate.ts';
 import { createModelDirectory } from './engine/model-directory.ts';
 import { createEngine } from './engine/run-turn.ts';
+import { SpareThreads } from './engine/spare-threads.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
@@ -75,6 +76,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
           createEngine({
             workers,
             relay,
+            spares: new SpareThreads(systemAmbient.clock),
             settings: {
               instructionsTarget: config.api.instructionsTarget,
               sandboxMode: config.codex.sandboxMode,

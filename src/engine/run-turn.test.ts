@@ -8,6 +8,7 @@ import type { ThreadSignal } from '../codex/app-server.ts';
 import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import { createEngine } from './run-turn.ts';
+import { SpareThreads } from './spare-threads.ts';
 
 /** What a fake app-server does once a turn is started. */
 type Behaviour = (thread: FakeThread) => void;
@@ -67,6 +68,7 @@ const fakePool = (
         },
       };
       return {
+        isCurrent: () => true,
         threadStarted: () => calls.push('threadStarted'),
         release: () => {
           leases -= 1;
@@ -98,6 +100,7 @@ const engineOf = ({ pool }: FakePool) =>
   createEngine({
     workers: pool,
     relay: null,
+    spares: new SpareThreads(fixedAmbient().clock),
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',

@@ -2,7 +2,7 @@ import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
-import { isKnownNotification } from '../codex/protocol/methods.ts';
+import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import { callableTools, toThreadStart, type ThreadSettings } from '../codex/translate/thread-start.ts';
@@ -15,11 +15,13 @@ import { isJsonObject } from '../kit/json.ts';
 import type { Engine } from './engine.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
+import type { SpareThreads } from './spare-threads.ts';
 
 export interface EngineDeps {
   readonly workers: WorkerPool;
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
+  readonly spares: SpareThreads;
   readonly settings: ThreadSettings;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
@@ -71,6 +73,8 @@ class Turn {
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
+  /** What the turn's thread was started with. */
+  #kind: ParamsOf<'thread/start'> | null = null;
   #isLetGo = false;
 
   constructor(deps: EngineDeps, lease: Lease, request: TurnRequest, signal: AbortSignal) {
@@ -117,6 +121,7 @@ class Turn {
     const release = (): void => this.#lease.release();
     if (this.#running === null) release();
     else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
+    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
   }
 
   async #start(mayRetry: boolean): Promise<void> {
@@ -124,12 +129,12 @@ class Turn {
     try {
       this.#signal.throwIfAborted();
       const start = toThreadStart(this.#request, this.#deps.settings);
-      const { thread } = await appServer.request('thread/start', start);
-      this.#lease.threadStarted();
-      this.#unwatch = appServer.watchThread(thread.id, (signal) => this.#receive(signal));
+      const threadId = this.#deps.spares.take(this.#lease, start) ?? (await this.#startThread(start));
+      this.#kind = start;
+      this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
       const injected = injectedOf(this.#request, this.#deps.settings);
       this.#ticket =
-        this.#deps.relay?.open(thread.id, {
+        this.#deps.relay?.open(threadId, {
           request: this.#request,
           shape: {
             items: injected.items,
@@ -139,10 +144,10 @@ class Turn {
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
         }) ?? null;
       const items = toInjectItems(injected);
-      if (items.length > 0) await appServer.request('thread/inject_items', { threadId: thread.id, items });
+      if (items.length > 0) await appServer.request('thread/inject_items', { threadId, items });
       this.#signal.throwIfAborted();
-      const { turn } = await appServer.request('turn/start', toTurnStart(this.#request, thread.id));
-      this.#running = { threadId: thread.id, turnId: turn.id };
+      const { turn } = await appServer.request('turn/start', toTurnStart(this.#request, threadId));
+      this.#running = { threadId, turnId: turn.id };
       this.#begin(turn.id);
     } catch (error) {
       if (this.#signal.aborted) throw error;
@@ -150,6 +155,12 @@ class Turn {
       if (failed.kind === 'worker_lost' && mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
+  }
+
+  async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
+    const { thread } = await this.#lease.appServer.request('thread/start', start);
+    this.#lease.threadStarted();
+    return thread.id;
   }
 
   #begin(turnId: string): void {

@@ -15,6 +15,7 @@ import { createWorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
+import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -100,6 +101,7 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
   const engine = createEngine({
     workers,
     relay,
+    spares: new SpareThreads(systemAmbient.clock),
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',

@@ -13,6 +13,7 @@ import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import { createWorkerPool, type WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
+import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
 import { SCENARIOS, type Scenario } from './list.ts';
@@ -118,6 +119,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const engine = createEngine({
     workers: recordingPool(workers, write),
     relay: relay === null ? null : recordingRelay(relay, write),
+    spares: new SpareThreads(systemAmbient.clock),
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',

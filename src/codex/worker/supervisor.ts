@@ -30,6 +30,8 @@ export interface WorkerPool {
 export interface Lease {
   readonly appServer: AppServer;
   readonly lost: AbortSignal;
+  /** Whether the next lease will be on this worker too. */
+  isCurrent(): boolean;
   /** To be called for every thread that is started: the worker keeps it, so it counts. */
   threadStarted(): void;
   /** May be called again, which does nothing. */
@@ -241,6 +243,7 @@ class SupervisedPool implements WorkerPool {
     return {
       appServer: member.worker.appServer,
       lost: member.worker.lost,
+      isCurrent: () => member === this.#current && !member.worn && this.#draining === null,
       threadStarted: () => {
         member.threads += 1;
         if (wornByThreads(member.threads, this.#options)) this.#replace(member, 'threads');

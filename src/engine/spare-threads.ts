@@ -1,0 +1,77 @@
+import type { AppServer } from '../codex/app-server.ts';
+import type { ParamsOf } from '../codex/protocol/methods.ts';
+import type { Lease } from '../codex/worker/supervisor.ts';
+import type { Clock } from '../kit/ambient.ts';
+
+type ThreadStart = ParamsOf<'thread/start'>;
+
+/** The app-server unloads an idle thread after half an hour; a spare is not kept nearly that long. */
+const MAX_AGE_MS = 5 * 60_000;
+/** Kinds of threads with a spare, for each worker. */
+const MAX_SPARES = 8;
+/** Kinds of threads that are remembered: a spare is worth its work only for a kind that comes again. */
+const MAX_KINDS = 64;
+/** Comparing huge tool lists would cost more than it saves. */
+const MAX_KIND_CHARS = 64 * 1024;
+
+interface Spare {
+  readonly threadId: string;
+  readonly at: number;
+}
+
+/**
+ * Every request needs a fresh thread, and starting one takes about 7 ms. Requests of one client are
+ * mostly of one kind (model, tools, settings), so when a turn is over the next thread of its kind is
+ * started ahead: empty and unused, like any other. A worker takes its spares along when it goes.
+ */
+export class SpareThreads {
+  readonly #clock: Clock;
+  readonly #spares = new WeakMap<AppServer, Map<string, Spare | 'on-its-way'>>();
+  readonly #kinds = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A thread of this kind that nobody has used; null if there is none. */
+  take({ appServer }: Lease, start: ThreadStart): string | null {
+    const kind = kindOf(start);
+    const spares = this.#spares.get(appServer);
+    const spare = spares?.get(kind);
+    if (spares === undefined || spare === undefined || spare === 'on-its-way') return null;
+    spares.delete(kind);
+    return this.#clock.now() - spare.at < MAX_AGE_MS ? spare.threadId : null;
+  }
+
+  /** A turn on such a thread is over: have another one ready. */
+  async prepare(lease: Lease, start: ThreadStart): Promise<void> {
+    const kind = kindOf(start);
+    if (kind.length > MAX_KIND_CHARS || !this.#comesAgain(kind) || !lease.isCurrent()) return;
+    const { appServer } = lease;
+    const spares = this.#spares.get(appServer) ?? new Map<string, Spare | 'on-its-way'>();
+    this.#spares.set(appServer, spares);
+    if (spares.has(kind)) return;
+    // The one that has waited longest is given up; the app-server unloads it in time.
+    const [longest] = spares.keys();
+    if (spares.size >= MAX_SPARES && longest !== undefined) spares.delete(longest);
+    spares.set(kind, 'on-its-way');
+    try {
+      const { thread } = await appServer.request('thread/start', start);
+      lease.threadStarted();
+      spares.set(kind, { threadId: thread.id, at: this.#clock.now() });
+    } catch {
+      // Whoever needs a thread will start one, and meet the same trouble where it can be told.
+      spares.delete(kind);
+    }
+  }
+
+  #comesAgain(kind: string): boolean {
+    const isKnown = this.#kinds.delete(kind);
+    this.#kinds.add(kind);
+    const [oldest] = this.#kinds;
+    if (this.#kinds.size > MAX_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
+    return isKnown;
+  }
+}
+
+const kindOf = (start: ThreadStart): string => JSON.stringify(start);
