@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { afterFailure, NO_FAILURES, wornByMemory, wornByThreads } from './lifecycle.ts';
+import { afterFailure, afterHealth, NO_FAILURES, wornByMemory, wornByThreads } from './lifecycle.ts';
 
 describe('afterFailure', () => {
   it('doubles from half a second to half a minute, and starts anew after a quiet time', () => {
@@ -17,6 +17,13 @@ describe('afterFailure', () => {
     failAfter(120_000);
     failAfter(120_001);
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000, 500]);
+  });
+});
+
+describe('afterHealth', () => {
+  it('forgets the trouble before a worker that ran for a while', () => {
+    const trouble = { failures: 3, lastFailureMs: 7 };
+    expect([afterHealth(trouble, 9_999), afterHealth(trouble, 10_000)]).toEqual([trouble, NO_FAILURES]);
   });
 });
 

@@ -24,6 +24,12 @@ export const afterFailure = (
   };
 };
 
+/** A worker that ran this long was not part of the trouble before it. */
+const HEALTHY_AFTER_MS = 10_000;
+
+export const afterHealth = (backoff: Backoff, readyForMs: number): Backoff =>
+  readyForMs >= HEALTHY_AFTER_MS ? NO_FAILURES : backoff;
+
 export type Wear = 'threads' | 'memory';
 
 export interface WearLimits {

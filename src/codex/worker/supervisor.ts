@@ -3,6 +3,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import {
   afterFailure,
+  afterHealth,
   type Backoff,
   NO_FAILURES,
   type Wear,
@@ -230,6 +231,7 @@ class SupervisedPool implements WorkerPool {
     if (member.state === 'stopping') return;
     const isCurrent = this.#current === member;
     this.#stop(member);
+    this.#backoff = afterHealth(this.#backoff, this.#options.clock.now() - member.readyAtMs);
     // A successor that is on its way, or waits for its next try, is the restart.
     const onItsWay = this.#starting !== null || this.#retry !== null || this.#draining !== null;
     const restartInMs = isCurrent && !onItsWay ? this.#scheduleRetry() : null;
