@@ -25,9 +25,12 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     this.#maxBytes = maxBytes;
   }
 
-  /** False when the reader is too far behind: the caller ends the turn. Ending events are always taken. */
+  /**
+   * False when the reader was too far behind already: the caller ends the turn. What is pushed is taken
+   * all the same, so one large event is no reason, and the end of a turn always finds its place.
+   */
   push(events: readonly TurnEvent[]): boolean {
-    let hasRoom = true;
+    const hasRoom = this.#bytes <= this.#maxBytes;
     for (const event of events) {
       if (this.#join(event)) {
         this.#bytes += textSize(event);
@@ -36,7 +39,6 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
         this.#queue.push(event);
       }
     }
-    if (this.#bytes > this.#maxBytes) hasRoom = false;
     this.#notify();
     return hasRoom;
   }
@@ -105,8 +107,8 @@ export const EVENT_BYTES = 100;
 const sizeOf = (event: TurnEvent): number => EVENT_BYTES + textSize(event);
 
 const textSize = (event: TurnEvent): number => {
-  if ('delta' in event) return event.delta.length * 2;
-  if (event.type === 'message-ended') return event.text.length * 2;
-  if (event.type === 'call-ended') return event.arguments.length * 2;
+  if ('delta' in event) return event.delta.length;
+  if (event.type === 'message-ended') return event.text.length;
+  if (event.type === 'call-ended') return event.arguments.length;
   return 0;
 };

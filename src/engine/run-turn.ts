@@ -30,7 +30,7 @@ export interface EngineDeps {
 /** A turn whose worker died before anything was said is run again, this often in all. */
 const ATTEMPTS = 3;
 /** More unread text than this means that nobody is reading. */
-const MAILBOX_MAX_BYTES = 8 * 1024 * 1024;
+const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
   unheard: (request) => deps.relay?.unheard(request) ?? unheard(request),

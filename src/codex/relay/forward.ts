@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request as send, type Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
 import type { WireEdits } from './edits.ts';
 import { callerHeaders, endToEnd, requestHeaders, retryAfterOf, type Session } from './headers.ts';
 import { httpFailure } from './http-failure.ts';
@@ -136,7 +136,7 @@ const sendOnce = async (
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
   const edited =
-    call === null || body === null ? hop.body : JSON.stringify(call.edits.apply(body, call.withheld));
+    call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, call.withheld));
   const answer = await send(options.target + hop.path, {
     method: hop.method,
     headers: requestHeaders(hop.headers, call?.session ?? null, options.apiKey),

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, wellFormedJson } from '../../kit/json.ts';
 
 /**
  * The messages of the app-server: JSON-RPC without the `jsonrpc` member, one JSON text per line.
@@ -26,7 +26,7 @@ export type IncomingMessage =
   /** Not a message of this protocol. The reason never quotes the line: it may hold a user's text. */
   | { readonly kind: 'malformed'; readonly reason: string };
 
-export const encodeMessage = (message: OutgoingMessage): string => JSON.stringify(message);
+export const encodeMessage = (message: OutgoingMessage): string => wellFormedJson(message);
 
 const isId = (value: unknown): value is RpcId => typeof value === 'string' || typeof value === 'number';
 

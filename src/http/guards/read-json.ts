@@ -6,8 +6,8 @@ export interface ReadJsonLimits {
   readonly maxDepth?: number;
 }
 
-/** Far above what a tool's JSON schema needs, far below what makes recursive code overflow. */
-const MAX_DEPTH = 200;
+/** Above what a tool's JSON schema needs. The app-server reads 128 levels, and does not answer beyond; what we put around a body takes a few of them. */
+const MAX_DEPTH = 100;
 
 const tooLarge = (maxBytes: number): GatewayError =>
   fail('request_too_large', { message: `The request body is larger than the ${maxBytes} bytes allowed.` });

@@ -1,0 +1,21 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { wellFormedJson } from './json.ts';
+
+describe('wellFormedJson', () => {
+  it('replaces halves of characters and nothing else', () => {
+    const text = 'a\uD83D b\uDE00 😀 \\ud83d \\\\ud83d \\\uD83D';
+    expect(JSON.parse(wellFormedJson({ text }))).toEqual({ text: text.toWellFormed() });
+  });
+
+  it('is what toWellFormed makes of any text', () => {
+    const half = fc.constantFrom('\uD83D', '\uDE00', '\\', 'ud83d', '"', '\\ude00');
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.string(), half)), (parts) => {
+        const text = parts.join('');
+        expect(JSON.parse(wellFormedJson(text))).toBe(text.toWellFormed());
+      }),
+    );
+  });
+});
