@@ -38,7 +38,8 @@ export interface App {
   readonly fetch: (http: Request) => Promise<Response> | Response;
   /** Which backend answers, in words. */
   readonly backend: string;
-  readonly howToSignIn: string;
+  /** Null where signing in would change nothing, because a provider was named. */
+  readonly howToSignIn: string | null;
   /** The key that was made at the first start; null where the configuration names keys. */
   readonly ownKey: string | null;
   workers(): readonly WorkerDescription[];
@@ -63,12 +64,19 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
   });
   const chosen = await chooseBackend(config.upstream, homes);
+  if (
+    config.upstream.codexHome !== null &&
+    chosen.backend.kind !== 'login' &&
+    chosen.backend.kind !== 'upstream'
+  ) {
+    logger.warn({ codexHome: config.upstream.codexHome }, 'CODEX_HOME holds no login');
+  }
   const placed = await placeRelay(chosen.backend, config.upstream, environment, { logger, metrics });
   const { relay, backend } = placed;
   await mkdir(config.codex.workDir, { recursive: true });
   const workers = createPool(config, createSpawner(), logger, metrics);
   const models = createModelDirectory(workers, systemAmbient.clock);
-  const howToSignIn = signInCommand(homes);
+  const howToSignIn = chosen.backend.kind === 'upstream' ? null : signInCommand(homes);
   const engine =
     backend.kind === 'none'
       ? signedOutEngine

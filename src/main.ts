@@ -30,13 +30,26 @@ const start = async (): Promise<void> => {
     await listener.close();
     process.exit(0);
   };
-  process.on('SIGTERM', (signal) => void stop(signal));
-  process.on('SIGINT', (signal) => void stop(signal));
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(name, (signal) => void stop(signal));
+  }
+};
+
+/** What a person can do something about, in one line; null for what is a bug of ours. */
+const explain = (error: unknown): string | null => {
+  if (error instanceof ConfigError) return error.message;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === undefined) return null;
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    return `Cannot listen there (${code}): check PORT and PROXY_HOST.`;
+  }
+  return path === undefined
+    ? null
+    : `Cannot use ${path} (${code}): check PROXY_STATE_DIR and PROXY_CODEX_WORKDIR.`;
 };
 
 start().catch((error: unknown) => {
-  const isTheirs = error instanceof ConfigError || (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-  const text = error instanceof Error ? (isTheirs ? error.message : error.stack) : String(error);
+  const text = explain(error) ?? (error instanceof Error ? error.stack : String(error));
   process.stderr.write(`${text}\n`);
   process.exit(1);
 });

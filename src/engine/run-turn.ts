@@ -10,6 +10,7 @@ import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease, WorkerPool } from '../codex/worker/supervisor.ts';
+import { unlessAborted } from '../kit/abort.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { isJsonObject } from '../kit/json.ts';
 import type { Engine } from './engine.ts';
@@ -118,10 +119,15 @@ class Turn {
     this.#isLetGo = true;
     this.#unwatch();
     this.#ticket?.close();
+    this.#interrupt();
+    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
+  }
+
+  /** Ends the turn, if it runs, and gives the worker back. */
+  #interrupt(): void {
     const release = (): void => this.#lease.release();
     if (this.#running === null) release();
     else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
-    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
   }
 
   async #start(mayRetry: boolean): Promise<void> {
@@ -129,7 +135,8 @@ class Turn {
     try {
       this.#signal.throwIfAborted();
       const start = toThreadStart(this.#request, this.#deps.settings);
-      const threadId = this.#deps.spares.take(this.#lease, start) ?? (await this.#startThread(start));
+      const spare = this.#deps.spares.take(this.#lease, start);
+      const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
       this.#kind = start;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
       const injected = injectedOf(this.#request, this.#deps.settings);
@@ -144,11 +151,19 @@ class Turn {
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
         }) ?? null;
       const items = toInjectItems(injected);
-      if (items.length > 0) await appServer.request('thread/inject_items', { threadId, items });
-      this.#signal.throwIfAborted();
-      const { turn } = await appServer.request('turn/start', toTurnStart(this.#request, threadId));
-      this.#running = { threadId, turnId: turn.id };
-      this.#begin(turn.id);
+      if (items.length > 0) {
+        const injecting = appServer.request('thread/inject_items', { threadId, items });
+        await unlessAborted(injecting, this.#signal);
+      }
+      const starting = appServer
+        .request('turn/start', toTurnStart(this.#request, threadId))
+        .then(({ turn }) => {
+          this.#running = { threadId, turnId: turn.id };
+          // The client went while the turn was being started: nobody else will end it.
+          if (this.#isLetGo) this.#interrupt();
+          return turn.id;
+        });
+      this.#begin(await unlessAborted(starting, this.#signal));
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);

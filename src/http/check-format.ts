@@ -16,7 +16,7 @@ export const checkFormat = (format: OutputFormat, place: string): FormatCheck | 
   if (format.kind === 'text') return null;
   if (format.kind === 'json-object') return (text) => isObject(parse(text));
   const validate = compileOnce(format.schema, format.name, place);
-  return (text) => validate(parse(text));
+  return validate === null ? null : (text) => validate(parse(text));
 };
 
 type Validate = (value: unknown) => boolean;
@@ -25,11 +25,16 @@ type Validate = (value: unknown) => boolean;
 const MAX_COMPILED = 100;
 const compiled = new Map<string, Validate>();
 
-const compileOnce = (schema: JsonObject, name: string, place: string): Validate => {
+/** Compiling a larger one would make all other requests wait; its answers go unchecked. */
+const MAX_SCHEMA_CHARS = 64 * 1024;
+
+const compileOnce = (schema: JsonObject, name: string, place: string): Validate | null => {
   const key = JSON.stringify(schema);
+  if (key.length > MAX_SCHEMA_CHARS) return null;
   const known = compiled.get(key);
   if (known !== undefined) return known;
   const validate = compile(schema, name, place);
+  if (validate === null) return null;
   compiled.set(key, validate);
   const [oldest] = compiled.keys();
   if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
@@ -48,7 +53,7 @@ const readRegExp = Object.assign(
   { code: 'readRegExp' },
 );
 
-const compile = (schema: JsonObject, name: string, place: string): Validate => {
+const compile = (schema: JsonObject, name: string, place: string): Validate | null => {
   // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
   // `$async` schema would answer with a promise, whose rejection nobody takes.
   const { $schema: _dialect, $async: _async, ...plain } = schema;
@@ -59,6 +64,8 @@ const compile = (schema: JsonObject, name: string, place: string): Validate => {
   try {
     return ajv.compile(plain);
   } catch (error) {
+    // Too wide or too deep for the compiler, which says nothing about the schema.
+    if (error instanceof RangeError) return null;
     throw fail('invalid_value', {
       param: place,
       code: 'invalid_json_schema',

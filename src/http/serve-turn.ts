@@ -3,6 +3,7 @@ import { fold } from '../canonical/reply.ts';
 import { runChoices } from '../engine/choices.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
+import { retryWhole } from '../engine/retry-whole.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
@@ -51,13 +52,15 @@ export const serveTurn =
     const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
     const observers = deps.observersOf(ask, exchange);
     const request = await resolveAttachments(ask.request, deps.fetchImage, { signal, places: ask.places });
-    const events = mapAll(runChoices(deps.engine, request, ask.choices, signal), (turn) =>
-      tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
-        clock: deps.ambient.clock,
-        startedAt: exchange.startedAt,
-        onObserverError: deps.onObserverError,
-        signal,
-      }),
+    const events = mapAll(
+      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, ask.choices, signal),
+      (turn) =>
+        tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
+          clock: deps.ambient.clock,
+          startedAt: exchange.startedAt,
+          onObserverError: deps.onObserverError,
+          signal,
+        }),
     );
     const committed = await allPastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
       if (!signal.aborted) deps.onBug(error, exchange);

@@ -127,7 +127,7 @@ const router = (
     hono.all(path, (c) =>
       answer(
         c.req.raw,
-        refusal(path, () => methodNotAllowed(c.req.method, path, allowed)),
+        refusal(path, () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
       ),
     );
   }

@@ -13,7 +13,12 @@ export const shortName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.');
 
-export const metadata = z.record(z.string().max(64), z.string().max(512));
+export const metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= 16, 'expected at most 16 keys.');
+
+/** Longer than any model's name; it goes into logs. */
+export const modelName = z.string().min(1).max(256);
 
 /** What tells the backend of a function; Chat puts it one level deeper than Responses. */
 export const functionFields = {

@@ -5,6 +5,7 @@ import {
   functionFields,
   jsonObject,
   metadata,
+  modelName,
   SERVICE_TIERS,
   shortName,
   SUMMARIES,
@@ -29,7 +30,7 @@ const responseFormat = z.object({
 
 /** What chat and the older completions have in common. */
 export const samplingFields = {
-  model: z.string().min(1),
+  model: modelName,
   stream: z.boolean().nullish(),
   stream_options: z
     .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })

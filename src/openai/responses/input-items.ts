@@ -115,7 +115,7 @@ const typeOf = (value: unknown, at: string): ItemType => {
   if (type === 'item_reference') {
     throw fail('unsupported_value', {
       param: at,
-      message: `Item references are not supported at '${at}': items are not stored here. Send the item itself.`,
+      message: `Item references are not supported at '${at}': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).`,
     });
   }
   throw invalidChoice(`${at}.type`, type, ITEM_TYPES);

@@ -71,9 +71,14 @@ class MessageFirst {
         yield* this.#openLead();
         yield event;
         return;
+      case 'turn-ended':
+        // A turn that failed before it said anything has no message, not even an empty one.
+        if (event.outcome.kind !== 'failed') yield* this.#openLead();
+        yield* this.#closeEmptyLead();
+        yield event;
+        return;
       case 'call-started':
       case 'carried-item':
-      case 'turn-ended':
         yield* this.#openLead();
         yield* this.#closeEmptyLead();
         yield event;

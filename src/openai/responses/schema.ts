@@ -5,6 +5,7 @@ import {
   functionFields,
   jsonObject,
   metadata,
+  modelName,
   SERVICE_TIERS,
   shortName,
   SUMMARIES,
@@ -24,7 +25,7 @@ const textFormat = z.object({
 });
 
 export const createResponseSchema = z.object({
-  model: z.string().min(1),
+  model: modelName,
   input: z.union([z.string(), z.array(z.unknown())]),
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),

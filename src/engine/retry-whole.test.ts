@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
+import { failure } from '../canonical/failure.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { retryWhole } from './retry-whole.ts';
+
+const said: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'a' };
+const lost: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'failed', failure: failure('worker_lost') },
+  usage: null,
+};
+const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+
+const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
+  let count = 0;
+  const engine = retryWhole({
+    unheard: () => [],
+    run() {
+      count += 1;
+      return emit(attempts[count - 1] ?? [lost]);
+    },
+  });
+  return { events: await collect(engine.run(turnRequest(), new AbortController().signal)), count };
+};
+
+describe('retryWhole', () => {
+  it('hands on a turn that came to an end', async () => {
+    expect(await run([said, done])).toEqual({ events: [said, done], count: 1 });
+  });
+
+  it('runs a turn again whose worker died, and tells only of the last run', async () => {
+    expect(await run([said, lost], [done])).toEqual({ events: [done], count: 2 });
+  });
+
+  it('tells of the loss in the end', async () => {
+    expect(await run([said, lost], [lost], [said, lost])).toEqual({ events: [said, lost], count: 3 });
+  });
+});
