@@ -35,7 +35,8 @@ describe('retryWhole', () => {
     expect(await run([said, lost], [done])).toEqual({ events: [done], count: 2 });
   });
 
-  it('tells of the loss in the end', async () => {
-    expect(await run([said, lost], [lost], [said, lost])).toEqual({ events: [said, lost], count: 3 });
+  it('tells of the loss in the end, and at once of one that the engine could not mend', async () => {
+    expect(await run([said, lost], [said, lost])).toEqual({ events: [said, lost], count: 2 });
+    expect(await run([lost])).toEqual({ events: [lost], count: 1 });
   });
 });

@@ -1,8 +1,8 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Engine } from './engine.ts';
 
-/** How often a turn is run in all before its loss is told. */
-const ATTEMPTS = 3;
+/** A turn that was lost in its middle is run once more. */
+const ATTEMPTS = 2;
 
 /**
  * For an answer that is sent whole: the client has seen nothing of a turn until it is over, so one
@@ -14,7 +14,8 @@ export const retryWhole = (engine: Engine): Engine => ({
     for (let attempt = 1; ; attempt += 1) {
       const events: TurnEvent[] = [];
       for await (const event of engine.run(request, signal)) events.push(event);
-      if (attempt < ATTEMPTS && wasLost(events.at(-1))) continue;
+      // One that was lost before it said anything has been tried again by the engine itself.
+      if (attempt < ATTEMPTS && events.length > 1 && wasLost(events.at(-1))) continue;
       yield* events;
       return;
     }

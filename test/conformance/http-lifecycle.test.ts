@@ -115,7 +115,7 @@ describe('node src/main.ts', () => {
   it('says where it is and what answers; SIGTERM lets the stream finish and exits with 0', async () => {
     model = await startModelServer({ script: slow(100), keepRequests: 5 });
     const { main, output, exited } = await run({ PROXY_UPSTREAM_BASE_URL: model.baseUrl });
-    await expect.poll(() => output.err, { timeout: 30_000 }).toContain('To sign in');
+    await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Say hello.');
     const url = /URL\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/.exec(output.err)?.[1];
     const key = /key\s+(\S+)/.exec(output.err)?.[1];
     expect(output.err).toContain(`backend  the provider at ${model.baseUrl}`);
@@ -143,7 +143,7 @@ describe('node src/main.ts', () => {
 
   it('answers with the demo model where nothing is configured', async () => {
     const { main, output, exited } = await run({});
-    await expect.poll(() => output.err, { timeout: 30_000 }).toContain('To sign in');
+    await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Say hello.');
     expect(output.err).toContain('the built-in demo model');
     const url = /URL\s+(\S+)/.exec(output.err)?.[1];
     const key = /key\s+(\S+)/.exec(output.err)?.[1];
