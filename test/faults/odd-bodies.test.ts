@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json.ts';
+import { sentItems } from '../conformance/responses-sent.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello } from '../support/scripts.ts';
+
+/** Bodies that the app-server would never answer if they reached it as they are. */
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startProxy(hello);
+});
+afterAll(() => proxy.close());
+
+/** A schema that nests this deep: two levels of JSON for each property. */
+const nested = (levels: number): JsonObject =>
+  levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(levels - 1) } };
+
+const ask = (more: object): Promise<Response> =>
+  proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi', ...more });
+const tool = (levels: number) => ({
+  tools: [{ type: 'function', name: 'f', parameters: nested(levels), strict: false }],
+});
+
+describe('a body that is odd', () => {
+  it('with halves of characters reaches the model with the replacement character', async () => {
+    const response = await ask({ input: 'cut \uD83D here', metadata: { a: '\uDE00' } });
+    expect(response.status).toBe(200);
+    const texts = sentItems(proxy.model).map((item) => JSON.stringify(item['content']));
+    expect(texts).toEqual([expect.stringContaining('cut \uFFFD here')]);
+  });
+
+  it('that is as deep as allowed is answered', async () => {
+    expect((await ask(tool(46))).status).toBe(200);
+  });
+
+  it('that is deeper is a 400 at once', async () => {
+    const response = await ask(tool(60));
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        error: {
+          message: 'The JSON body is nested too deeply: at most 100 levels are allowed.',
+          type: 'invalid_request_error',
+          param: null,
+          code: 'invalid_json',
+        },
+      },
+    ]);
+  });
+
+  it('with a schema too wide to be compiled is answered, and its answer goes unchecked', async () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      required: names,
+      additionalProperties: false,
+    };
+    const format = { type: 'json_schema', name: 'wide', schema, strict: false };
+    expect((await ask({ text: { format } })).status).toBe(200);
+  });
+});
