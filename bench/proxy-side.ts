@@ -21,6 +21,8 @@ export interface ProxySideOptions {
 
 export interface ProxySide extends Side {
   readonly pid: number;
+  /** The same process, asked by Chat. */
+  readonly chat: Side;
 }
 
 export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
@@ -45,7 +47,12 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
   return {
     name: options.name,
     pid: child.pid ?? 0,
-    run: (ask) => streamOnce(url, agent, ask),
+    run: (ask) => streamOnce(url, agent, ask, RESPONSES),
+    chat: {
+      name: 'chat',
+      run: (ask) => streamOnce(url, agent, ask, CHAT),
+      close: async () => {},
+    },
     async close() {
       agent.destroy();
       const exited = once(child, 'exit');
@@ -68,26 +75,50 @@ const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>
     stderr.once('end', () => reject(new Error(`the proxy did not start: ${said}`)));
   });
 
-const bodyOf = (ask: Ask): string =>
-  JSON.stringify({
+/** What differs between the APIs. */
+interface Api {
+  readonly path: string;
+  body(ask: Ask): object;
+  /** What every frame with text begins with, and what the last frames hold. */
+  readonly deltaMarker: string;
+  readonly endMarker: string;
+}
+
+const RESPONSES: Api = {
+  path: '/responses',
+  body: (ask) => ({
     model: ask.model,
     ...(ask.instructions === undefined ? {} : { instructions: ask.instructions }),
     input: promptOf(ask),
     tools: (ask.tools ?? []).map((tool) => ({ type: 'function', ...tool, strict: false })),
     stream: true,
-  });
+  }),
+  deltaMarker: '"type":"response.output_text.delta"',
+  endMarker: 'event: response.completed\n',
+};
 
-const streamOnce = async (url: string, agent: Agent, ask: Ask): Promise<Timing> => {
+const CHAT: Api = {
+  path: '/chat/completions',
+  body: (ask) => ({
+    model: ask.model,
+    messages: [{ role: 'user', content: promptOf(ask) }],
+    stream: true,
+  }),
+  deltaMarker: `"delta":{"content":"${DELTA[0] ?? ''}`,
+  endMarker: '"finish_reason":"stop"',
+};
+
+const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> => {
   const startedAt = performance.now();
-  const http = httpRequest(`${url}/responses`, {
+  const http = httpRequest(url + api.path, {
     agent,
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
   });
-  http.end(bodyOf(ask));
+  http.end(JSON.stringify(api.body(ask)));
   const [response]: IncomingMessage[] = await once(http, 'response');
   if (response?.statusCode !== 200) throw new Error(`the proxy answered ${String(response?.statusCode)}`);
-  const counter = createCounter();
+  const counter = createCounter(api);
   let firstDeltaAt: number | null = null;
   response.on('data', (chunk: Buffer) => {
     counter.add(chunk);
@@ -108,8 +139,7 @@ interface Counter {
 }
 
 /** A client that costs little: it looks for the deltas in the text, without parsing every one. */
-const createCounter = (): Counter => {
-  const marker = '\ndata: {"type":"response.output_text.delta"';
+const createCounter = ({ deltaMarker: marker, endMarker }: Api): Counter => {
   let rest = '';
   let deltas = 0;
   let words = 0;
@@ -136,7 +166,7 @@ const createCounter = (): Counter => {
         }
         at = text.indexOf(marker, frameEnd);
       }
-      completed ||= text.lastIndexOf('event: response.completed\n', end) !== -1;
+      completed ||= text.lastIndexOf(endMarker, end) !== -1;
     },
     completed: () => completed,
   };

@@ -4,9 +4,20 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { startBareSide } from './bare-side.ts';
-import { startBenchModel } from './model.ts';
-import { startProxySide } from './proxy-side.ts';
-import { addedBytes, longAnswer, throughput, timeToFirstDelta, warmUp, type Row } from './rows.ts';
+import { startBenchModel, type BenchModel } from './model.ts';
+import { startProxySide, type ProxySide } from './proxy-side.ts';
+import {
+  addedBytes,
+  BESIDE_BARE,
+  BESIDE_NO_RELAY,
+  BESIDE_RESPONSES,
+  longAnswer,
+  throughput,
+  timeToFirstDelta,
+  warmUp,
+  type Row,
+} from './rows.ts';
+import type { Side } from './workload.ts';
 
 /**
  * Compares the proxy with the bare app-server, in one run and interleaved, so that whatever else the
@@ -19,25 +30,34 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     /** Where Node writes CPU profiles of the proxy. */
     profile: { type: 'string' },
-    /** Without our relay between the app-server and the model. */
-    'relay-off': { type: 'boolean', default: false },
-    /** Only the figures whose step has this name: first-delta, throughput, long-answer, bytes. */
+    /** Only the figures whose step has this name: first-delta, throughput, long-answer, bytes, relay, chat. */
     only: { type: 'string' },
   },
 });
 
+const ROUNDS = { rounds: 4, requests: 120, atOnce: 16 };
+
+/** The whole proxy beside the bare app-server, and two of its parts beside their absence. */
 const STEPS = {
-  'first-delta': (sides) => timeToFirstDelta(sides, 120),
-  throughput: async (sides) => [await throughput(sides, { rounds: 4, requests: 120, atOnce: 16 })],
-  'long-answer': (sides) => longAnswer(sides, 7),
-  bytes: (sides, model) => addedBytes(sides, model),
-} as const satisfies Record<
-  string,
-  (
-    sides: Parameters<typeof addedBytes>[0],
-    model: Parameters<typeof addedBytes>[1],
-  ) => Promise<readonly Row[]>
->;
+  'first-delta': ({ bare, proxy }) => timeToFirstDelta({ bare, proxy }, 120, BESIDE_BARE),
+  throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
+  'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
+  bytes: ({ bare, proxy }, model) => addedBytes({ bare, proxy }, model),
+  relay: async ({ relayOff, proxy }) => [
+    ...(await timeToFirstDelta({ bare: relayOff, proxy }, 120, BESIDE_NO_RELAY)),
+    await throughput({ bare: relayOff, proxy }, ROUNDS, BESIDE_NO_RELAY),
+  ],
+  chat: async ({ proxy }) => [
+    ...(await timeToFirstDelta({ bare: proxy, proxy: proxy.chat }, 80, BESIDE_RESPONSES)),
+    await throughput({ bare: proxy, proxy: proxy.chat }, ROUNDS, BESIDE_RESPONSES),
+  ],
+} as const satisfies Record<string, (sides: AllSides, model: BenchModel) => Promise<readonly Row[]>>;
+
+interface AllSides {
+  readonly bare: Side;
+  readonly proxy: ProxySide;
+  readonly relayOff: Side;
+}
 
 const measure = async (): Promise<readonly Row[]> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));
@@ -47,27 +67,32 @@ const measure = async (): Promise<readonly Row[]> => {
     name: 'proxy',
     stateDir: path.join(stateDir, 'proxy'),
     baseUrl,
-    environment: flags['relay-off'] ? { PROXY_WIRE: 'off' } : {},
     nodeFlags: flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`],
   });
   const bare = await startBareSide(path.join(stateDir, 'bare'), baseUrl);
-  const sides = { bare, proxy };
+  const relayOff = await startProxySide({
+    name: 'proxy without relay',
+    stateDir: path.join(stateDir, 'relay-off'),
+    baseUrl,
+    environment: { PROXY_WIRE: 'off' },
+  });
+  const sides = { bare, proxy, relayOff };
   try {
-    await warmUp(sides, model);
+    await warmUp([bare, proxy, relayOff, proxy.chat], model);
     const rows: Row[] = [];
     for (const [name, step] of Object.entries(STEPS)) {
       if (flags.only === undefined || flags.only === name) rows.push(...(await step(sides, model)));
     }
     return rows;
   } finally {
-    await Promise.all([bare.close(), proxy.close()]);
+    await Promise.all([bare.close(), proxy.close(), relayOff.close()]);
     await model.close();
     await rm(stateDir, { recursive: true, force: true });
   }
 };
 
 const table = (rows: readonly Row[]): string => {
-  const head = ['figure', 'bare app-server', 'proxy', 'ratio', 'target', ''];
+  const head = ['figure', 'other', 'measured', 'ratio', 'target', ''];
   const lines = [
     head,
     ...rows.map((row) => [
