@@ -1,8 +1,12 @@
 import { assertNever } from '../kit/assert-never.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
-import type { Phase } from './item.ts';
 import type { Outcome } from './outcome.ts';
-import type { TurnEvent } from './turn-event.ts';
+import type {
+  CallEnded,
+  CarriedItemProduced,
+  MessageEnded,
+  ReasoningEnded,
+  TurnEvent,
+} from './turn-event.ts';
 import type { Usage } from './usage.ts';
 
 /** The fold of a turn's events: what a non-streaming answer is made of. */
@@ -15,72 +19,36 @@ export interface Reply {
 
 export type ReplyItem = ReplyMessage | ReplyReasoning | ReplyCall | ReplyCarried;
 
-export interface ReplyMessage {
-  readonly kind: 'message';
-  readonly id: string;
-  readonly text: string;
-  readonly refusal: string | null;
-  readonly phase: Phase | null;
-  readonly annotations: readonly Json[];
-  readonly logprobs: readonly Json[];
-  readonly complete: boolean;
-}
-export interface ReplyReasoning {
-  readonly kind: 'reasoning';
-  readonly id: string;
-  readonly summary: readonly string[];
-  readonly content: readonly string[];
-  readonly encryptedContent: string | null;
-  readonly complete: boolean;
-}
-export interface ReplyCall {
-  readonly kind: 'call';
-  readonly id: string;
-  readonly callId: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly complete: boolean;
-}
-export interface ReplyCarried {
-  readonly kind: 'carried';
-  readonly id: string;
-  readonly wire: JsonObject & { readonly type: string };
-}
+/** What the event that ends an item says about it. */
+type Ended<Kind extends string, Event extends { readonly type: string; readonly itemId: string }> = Omit<
+  Event,
+  'type' | 'itemId'
+> & { readonly kind: Kind; readonly id: string };
+
+export type ReplyMessage = Ended<'message', MessageEnded>;
+export type ReplyReasoning = Ended<'reasoning', ReasoningEnded>;
+export type ReplyCall = Ended<'call', CallEnded>;
+export type ReplyCarried = Ended<'carried', CarriedItemProduced>;
 
 /** What an ended item is; null for events that end nothing. */
 export const endedItem = (event: TurnEvent): ReplyItem | null => {
   switch (event.type) {
-    case 'message-ended':
-      return {
-        kind: 'message',
-        id: event.itemId,
-        text: event.text,
-        refusal: event.refusal,
-        phase: event.phase,
-        annotations: event.annotations,
-        logprobs: event.logprobs,
-        complete: event.complete,
-      };
-    case 'reasoning-ended':
-      return {
-        kind: 'reasoning',
-        id: event.itemId,
-        summary: event.summary,
-        content: event.content,
-        encryptedContent: event.encryptedContent,
-        complete: event.complete,
-      };
-    case 'call-ended':
-      return {
-        kind: 'call',
-        id: event.itemId,
-        callId: event.callId,
-        name: event.name,
-        arguments: event.arguments,
-        complete: event.complete,
-      };
-    case 'carried-item':
-      return { kind: 'carried', id: event.itemId, wire: event.wire };
+    case 'message-ended': {
+      const { type: _, itemId: id, ...rest } = event;
+      return { kind: 'message', id, ...rest };
+    }
+    case 'reasoning-ended': {
+      const { type: _, itemId: id, ...rest } = event;
+      return { kind: 'reasoning', id, ...rest };
+    }
+    case 'call-ended': {
+      const { type: _, itemId: id, ...rest } = event;
+      return { kind: 'call', id, ...rest };
+    }
+    case 'carried-item': {
+      const { type: _, itemId: id, ...rest } = event;
+      return { kind: 'carried', id, ...rest };
+    }
     case 'turn-accepted':
     case 'message-started':
     case 'text-delta':
