@@ -27,7 +27,11 @@ export const createModelDirectory = (workers: WorkerPool, clock: Clock): ModelDi
     async names() {
       if (known !== null && clock.now() - known.at < MAX_AGE_MS) return known.names;
       // All who ask now share one answer, so none of them may call it off for the others.
-      return (asking ??= ask());
+      asking ??= ask();
+      if (known === null) return asking;
+      // Old names will do until there are new ones; if there are none, the next one asks again.
+      asking.catch(() => {});
+      return known.names;
     },
   };
 };

@@ -6,6 +6,7 @@ import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { retryWhole } from './retry-whole.ts';
 
+const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
 const said: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'a' };
 const lost: TurnEvent = {
   type: 'turn-ended',
@@ -28,15 +29,21 @@ const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
 
 describe('retryWhole', () => {
   it('hands on a turn that came to an end', async () => {
-    expect(await run([said, done])).toEqual({ events: [said, done], count: 1 });
+    expect(await run([accepted, said, done])).toEqual({ events: [accepted, said, done], count: 1 });
   });
 
   it('runs a turn again whose worker died, and tells only of the last run', async () => {
-    expect(await run([said, lost], [done])).toEqual({ events: [done], count: 2 });
+    expect(await run([accepted, said, lost], [accepted, done])).toEqual({
+      events: [accepted, done],
+      count: 2,
+    });
   });
 
   it('tells of the loss in the end, and at once of one that the engine could not mend', async () => {
-    expect(await run([said, lost], [said, lost])).toEqual({ events: [said, lost], count: 2 });
+    expect(await run([accepted, said, lost], [accepted, said, lost])).toEqual({
+      events: [accepted, said, lost],
+      count: 2,
+    });
     expect(await run([lost])).toEqual({ events: [lost], count: 1 });
   });
 });

@@ -6,16 +6,22 @@ const ATTEMPTS = 2;
 
 /**
  * For an answer that is sent whole: the client has seen nothing of a turn until it is over, so one
- * whose worker died in the middle is run again. Events come when the turn has ended.
+ * whose worker died in the middle is run again. That it was accepted is told at once, the rest when
+ * the turn has ended.
  */
 export const retryWhole = (engine: Engine): Engine => ({
   unheard: (request) => engine.unheard(request),
   async *run(request, signal) {
     for (let attempt = 1; ; attempt += 1) {
       const events: TurnEvent[] = [];
-      for await (const event of engine.run(request, signal)) events.push(event);
-      // One that was lost before it said anything has been tried again by the engine itself.
-      if (attempt < ATTEMPTS && events.length > 1 && wasLost(events.at(-1))) continue;
+      let isAccepted = false;
+      for await (const event of engine.run(request, signal)) {
+        if (event.type !== 'turn-accepted') events.push(event);
+        else if (attempt === 1) yield event;
+        isAccepted ||= event.type === 'turn-accepted';
+      }
+      // One that was lost before it was accepted has been tried again by the engine itself.
+      if (attempt < ATTEMPTS && isAccepted && wasLost(events.at(-1))) continue;
       yield* events;
       return;
     }

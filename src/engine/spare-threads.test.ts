@@ -88,6 +88,14 @@ describe('SpareThreads', () => {
     expect([spares.take(lease, kind('m0')), spares.take(lease, kind('m8'))]).toEqual([null, 't9']);
   });
 
+  it('holds no more than that, also when many kinds are on their way at once', async () => {
+    const spares = at(() => 0);
+    const { lease } = worker();
+    const kinds = Array.from({ length: 20 }, (_, index) => kind(`m${index}`));
+    await Promise.all(kinds.map((one) => twice(spares, lease, one)));
+    expect(kinds.filter((one) => spares.take(lease, one) !== null)).toHaveLength(8);
+  });
+
   it('a failure leaves nothing behind', async () => {
     const spares = at(() => 0);
     const options = { isBroken: true };

@@ -15,7 +15,8 @@ const MAX_KINDS = 64;
 const MAX_KIND_CHARS = 64 * 1024;
 
 interface Spare {
-  readonly threadId: string;
+  /** Null while it is on its way. */
+  threadId: string | null;
   readonly at: number;
 }
 
@@ -26,7 +27,7 @@ interface Spare {
  */
 export class SpareThreads {
   readonly #clock: Clock;
-  readonly #spares = new WeakMap<AppServer, Map<string, Spare | 'on-its-way'>>();
+  readonly #spares = new WeakMap<AppServer, Map<string, Spare>>();
   readonly #kinds = new Set<string>();
 
   constructor(clock: Clock) {
@@ -38,7 +39,7 @@ export class SpareThreads {
     const kind = kindOf(start);
     const spares = this.#spares.get(appServer);
     const spare = spares?.get(kind);
-    if (spares === undefined || spare === undefined || spare === 'on-its-way') return null;
+    if (spares === undefined || spare === undefined || spare.threadId === null) return null;
     spares.delete(kind);
     return this.#clock.now() - spare.at < MAX_AGE_MS ? spare.threadId : null;
   }
@@ -48,20 +49,22 @@ export class SpareThreads {
     const kind = kindOf(start);
     if (kind.length > MAX_KIND_CHARS || !this.#comesAgain(kind) || !lease.isCurrent()) return;
     const { appServer } = lease;
-    const spares = this.#spares.get(appServer) ?? new Map<string, Spare | 'on-its-way'>();
+    const spares = this.#spares.get(appServer) ?? new Map<string, Spare>();
     this.#spares.set(appServer, spares);
     if (spares.has(kind)) return;
     // The one that has waited longest is given up; the app-server unloads it in time.
     const [longest] = spares.keys();
     if (spares.size >= MAX_SPARES && longest !== undefined) spares.delete(longest);
-    spares.set(kind, 'on-its-way');
+    const spare: Spare = { threadId: null, at: this.#clock.now() };
+    spares.set(kind, spare);
     try {
       const { thread } = await appServer.request('thread/start', start);
       lease.threadStarted();
-      spares.set(kind, { threadId: thread.id, at: this.#clock.now() });
+      // It may have been given up in the meantime; then nobody finds it.
+      spare.threadId = thread.id;
     } catch {
       // Whoever needs a thread will start one, and meet the same trouble where it can be told.
-      spares.delete(kind);
+      if (spares.get(kind) === spare) spares.delete(kind);
     }
   }
 

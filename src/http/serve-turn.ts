@@ -4,6 +4,7 @@ import { runChoices } from '../engine/choices.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
+import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
@@ -38,8 +39,8 @@ export const serveTurn =
   (endpoint: Endpoint, deps: TurnDeps) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const { signal } = exchange;
-    const body = await readJson(http, { maxBytes: deps.maxBodyBytes });
-    const models = await deps.models.names();
+    const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes }), signal);
+    const models = await unlessAborted(deps.models.names(), signal);
     const ask = endpoint.read(body, {
       ...exchange,
       headers: http.headers,
@@ -66,7 +67,8 @@ export const serveTurn =
       if (!signal.aborted) deps.onBug(error, exchange);
     });
     const { accepted } = committed[0];
-    const ignored = [...ask.ignored, ...(accepted?.ignored ?? [])];
+    // A turn that has not said anything yet: what was known before it ran.
+    const ignored = [...ask.ignored, ...(accepted?.ignored ?? deps.engine.unheard(ask.request))];
     try {
       refuseIgnored(ask, ignored, deps.strictParams);
     } catch (error) {
@@ -81,6 +83,7 @@ export const serveTurn =
         headers,
         onGone: () => exchange.abort(),
         onEnd: exchange.hold(),
+        onBug: (error) => deps.onBug(error, exchange),
       });
     }
     const replies = await Promise.all(mapAll(turns, fold));

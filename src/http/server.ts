@@ -101,11 +101,20 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       const timer = setTimeout(() => {
         for (const exchange of active) exchange.abort(fail('shutting_down'));
       }, timeoutMs);
-      await idle;
+      // What does not hear that it is aborted must not keep the process.
+      await Promise.race([idle, later(timeoutMs + ABORT_GRACE_MS)]);
       clearTimeout(timer);
     },
   };
 };
+
+/** How long aborted requests have to come to their end. */
+const ABORT_GRACE_MS = 2_000;
+
+const later = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 
 type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;

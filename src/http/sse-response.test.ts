@@ -4,7 +4,11 @@ import type { Frame } from '../openai/sse.ts';
 import { sseResponse, type SseOptions } from './sse-response.ts';
 
 const frame = (value: unknown): Frame => ({ event: null, data: value });
-const spies = () => ({ onGone: vi.fn<() => void>(), onEnd: vi.fn<() => void>() });
+const spies = () => ({
+  onGone: vi.fn<() => void>(),
+  onEnd: vi.fn<() => void>(),
+  onBug: vi.fn<(error: unknown) => void>(),
+});
 const respond = (frames: AsyncIterable<Frame>, different: Partial<SseOptions> = {}): Response =>
   sseResponse(frames, { keepaliveMs: 60_000, headers: {}, ...spies(), ...different });
 async function* all(...frames: readonly Frame[]): AsyncGenerator<Frame> {

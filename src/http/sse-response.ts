@@ -17,6 +17,8 @@ export interface SseOptions {
   readonly onGone: () => void;
   /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
   readonly onEnd: () => void;
+  /** The frames broke off by a mistake of ours. */
+  readonly onBug: (error: unknown) => void;
 }
 
 /**
@@ -97,7 +99,10 @@ class SseBody {
       this.#controller?.close();
     } catch (error) {
       // A renderer that throws is a bug; the client must at least see the stream break off.
-      if (!this.#over) this.#controller?.error(error);
+      if (!this.#over) {
+        this.#options.onBug(error);
+        this.#controller?.error(error);
+      }
     } finally {
       this.#stop();
       this.#options.onEnd();

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/kit/json.ts';
 import { sentItems } from '../conformance/responses-sent.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
+import { sendHalf } from './client.ts';
 
 /** Bodies that the app-server would never answer if they reached it as they are. */
 
@@ -60,5 +61,16 @@ describe('a body that is odd', () => {
     };
     const format = { type: 'json_schema', name: 'wide', schema, strict: false };
     expect((await ask({ text: { format } })).status).toBe(200);
+  });
+});
+
+describe('a body that never ends', () => {
+  it('does not hold up the end of the server', async () => {
+    const own = await startProxy(hello);
+    const socket = await sendHalf(own);
+    await own.app.stop(50);
+    expect(own.app.workers()).toEqual([]);
+    socket.destroy();
+    await own.close();
   });
 });

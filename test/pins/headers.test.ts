@@ -97,6 +97,7 @@ describe('headers of answers', () => {
       headers: {},
       onGone: () => {},
       onEnd: () => {},
+      onBug: () => {},
     });
     await response.text();
     expect(headersOf(response)).toEqual({

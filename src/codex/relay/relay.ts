@@ -50,13 +50,17 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const MAX_HEADER_BYTES = 128 * 1024;
 /** Model names come from clients: what is remembered about them has an end. */
 const MAX_LEARNT_MODELS = 1_000;
+/** A backend may learn too, and what it refused may have hung on other parameters of that request. */
+const LEARNT_FOR_MS = 10 * 60_000;
+/** Refusing one of their values says nothing about the others. */
+const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
-  const learnt = new Map<string, Set<EditField>>();
+  const learnt = new Map<string, Map<EditField, number>>();
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -87,11 +91,18 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   };
 
   const remember = (model: string, field: EditField): void => {
-    const fields = learnt.get(model) ?? new Set<EditField>();
-    if (fields.has(field)) return;
-    learnt.set(model, fields.add(field));
+    if (NOT_LEARNT.has(field) || refusedFor(model).has(field)) return;
+    const fields = learnt.get(model) ?? new Map<EditField, number>();
+    learnt.set(model, fields.set(field, Date.now()));
     forgetOldest(learnt, MAX_LEARNT_MODELS);
     options.onLearnt(model, field);
+  };
+
+  /** What the backend was found to refuse for a model of late. */
+  const refusedFor = (model: string): ReadonlySet<EditField> => {
+    const since = Date.now() - LEARNT_FOR_MS;
+    const fields = [...(learnt.get(model) ?? [])].filter(([, at]) => at > since).map(([field]) => field);
+    return new Set(fields);
   };
 
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
@@ -115,8 +126,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       return wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
     },
     open(threadId, ask) {
-      const refuses = learnt.get(ask.request.model) ?? new Set<EditField>();
-      const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses: new Set(refuses) });
+      const refuses = refusedFor(ask.request.model);
+      const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses });
       tickets.set(threadId, ticket);
       return {
         report: ticket,
