@@ -37,12 +37,6 @@ export const FAILURES = {
     message: 'Missing required parameter.',
     when: 'a parameter that must be there is not',
   },
-  unknown_parameter: {
-    status: 400,
-    type: TYPES.invalid,
-    message: 'Unknown parameter.',
-    when: 'a parameter that the API does not have',
-  },
   unsupported_parameter: {
     status: 400,
     type: TYPES.invalid,
@@ -127,12 +121,6 @@ export const FAILURES = {
     type: TYPES.invalid,
     message: 'The model does not exist or you do not have access to it.',
     when: 'the backend does not know the model',
-  },
-  not_found: {
-    status: 404,
-    type: TYPES.invalid,
-    message: 'Not found.',
-    when: 'a resource that does not exist',
   },
   endpoint_not_supported: {
     status: 404,
