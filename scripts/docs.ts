@@ -33,10 +33,10 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
 ];
 
 const takenBy = (backend: Backend): BackendColumn['takes'] => {
-  const profile: ReadonlySet<string> = profileOf(backend, null);
+  const { takes }: { readonly takes: ReadonlySet<string> } = profileOf(backend, null);
   return (field) => {
     if (!EDIT_FIELDS.some((known) => known === field)) throw new Error(`the relay sets no field ${field}`);
-    return profile.has(field);
+    return takes.has(field);
   };
 };
 

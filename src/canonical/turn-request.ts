@@ -9,8 +9,8 @@ export interface TurnRequest {
   readonly items: readonly Item[];
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: ToolChoice;
-  /** False: at most one call per answer. */
-  readonly parallelToolCalls: boolean;
+  /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
+  readonly parallelToolCalls: boolean | null;
   readonly reasoning: ReasoningSettings;
   readonly format: OutputFormat;
   readonly verbosity: Verbosity | null;

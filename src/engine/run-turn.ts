@@ -1,11 +1,18 @@
-import { failure, GatewayError } from '../canonical/failure.ts';
+import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
-import { callableTools, toThreadStart, type ThreadSettings } from '../codex/translate/thread-start.ts';
+import type { Approach } from '../codex/translate/approach.ts';
+import { reasoningPlaces, withoutReasoning, type FittedRequest } from '../codex/translate/fit-history.ts';
+import {
+  callableTools,
+  developerInstructionsOf,
+  toThreadStart,
+  type ThreadSettings,
+} from '../codex/translate/thread-start.ts';
 import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { WireEvent } from '../codex/translate/wire-report.ts';
@@ -13,6 +20,7 @@ import type { Lease, WorkerPool } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { isJsonObject } from '../kit/json.ts';
+import type { Approaches } from './approaches.ts';
 import type { Engine } from './engine.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -23,7 +31,10 @@ export interface EngineDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
   readonly spares: SpareThreads;
+  readonly approaches: Approaches;
   readonly settings: ThreadSettings;
+  /** What the backend does not take of a history. */
+  readonly fit: (request: TurnRequest) => FittedRequest;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -34,16 +45,33 @@ const ATTEMPTS = 3;
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
-  unheard: (request) => deps.relay?.unheard(request) ?? unheard(request),
+  unheard: (request) => [
+    ...(deps.relay?.unheard(request) ?? unheard(request)),
+    ...deps.approaches.losses(request, deps.approaches.first(request)),
+  ],
   async *run(request, signal) {
-    for (let attempt = 1; ; attempt += 1) {
+    const tried = [deps.approaches.first(request)];
+    for (let losses = 0; ; ) {
       const lease = await deps.workers.lease(signal);
-      const turn = new Turn(deps, lease, request, signal);
+      const approach = tried.at(-1) ?? deps.approaches.first(request);
+      const turn = new Turn(deps, lease, { request, approach, signal, mayRetry: losses + 1 < ATTEMPTS });
       try {
-        yield* turn.events(attempt < ATTEMPTS);
+        for await (const event of turn.events()) {
+          if (event.type === 'turn-accepted') deps.approaches.worked(request, tried);
+          yield event;
+        }
         return;
       } catch (error) {
-        if (!(error instanceof WorkerLostEarly)) throw error;
+        if (error instanceof WorkerLostEarly) losses += 1;
+        else if (!(error instanceof RefusedEarly)) throw error;
+        else {
+          const next = deps.approaches.next(request, tried, error.refusal.outcome.failure);
+          if (next === null) {
+            yield error.refusal;
+            return;
+          }
+          tried.push(next);
+        }
       } finally {
         turn.letGo();
       }
@@ -60,11 +88,38 @@ interface WireSignal {
 /** The worker died and the client has seen nothing yet: another one may try. */
 class WorkerLostEarly extends Error {}
 
+type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
+  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
+};
+
+/** The turn failed and the client has seen nothing yet: it may be put in another way. */
+class RefusedEarly extends Error {
+  readonly refusal: FailedTurn;
+
+  constructor(refusal: FailedTurn) {
+    super('refused');
+    this.refusal = refusal;
+  }
+}
+
+interface Attempt {
+  readonly request: TurnRequest;
+  readonly approach: Approach;
+  readonly signal: AbortSignal;
+  /** Whether there is another attempt if the worker dies. */
+  readonly mayRetry: boolean;
+}
+
 /** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
 class Turn {
   readonly #deps: EngineDeps;
   readonly #lease: Lease;
+  /** As the backend can take it. */
   readonly #request: TurnRequest;
+  readonly #approach: Approach;
+  readonly #mayRetry: boolean;
+  /** Places of items that were left out. */
+  readonly #leftOut: readonly string[];
   readonly #signal: AbortSignal;
   readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
   readonly #callable: ReadonlySet<string>;
@@ -78,15 +133,19 @@ class Turn {
   #kind: ParamsOf<'thread/start'> | null = null;
   #isLetGo = false;
 
-  constructor(deps: EngineDeps, lease: Lease, request: TurnRequest, signal: AbortSignal) {
+  constructor(deps: EngineDeps, lease: Lease, { request, approach, signal, mayRetry }: Attempt) {
+    const fitted = deps.fit(approach.reasoning === 'kept' ? request : withoutReasoning(request));
     this.#deps = deps;
     this.#lease = lease;
-    this.#request = request;
+    this.#request = fitted.request;
+    this.#approach = approach;
+    this.#mayRetry = mayRetry;
+    this.#leftOut = [...(approach.reasoning === 'kept' ? [] : reasoningPlaces(request)), ...fitted.ignored];
     this.#signal = signal;
     this.#callable = new Set(callableTools(request).map((tool) => tool.name));
   }
 
-  async *events(mayRetry: boolean): AsyncGenerator<TurnEvent> {
+  async *events(): AsyncGenerator<TurnEvent> {
     const stop = (): void => {
       this.#mailbox.close();
       // A turn that is only being started is let go when its start has come to an end.
@@ -94,12 +153,14 @@ class Turn {
     };
     this.#signal.addEventListener('abort', stop, { once: true });
     try {
-      await this.#start(mayRetry);
+      await this.#start();
       let isFirst = true;
       for await (const event of this.#mailbox) {
         if (isFirst) {
-          if (mayRetry && isLoss(event)) throw new WorkerLostEarly();
-          if (!isFailure(event)) yield this.#accepted();
+          if (isFailed(event)) {
+            if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
+            if (this.#mayRetry) throw new WorkerLostEarly();
+          } else yield this.#accepted();
           isFirst = false;
         }
         yield event;
@@ -130,27 +191,28 @@ class Turn {
     else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
   }
 
-  async #start(mayRetry: boolean): Promise<void> {
+  async #start(): Promise<void> {
     const { appServer } = this.#lease;
+    const { settings } = this.#deps;
     try {
       this.#signal.throwIfAborted();
-      const start = toThreadStart(this.#request, this.#deps.settings);
+      const start = toThreadStart(this.#request, settings, this.#approach);
       const spare = this.#deps.spares.take(this.#lease, start);
       const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
       this.#kind = start;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
-      const injected = injectedOf(this.#request, this.#deps.settings);
+      const injected = injectedOf(this.#request, settings, this.#approach);
       this.#ticket =
         this.#deps.relay?.open(threadId, {
           request: this.#request,
           shape: {
-            items: injected.items,
-            instructions: injected.instructions === null ? 0 : 1,
-            inFront: start.developerInstructions === undefined ? 0 : 1,
+            approach: this.#approach,
+            injected,
+            developerInstructions: developerInstructionsOf(this.#request, settings),
           },
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
         }) ?? null;
-      const items = toInjectItems(injected);
+      const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
       if (items.length > 0) {
         const injecting = appServer.request('thread/inject_items', { threadId, items });
         await unlessAborted(injecting, this.#signal);
@@ -167,7 +229,7 @@ class Turn {
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);
-      if (failed.kind === 'worker_lost' && mayRetry) throw new WorkerLostEarly();
+      if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
@@ -182,7 +244,7 @@ class Turn {
     this.#translator = new TurnTranslator({
       turnId,
       callable: this.#callable,
-      parallelToolCalls: this.#request.parallelToolCalls,
+      parallelToolCalls: this.#request.parallelToolCalls !== false,
       ids: this.#deps.ids,
       report: this.#ticket?.report ?? null,
       onOddity: this.#deps.onOddity,
@@ -234,11 +296,13 @@ class Turn {
 
   #accepted(): TurnEvent {
     const report = this.#ticket?.report ?? null;
+    const lost = [...this.#leftOut, ...this.#deps.approaches.losses(this.#request, this.#approach)];
     if (report === null) {
-      return { type: 'turn-accepted', ignored: unheard(this.#request), limitsOutput: false, headers: {} };
+      const ignored = [...unheard(this.#request), ...lost];
+      return { type: 'turn-accepted', ignored, limitsOutput: false, headers: {} };
     }
     const { ignored, limitsOutput, headers } = report;
-    return { type: 'turn-accepted', ignored, limitsOutput, headers };
+    return { type: 'turn-accepted', ignored: [...ignored, ...lost], limitsOutput, headers };
   }
 
   #deliver(events: readonly TurnEvent[]): void {
@@ -254,13 +318,8 @@ class Turn {
   }
 }
 
-const isFailure = (event: TurnEvent): boolean =>
+const isFailed = (event: TurnEvent): event is FailedTurn =>
   event.type === 'turn-ended' && event.outcome.kind === 'failed';
-
-const isLoss = (event: TurnEvent): boolean =>
-  event.type === 'turn-ended' &&
-  event.outcome.kind === 'failed' &&
-  event.outcome.failure.kind === 'worker_lost';
 
 /** Nothing stands between the app-server and its backend that could say these things. */
 const unheard = (request: TurnRequest): string[] =>

@@ -55,7 +55,7 @@ export const replay = (name: string, request: TurnRequest): readonly TurnEvent[]
   const translator = new TurnTranslator({
     turnId: turnIdIn(lines),
     callable: new Set(callableTools(request).map((tool) => tool.name)),
-    parallelToolCalls: request.parallelToolCalls,
+    parallelToolCalls: request.parallelToolCalls !== false,
     ids: fixedAmbient().ids,
     report,
     onOddity() {},

@@ -7,7 +7,7 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
   tools: [],
   toolChoice: { mode: 'auto' },
-  parallelToolCalls: true,
+  parallelToolCalls: null,
   reasoning: { effort: null, summary: null },
   format: { kind: 'text' },
   verbosity: null,

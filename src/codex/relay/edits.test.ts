@@ -3,13 +3,43 @@ import { describe, expect, it } from 'vitest';
 import type { ToolChoice, TurnRequest, WireField } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
-import { wireEdits, type Taste } from './edits.ts';
-import { EDIT_FIELDS, type EditField } from './profile.ts';
+import {
+  lacksTier,
+  NEUTRAL_INSTRUCTIONS,
+  wireEdits,
+  type EditContext,
+  type InputFindings,
+  type Taste,
+  type ThreadShape,
+} from './edits.ts';
+import { EDIT_FIELDS, profileOf, type EditField } from './profile.ts';
 
-const SESSION = { threadId: 'thread-1', cacheKey: 'cache-key', session: 'session-1' };
-const SHAPE = { items: [], instructions: 0, inFront: 0 };
-const everything: Taste = { takes: new Set(EDIT_FIELDS), refuses: new Set() };
-const nothing: ReadonlySet<EditField> = new Set();
+const SESSION = {
+  threadId: 'thread-1',
+  cacheKey: 'cache-key',
+  session: 'session-1',
+  slug: 'gpt-5.5',
+  model: 'gpt-5.5',
+};
+const SHAPE: ThreadShape = {
+  approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
+  injected: { instructions: null, items: [] },
+  developerInstructions: null,
+};
+const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
+const CHATGPT = profileOf(
+  {
+    kind: 'login',
+    login: 'chatgpt',
+    baseUrl: null,
+    chatgptBaseUrl: null,
+    refreshUrl: null,
+    revokeUrl: null,
+  },
+  null,
+);
+const everything: Taste = { profile: PROVIDER, refuses: new Set() };
+const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
 
 const body: JsonObject = {
   model: 'gpt-5.5',
@@ -29,6 +59,91 @@ const param = (field: WireField, value: Json) => ({ field, value, name: field, m
 describe('wire edits', () => {
   it('change nothing but the cache key where nothing was asked for', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
+  });
+
+  it("hold the client's instructions in their own field, where the backend can be told", () => {
+    const apply = (
+      instructions: string | null,
+      profile: Taste['profile'],
+      shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
+    ): unknown => {
+      const { as = 'field', lane = 'full', ...rest } = shape;
+      const approach = { ...SHAPE.approach, instructions: as, lane };
+      const edits = wireEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
+        profile,
+        refuses: new Set(),
+      });
+      return edits.apply(body, nothing)['instructions'];
+    };
+    expect(apply('Be kind.', PROVIDER)).toBe('Be kind.');
+    expect(apply('', PROVIDER)).toBe('');
+    expect(apply(null, PROVIDER)).toBeUndefined();
+    expect(apply('Be kind.', PROVIDER, { as: 'message' })).toBeUndefined();
+    expect(apply('Be kind.', CHATGPT)).toBe('Be kind.');
+    expect(apply(null, CHATGPT)).toBe('');
+    expect(apply('Be kind.', CHATGPT, { as: 'message' })).toBe(NEUTRAL_INSTRUCTIONS);
+    expect(apply('Be kind.', CHATGPT, { developerInstructions: 'Be kind.' })).toBe('');
+    expect(apply('Be kind.', CHATGPT, { as: 'message', lane: 'lite' })).toBeUndefined();
+  });
+
+  it('give a model its own name back, wherever codex says it', () => {
+    const twin = { ...SESSION, slug: 'gpt-5.5--full' };
+    const edits = wireEdits(turnRequest(), SHAPE, twin, everything);
+    const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
+    expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
+      model: 'gpt-5.5',
+      prompt_cache_key: 'cache-key',
+      client_metadata: { meta: '{"model":"gpt-5.5","thread_id":"session-1"}' },
+    });
+  });
+
+  it('leave to the lite lane what it has no place for', () => {
+    const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
+    const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
+    const edits = wireEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key']));
+  });
+
+  it('know which service tiers a ChatGPT login has', () => {
+    const tierOf = (serviceTier: string | null, codex: JsonObject = {}): unknown => {
+      const edits = wireEdits(turnRequest({ serviceTier }), SHAPE, SESSION, {
+        profile: CHATGPT,
+        refuses: new Set(),
+      });
+      return edits.apply({ ...body, ...codex }, nothing)['service_tier'];
+    };
+    expect(tierOf('priority')).toBe('priority');
+    expect(tierOf('fast')).toBe('priority');
+    expect(tierOf('flex', { service_tier: 'flex' })).toBeUndefined();
+    expect(tierOf('default', { service_tier: 'default' })).toBeUndefined();
+    const lacking = ['priority', 'fast', 'flex', 'default', 'auto', null].filter((tier) =>
+      lacksTier(tier, CHATGPT),
+    );
+    expect(lacking).toEqual(['flex']);
+    expect(lacksTier('flex', PROVIDER)).toBe(false);
+  });
+
+  it("put the client's items in place of the app-server's, and say what was found", () => {
+    const found: InputFindings[] = [];
+    const items = [
+      { kind: 'message', role: 'system', id: 'msg_own', parts: [{ kind: 'text', text: 'Be kind.' }] },
+    ] as const;
+    const shape = { ...SHAPE, injected: { instructions: null, items } };
+    const edits = wireEdits(turnRequest({ items }), shape, SESSION, everything);
+    const input = [
+      { type: 'message', id: 'msg_x', role: 'developer', content: [] },
+      { type: 'message', id: 'px_0', role: 'developer', content: [] },
+    ];
+    const applied = edits.apply({ input }, { ...nothing, onInput: (one) => found.push(one) });
+    expect(applied['input']).toEqual([
+      {
+        type: 'message',
+        id: 'msg_own',
+        role: 'system',
+        content: [{ type: 'input_text', text: 'Be kind.' }],
+      },
+    ]);
+    expect(found).toEqual([{ added: 1, missing: 0, isLost: false }]);
   });
 
   it('set plain parameters as they are', () => {
@@ -127,7 +242,8 @@ describe('wire edits', () => {
         { type: 'message', role: 'user', content: [] },
       ],
     };
-    expect(edited({ tools }, lite)).toEqual({
+    const isLater = { ...nothing, isFirstRequest: false };
+    expect(wireEdits(turnRequest({ tools }), SHAPE, SESSION, everything).apply(lite, isLater)).toEqual({
       ...lite,
       prompt_cache_key: 'cache-key',
       input: [
@@ -176,6 +292,7 @@ describe('wire edits', () => {
   it("name one session in codex's metadata", () => {
     const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
     expect(edited({}, { client_metadata })).toEqual({
+      model: 'gpt-5.5',
       prompt_cache_key: 'cache-key',
       client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
     });
@@ -190,7 +307,7 @@ describe('wire edits', () => {
     });
     const codex: JsonObject = { ...body, service_tier: 'flex' };
     const chatgpt = wireEdits(request, SHAPE, SESSION, {
-      takes: new Set<EditField>(['tool_choice', 'prompt_cache_key']),
+      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key']) },
       refuses: new Set(),
     });
     expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', 'tool_choice']));
@@ -200,12 +317,13 @@ describe('wire edits', () => {
       tool_choice: 'required',
     });
     const learnt = wireEdits(request, SHAPE, SESSION, {
-      takes: new Set(EDIT_FIELDS),
+      profile: { ...PROVIDER, takes: new Set(EDIT_FIELDS) },
       refuses: new Set<EditField>(['temperature', 'service_tier', 'seed']),
     });
     expect(learnt.refused).toEqual(new Set(['temperature', 'service_tier']));
     const { prompt_cache_key: _, service_tier: __, ...rest } = codex;
-    expect(learnt.apply(codex, new Set<EditField>(['max_output_tokens', 'prompt_cache_key']))).toEqual({
+    const without = new Set<EditField>(['max_output_tokens', 'prompt_cache_key']);
+    expect(learnt.apply(codex, { ...nothing, without })).toEqual({
       ...rest,
       top_p: 0.9,
       tool_choice: 'required',

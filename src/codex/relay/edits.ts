@@ -1,20 +1,19 @@
-import type { Item } from '../../canonical/item.ts';
 import type { FunctionTool, OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { Approach } from '../translate/approach.ts';
+import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
-import type { Session } from './headers.ts';
-import { editInput, inputEdits } from './input-edits.ts';
+import { exactInput, restoreInput } from './exact-input.ts';
+import { asTold, type Session } from './headers.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 
-/** Where the conversation that we gave the app-server stands in its model requests. */
+/** What the app-server was given to make its model requests of. */
 export interface ThreadShape {
-  /** The client's items that were injected, in order. */
-  readonly items: readonly Item[];
-  /** How many injected items come before them: the instructions, if any. */
-  readonly instructions: number;
-  /** How many messages the app-server itself puts in front of all that. */
-  readonly inFront: number;
+  readonly approach: Approach;
+  readonly injected: Injected;
+  /** What the app-server itself puts in front of all that; null: nothing. */
+  readonly developerInstructions: string | null;
 }
 
 export interface WireEdits {
@@ -22,37 +21,63 @@ export interface WireEdits {
   readonly fields: ReadonlySet<EditField>;
   /** What was asked for and will not be set, because the backend was found to refuse it. */
   readonly refused: ReadonlySet<EditField>;
-  /** `without`: what it has refused since. */
-  apply(body: JsonObject, without: ReadonlySet<EditField>): JsonObject;
+  apply(body: JsonObject, context: EditContext): JsonObject;
+}
+
+export interface EditContext {
+  /** What the backend has refused since. */
+  readonly without: ReadonlySet<EditField>;
+  /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
+  readonly isFirstRequest: boolean;
+  readonly onInput: (found: InputFindings) => void;
+}
+
+/** What had to be done to the input, which should be nothing. */
+export interface InputFindings {
+  readonly added: number;
+  readonly missing: number;
+  readonly isLost: boolean;
 }
 
 /** What a backend takes, and what of that it was found to refuse for this model. */
 export interface Taste {
-  readonly takes: BackendProfile;
+  readonly profile: BackendProfile;
   readonly refuses: ReadonlySet<EditField>;
 }
+
+/** What the lite lane of a ChatGPT login has no place for. */
+const NOT_ON_LITE: ReadonlySet<EditField> = new Set(['tool_choice', 'parallel_tool_calls', 'image_detail']);
 
 /** A canonical request and what its backend takes → what the relay sets on the model request. */
 export const wireEdits = (
   request: TurnRequest,
   shape: ThreadShape,
   session: Session & AffinityKey,
-  { takes, refuses }: Taste,
+  { profile, refuses }: Taste,
 ): WireEdits => {
-  const plain = plainFields(request);
-  const asked = [...plain.keys(), ...structuralFields(request)].filter((field) => takes.has(field));
+  const { approach } = shape;
+  const plain = plainFields(request, profile);
+  const takes = (field: EditField): boolean =>
+    profile.takes.has(field) && !(approach.lane === 'lite' && NOT_ON_LITE.has(field));
+  const asked = [...plain.keys(), ...structuralFields(request)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
-  const itemEdits = inputEdits(shape.items, takes.has('system_role'));
-  const start = shape.inFront + shape.instructions;
+  const exact = exactInput(shape.injected, {
+    systemRole: takes('system_role'),
+    imageDetail: takes('image_detail'),
+  });
+  const { developerInstructions } = shape;
   return {
     fields,
     refused: new Set(asked.filter((field) => refuses.has(field))),
-    apply(body, without) {
+    apply(body, { without, isFirstRequest, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
-      const edited: Record<string, Json | undefined> = { ...body };
+      const edited: Record<string, Json | undefined> = { ...body, model: request.model };
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
       // codex sends these by itself: what the backend refuses must go.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
+      if (typeof edited['service_tier'] === 'string' && tierAt(edited['service_tier'], profile) === null) {
+        delete edited['service_tier'];
+      }
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
       if (sets('include')) edited['include'] = [...new Set([...includeOf(body), ...includes(request)])];
       if (sets('tool_choice')) edited['tool_choice'] = wireToolChoice(request.toolChoice);
@@ -62,22 +87,61 @@ export const wireEdits = (
       if (isJsonObject(body['client_metadata'])) {
         edited['client_metadata'] = inSession(body['client_metadata'], session);
       }
+      if (approach.lane === 'full') setInstructions(edited, request, shape, profile);
       if (Array.isArray(edited['input'])) {
-        edited['input'] = editInput(edited['input'] as readonly Json[], shape.items, itemEdits, start);
+        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], exact, {
+          developerInstructions,
+          isFirstRequest,
+        });
+        edited['input'] = input;
+        onInput(found);
       }
       return edited;
     },
   };
 };
 
+/** For a backend that wants instructions in a request whose own stand elsewhere: it says nothing. */
+export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
+
+/** The field holds what the client wrote in it; a backend that insists on the field gets it in any case. */
+const setInstructions = (
+  edited: Record<string, Json | undefined>,
+  request: TurnRequest,
+  { approach, developerInstructions }: ThreadShape,
+  profile: BackendProfile,
+): void => {
+  const own = developerInstructions === null ? request.instructions : null;
+  if (approach.instructions === 'field') {
+    const text = own ?? (profile.wantsInstructions ? '' : null);
+    if (text !== null) edited['instructions'] = text;
+  } else if (profile.wantsInstructions) {
+    edited['instructions'] = NEUTRAL_INSTRUCTIONS;
+  }
+};
+
+/** The tier by the backend's name for it; null: the backend has no such tier. */
+const tierAt = (tier: string | null, { tiers }: BackendProfile): string | null => {
+  if (tier === null || tiers === null) return tier;
+  const name = tier === 'fast' ? 'priority' : tier;
+  return tiers.has(name) ? name : null;
+};
+
+/** These ask for what happens anyway. */
+const USUAL_TIERS: readonly (string | null)[] = [null, 'auto', 'default'];
+
+/** Whether the caller asked for a tier that the backend does not have. */
+export const lacksTier = (tier: string | null, profile: BackendProfile): boolean =>
+  !USUAL_TIERS.includes(tier) && tierAt(tier, profile) === null;
+
 const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
 
-/** codex tells its backend the thread's id here too. */
-const inSession = (metadata: JsonObject, { threadId, session }: Session): JsonObject =>
+/** codex tells its backend the thread's id and the model's name here too. */
+const inSession = (metadata: JsonObject, session: Session): JsonObject =>
   Object.fromEntries(
     Object.entries(metadata).map(([name, value]) => [
       name,
-      typeof value === 'string' ? value.replaceAll(threadId, session) : value,
+      typeof value === 'string' ? asTold(value, session) : value,
     ]),
   );
 
@@ -85,7 +149,7 @@ const inSession = (metadata: JsonObject, { threadId, session }: Session): JsonOb
 const LEAST_OUTPUT_TOKENS = 16;
 
 /** Parameters that are a member of the request and nothing else. */
-const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
+const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap<EditField, Json> => {
   const structural = new Set([
     'include',
     'tool_choice',
@@ -100,7 +164,8 @@ const plainFields = (request: TurnRequest): ReadonlyMap<EditField, Json> => {
   if ((request.maxOutputTokens ?? 0) >= LEAST_OUTPUT_TOKENS) {
     plain.set('max_output_tokens', request.maxOutputTokens);
   }
-  if (request.serviceTier !== null) plain.set('service_tier', request.serviceTier);
+  const tier = tierAt(request.serviceTier, profile);
+  if (tier !== null) plain.set('service_tier', tier);
   return plain;
 };
 
@@ -110,7 +175,7 @@ const structuralFields = (request: TurnRequest): EditField[] => {
     ['include', includes(request).length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
     // True is left alone: codex knows models that take one call at a time only.
-    ['parallel_tool_calls', !request.parallelToolCalls],
+    ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', verbosityOf(request) !== null],

@@ -6,8 +6,8 @@ import { request as send, type Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { isJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
-import type { WireEdits } from './edits.ts';
-import { callerHeaders, endToEnd, requestHeaders, retryAfterOf, type Session } from './headers.ts';
+import type { EditContext, InputFindings, WireEdits } from './edits.ts';
+import { callerHeaders, endToEnd, requestHeaders, retryAfterOf, type Identity, type Session } from './headers.ts';
 import { httpFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
 import { refusedField } from './refused-field.ts';
@@ -22,15 +22,16 @@ export interface ModelCall {
   readonly withheld: ReadonlySet<EditField>;
   readonly findings: Findings;
   readonly onEvent: AnswerListener;
+  /** Whether the model has not answered in this turn yet. */
+  readonly isFirstRequest: boolean;
   headers: Readonly<Record<string, string>>;
+  onInput(found: InputFindings): void;
   withhold(field: EditField): void;
 }
 
 export interface ForwardOptions {
-  /** Without a slash at its end. */
-  readonly target: string;
-  /** Set where the key is ours and not the app-server's. */
-  readonly apiKey: string | null;
+  /** What the model's host is told about us in place of the app-server's own words. */
+  readonly identity: Identity;
   readonly dispatcher: Dispatcher;
   readonly onRetry: (reason: string) => void;
   /** A request was answered once these fields were left out. */
@@ -41,7 +42,11 @@ export interface ForwardOptions {
 
 export interface Hop {
   readonly method: string;
+  /** Without a slash at its end. */
+  readonly target: string;
   readonly path: string;
+  /** For the model's host, which wants to know who asks; else for the login's. */
+  readonly isModel: boolean;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** The app-server or the client is gone. */
@@ -136,10 +141,10 @@ const sendOnce = async (
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
   const edited =
-    call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, call.withheld));
-  const answer = await send(options.target + hop.path, {
+    call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, editContext(call)));
+  const answer = await send(hop.target + hop.path, {
     method: hop.method,
-    headers: requestHeaders(hop.headers, call?.session ?? null, options.apiKey),
+    headers: requestHeaders(hop.headers, call?.session ?? null, hop.isModel ? options.identity : {}),
     body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
     signal: hop.signal,
     dispatcher: options.dispatcher,
@@ -151,6 +156,12 @@ const sendOnce = async (
   const first = answer.statusCode < 400 ? await chunks.next() : null;
   return { answer, chunks, first, sentAt };
 };
+
+const editContext = (call: ModelCall): EditContext => ({
+  without: call.withheld,
+  isFirstRequest: call.isFirstRequest,
+  onInput: (found) => call.onInput(found),
+});
 
 /** Null: it cannot be read, so it cannot be edited; what to make of it is the backend's business. */
 const parseBody = (body: Buffer): JsonObject | null => {

@@ -25,7 +25,7 @@ describe('headers on their way', () => {
 
   it('of a request that is not ours are only freed of the connection', () => {
     expect(
-      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),
+      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, {}),
     ).toEqual({ 'thread-id': 't1', 'accept-encoding': 'gzip' });
   });
 
@@ -37,20 +37,24 @@ describe('headers on their way', () => {
           'session-id': 't1',
           'x-client-request-id': 't1',
           'x-codex-window-id': 't1:0',
-          'x-codex-turn-metadata': '{"thread_id":"t1","turn_id":"u9"}',
+          'x-codex-turn-metadata': '{"thread_id":"t1","turn_id":"u9","model":"m--full"}',
+          'x-forwarded-for': '10.0.0.1',
+          'cf-ray': 'x',
+          via: '1.1 somewhere',
           'accept-encoding': 'gzip',
           authorization: 'Bearer theirs',
           'x-other': 't1',
         },
-        { threadId: 't1', session: 's-s-s' },
-        'sk-ours',
+        { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm' },
+        { apiKey: 'sk-ours', version: '1.2.3' },
       ),
     ).toEqual({
       'thread-id': 's-s-s',
       'session-id': 's-s-s',
       'x-client-request-id': 's-s-s',
       'x-codex-window-id': 's-s-s:0',
-      'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9"}',
+      'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9","model":"m"}',
+      version: '1.2.3',
       authorization: 'Bearer sk-ours',
       'x-other': 't1',
     });

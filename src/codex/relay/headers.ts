@@ -32,27 +32,47 @@ export const endToEnd = (headers: IncomingHttpHeaders): Headers => {
   return passed;
 };
 
-/** Which conversation a request of ours belongs to, as its thread and as the backend is told. */
+/** What the app-server calls the thread and the model of a request, and what the backend is told. */
 export interface Session {
   readonly threadId: string;
   readonly session: string;
+  readonly slug: string;
+  readonly model: string;
 }
 
-/** The headers of a model request: its body may be another, and its key may be ours. */
+/** A text of codex's with the names that the backend knows. */
+export const asTold = (text: string, { threadId, session, slug, model }: Session): string => {
+  const told = text.replaceAll(threadId, session);
+  return slug === model ? told : told.replaceAll(JSON.stringify(slug), JSON.stringify(model));
+};
+
+export interface Identity {
+  /** Set where the key is ours and not the app-server's. */
+  readonly apiKey?: string | null;
+  /** Of codex. Its own backend keeps newer models from callers that do not say it. */
+  readonly version?: string | null;
+}
+
+/** A backend that meets these takes us for something that stands in front of many others. */
+const ABOUT_FORWARDING = /^(?:forwarded|via|x-real-ip|true-client-ip|x-forwarded-.*|cf-.*)$/;
+
+/** The headers of a request of the app-server: its body may be another, and its key may be ours. */
 export const requestHeaders = (
   headers: IncomingHttpHeaders,
   session: Session | null,
-  apiKey: string | null,
+  { apiKey, version }: Identity,
 ): Headers => {
   const passed = endToEnd(headers);
+  for (const name of Object.keys(passed)) if (ABOUT_FORWARDING.test(name)) delete passed[name];
   delete passed['content-length'];
-  if (apiKey !== null) passed['authorization'] = `Bearer ${apiKey}`;
+  if (typeof apiKey === 'string') passed['authorization'] = `Bearer ${apiKey}`;
+  if (typeof version === 'string') passed['version'] = version;
   if (session === null) return passed;
   // The answer is read on its way back, so it must come as it is.
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {
     if (typeof value === 'string' && isAboutSession(name)) {
-      passed[name] = value.replaceAll(session.threadId, session.session);
+      passed[name] = asTold(value, session);
     }
   }
   return passed;

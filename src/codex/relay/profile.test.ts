@@ -3,35 +3,49 @@ import { describe, expect, it } from 'vitest';
 import { EDIT_FIELDS, OVERRIDABLE, profileOf } from './profile.ts';
 
 const provider = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null } as const;
-const chatgpt = { kind: 'login', login: 'chatgpt', baseUrl: null } as const;
-const apiKey = { kind: 'login', login: 'api-key', baseUrl: null } as const;
+const nowhere = { baseUrl: null, chatgptBaseUrl: null, refreshUrl: null, revokeUrl: null };
+const chatgpt = { kind: 'login', login: 'chatgpt', ...nowhere } as const;
+const apiKey = { kind: 'login', login: 'api-key', ...nowhere } as const;
 
 describe('backend profiles', () => {
   it('take everything, except for the backend of a ChatGPT login', () => {
-    expect(profileOf(provider, null)).toEqual(new Set(EDIT_FIELDS));
-    expect(profileOf(apiKey, null)).toEqual(new Set(EDIT_FIELDS));
-    expect([...profileOf(chatgpt, null)]).toEqual([
-      'prompt_cache_key',
-      'include',
-      'tool_choice',
-      'text.verbosity',
-      'text.format',
-      'input',
-      'tools',
-      'parallel_tool_calls',
-    ]);
+    const all = {
+      takes: new Set(EDIT_FIELDS),
+      tiers: null,
+      wantsInstructions: false,
+      isChatgpt: false,
+    };
+    expect(profileOf(provider, null)).toEqual(all);
+    expect(profileOf(apiKey, null)).toEqual(all);
+    expect(profileOf(chatgpt, null)).toEqual({
+      takes: new Set([
+        'prompt_cache_key',
+        'include',
+        'tool_choice',
+        'text.verbosity',
+        'text.format',
+        'input',
+        'service_tier',
+        'tools',
+        'parallel_tool_calls',
+        'image_detail',
+      ]),
+      tiers: new Set(['priority']),
+      wantsInstructions: true,
+      isChatgpt: true,
+    });
   });
 
   it('are what the operator says, for plain parameters', () => {
     const structural = EDIT_FIELDS.filter((field) => !OVERRIDABLE.has(field));
-    expect(profileOf(provider, ['none'])).toEqual(new Set(structural));
-    expect(profileOf(provider, ['temperature', 'top_p'])).toEqual(
+    expect(profileOf(provider, ['none']).takes).toEqual(new Set(structural));
+    expect(profileOf(provider, ['temperature', 'top_p']).takes).toEqual(
       new Set([...structural, 'temperature', 'top_p']),
     );
-    expect(profileOf(provider, ['all'])).toEqual(new Set(EDIT_FIELDS));
-    expect(profileOf(chatgpt, ['temperature']).has('temperature')).toBe(true);
-    expect(profileOf(chatgpt, ['all']).has('system_role')).toBe(false);
+    expect(profileOf(provider, ['all']).takes).toEqual(new Set(EDIT_FIELDS));
+    expect(profileOf(chatgpt, ['temperature']).takes.has('temperature')).toBe(true);
+    expect(profileOf(chatgpt, ['all']).takes.has('system_role')).toBe(false);
     // Not plain: the operator cannot take it away by forgetting it.
-    expect(profileOf(provider, ['temperature', 'nonsense']).has('tool_choice')).toBe(true);
+    expect(profileOf(provider, ['temperature', 'nonsense']).takes.has('tool_choice')).toBe(true);
   });
 });

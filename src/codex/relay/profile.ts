@@ -8,7 +8,8 @@ export type EditField =
   | 'service_tier'
   | 'tools'
   | 'parallel_tool_calls'
-  | 'system_role';
+  | 'system_role'
+  | 'image_detail';
 
 const FIELDS: Readonly<Record<EditField, true>> = {
   temperature: true,
@@ -34,6 +35,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   tools: true,
   parallel_tool_calls: true,
   system_role: true,
+  image_detail: true,
 };
 
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
@@ -58,24 +60,40 @@ export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
 /** What the backend of a ChatGPT login refuses with a 400. */
 const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
   ...OVERRIDABLE,
-  // codex itself sends it the tiers that it has, under their names there.
-  'service_tier',
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
 ]);
 
 /** What a backend takes. Those that are not known are asked, and what they refuse is remembered. */
-export type BackendProfile = ReadonlySet<EditField>;
+export interface BackendProfile {
+  readonly takes: ReadonlySet<EditField>;
+  /** The service tiers that it takes; null: any. */
+  readonly tiers: ReadonlySet<string> | null;
+  /** It refuses a plain request that has no `instructions`. */
+  readonly wantsInstructions: boolean;
+  /** Its rules for a conversation's identity are those of codex's own backend. */
+  readonly isChatgpt: boolean;
+}
 
 /**
  * `override` is PROXY_UPSTREAM_PARAMS: the fields that the backend takes, as its operator knows.
  * What is no parameter but belongs to the meaning of the request is set all the same.
  */
 export const profileOf = (backend: Backend, override: readonly string[] | null): BackendProfile => {
-  const standard =
-    backend.kind === 'login' && backend.login === 'chatgpt'
-      ? EDIT_FIELDS.filter((field) => !CHATGPT_REFUSES.has(field))
-      : EDIT_FIELDS;
+  const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
+  const standard = isChatgpt ? EDIT_FIELDS.filter((field) => !CHATGPT_REFUSES.has(field)) : EDIT_FIELDS;
+  return {
+    takes: overridden(standard, override),
+    tiers: isChatgpt ? new Set(['priority']) : null,
+    wantsInstructions: isChatgpt,
+    isChatgpt,
+  };
+};
+
+const overridden = (
+  standard: readonly EditField[],
+  override: readonly string[] | null,
+): ReadonlySet<EditField> => {
   if (override === null) return new Set(standard);
   const always = standard.filter((field) => !OVERRIDABLE.has(field));
   if (override.includes('all')) return new Set([...always, ...OVERRIDABLE]);

@@ -6,22 +6,31 @@ import type { AddressInfo } from 'node:net';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey } from './affinity.ts';
-import { wireEdits, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
-import { forward, type ForwardOptions, type ModelCall } from './forward.ts';
-import type { Session } from './headers.ts';
+import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
+import { forward, type ForwardOptions } from './forward.ts';
 import type { BackendProfile, EditField } from './profile.ts';
-import { noFindings, type Findings } from './report.ts';
+import { Ticket } from './ticket.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
 export interface Relay {
-  /** What the app-server is told to be its provider. The path cannot be guessed. */
-  readonly baseUrl: string;
+  /** What the app-server is told instead of the real addresses. The paths cannot be guessed. */
+  readonly addresses: RelayAddresses;
   /** The caller's names of parameters that the backend is known not to take. */
   unheard(request: TurnRequest): readonly string[];
   /** Model requests of this thread are ours from now on. */
   open(threadId: string, ask: RelayAsk): RelayTicket;
   close(): Promise<void>;
 }
+
+/** Everything that an app-server talks to: its model, and with a login its account. */
+export interface RelayAddresses {
+  readonly model: string;
+  readonly account: string;
+  readonly refresh: string;
+  readonly revoke: string;
+}
+
+export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | null };
 
 export interface RelayAsk {
   readonly request: TurnRequest;
@@ -36,9 +45,13 @@ export interface RelayTicket {
 }
 
 export interface RelayOptions extends ForwardOptions {
+  /** Where things really are, without a slash at the end; null: the app-server has no business there. */
+  readonly targets: RelayTargets;
   readonly profile: BackendProfile;
-  /** A request that belongs to no turn of ours passed untouched. */
+  /** A model request that belongs to no turn of ours passed untouched. */
   readonly onUnplaced: () => void;
+  /** How the app-server had left the conversation before the relay restored it. */
+  readonly onInput: (found: InputFindings) => void;
   /** Something threw that should not have; the app-server's request was cut off. */
   readonly onBug: (error: unknown) => void;
 }
@@ -57,6 +70,13 @@ const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
+/**
+ * Before the first model request of every thread codex asks for the account's settings, and waits. All
+ * that it wants to know is whether to add a message about git to the prompt.
+ */
+const SETTINGS_PATH = '/wham/settings/user';
+const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
+
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
@@ -64,24 +84,30 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const path = pathBehind(secret, incoming.url ?? '');
+    const way = wayOf(secret, incoming.url ?? '', options.targets);
     const threadId = String(incoming.headers['thread-id']);
-    if (path === null || closed.has(threadId)) {
+    if (way === null || closed.has(threadId)) {
       // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
-      outgoing.writeHead(path === null ? 404 : 410, { connection: 'close' }).end();
+      outgoing.writeHead(way === null ? 404 : 410, { connection: 'close' }).end();
+      return;
+    }
+    if (way.name === 'account' && way.path === SETTINGS_PATH && incoming.method === 'GET') {
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
       return;
     }
     const gone = new AbortController();
     outgoing.on('close', () => gone.abort());
     // Only requests to the model are ours: a thread has others, such as for its compaction.
-    const isModelRequest = incoming.method === 'POST' && path === '/responses';
+    const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
     const ticket = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
-    if (ticket === null) options.onUnplaced();
+    if (isModelRequest && ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
     const hop = {
       method: incoming.method ?? 'POST',
-      path,
+      target: way.target,
+      path: way.path,
+      isModel: way.name === 'model',
       headers: incoming.headers,
       body,
       signal,
@@ -116,18 +142,32 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`;
 
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`,
-    unheard({ wire, model }) {
-      const refuses = learnt.get(model);
-      const isTaken = (field: EditField): boolean =>
-        options.profile.has(field) && refuses?.has(field) !== true;
-      return wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
+    addresses: {
+      model: `${origin}/model`,
+      account: `${origin}/account`,
+      refresh: `${origin}/refresh`,
+      revoke: `${origin}/revoke`,
     },
-    open(threadId, ask) {
-      const refuses = refusedFor(ask.request.model);
-      const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses });
+    unheard({ wire, model, serviceTier }) {
+      const refuses = refusedFor(model);
+      const isTaken = (field: EditField): boolean =>
+        options.profile.takes.has(field) && !refuses.has(field);
+      const names = wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
+      return lacksTier(serviceTier, options.profile) ? [...names, 'service_tier'] : names;
+    },
+    open(threadId, { request, shape, onEvent }) {
+      const ticket = new Ticket({
+        threadId,
+        request,
+        shape,
+        affinity: affinityKey(request),
+        taste: { profile: options.profile, refuses: refusedFor(request.model) },
+        onEvent,
+        onInput: options.onInput,
+      });
       tickets.set(threadId, ticket);
       return {
         report: ticket,
@@ -159,76 +199,25 @@ const forgetOldest = (
   if (oldest.done !== true) kept.delete(oldest.value);
 };
 
-/** One turn as the relay knows it: what to set on its model requests, and what was seen of the answers. */
-class Ticket implements WireReport, ModelCall {
-  readonly edits: WireEdits;
-  readonly session: Session;
-  readonly model: string;
-  readonly findings: Findings = noFindings();
-  readonly onEvent: (event: WireEvent) => void;
-  readonly #request: TurnRequest;
-  readonly #withheld = new Set<EditField>();
-  readonly #cut = new AbortController();
-  headers: Readonly<Record<string, string>> = {};
-
-  constructor(threadId: string, { request, shape, onEvent }: RelayAsk, taste: Taste) {
-    const session = { threadId, ...affinityKey(request) };
-    this.#request = request;
-    this.model = request.model;
-    this.session = session;
-    this.edits = wireEdits(request, shape, session, taste);
-    this.onEvent = onEvent;
-  }
-
-  get signal(): AbortSignal {
-    return this.#cut.signal;
-  }
-  get withheld(): ReadonlySet<EditField> {
-    return this.#withheld;
-  }
-  get failure() {
-    return this.findings.failure;
-  }
-  get incomplete() {
-    return this.findings.incomplete;
-  }
-  get usage() {
-    return this.findings.usage;
-  }
-  get refusals() {
-    return this.findings.refusals;
-  }
-  get limitsOutput(): boolean {
-    return this.#sets('max_output_tokens');
-  }
-  get ignored(): readonly string[] {
-    const unset = this.#request.wire
-      .filter(({ field, matters }) => matters && field !== 'input' && !this.#sets(field))
-      .map(({ name }) => name);
-    const isTierRefused = this.edits.refused.has('service_tier') || this.#withheld.has('service_tier');
-    return isTierRefused ? [...unset, 'service_tier'] : unset;
-  }
-
-  withhold(field: EditField): void {
-    this.#withheld.add(field);
-  }
-
-  cut(): void {
-    this.#cut.abort();
-  }
-
-  #sets(field: EditField): boolean {
-    return this.edits.fields.has(field) && !this.#withheld.has(field);
-  }
+interface Way {
+  readonly name: keyof RelayAddresses;
+  readonly target: string;
+  /** Behind the name, with its slash and query. */
+  readonly path: string;
 }
 
-/** The path behind our prefix; null for anybody who does not know it. */
-const pathBehind = (secret: string, url: string): string | null => {
+/** Where a request of the app-server is to go; null for anybody who does not know the secret. */
+const wayOf = (secret: string, url: string, targets: RelayTargets): Way | null => {
   const prefix = Buffer.from(`/${secret}/`);
   const given = Buffer.from(url).subarray(0, prefix.length);
   // In constant time: how much of a guess is right must not be seen.
   if (given.length !== prefix.length || !timingSafeEqual(given, prefix)) return null;
-  return url.slice(prefix.length - 1);
+  const rest = url.slice(prefix.length);
+  for (const [name, target] of Object.entries(targets) as [keyof RelayAddresses, string | null][]) {
+    const path = rest.slice(name.length);
+    if (target !== null && rest.startsWith(name) && /^(?:$|[/?])/.test(path)) return { name, target, path };
+  }
+  return null;
 };
 
 const readBody = async (incoming: IncomingMessage): Promise<Buffer> => {

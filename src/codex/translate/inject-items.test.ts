@@ -5,7 +5,7 @@ import type { Item, Part } from '../../canonical/item.ts';
 import { injectedOf, toInjectItems } from './inject-items.ts';
 import type { ThreadSettings } from './thread-start.ts';
 
-const wireOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] })[0];
+const wireOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];
 const message = (role: 'system' | 'developer' | 'user' | 'assistant', ...parts: readonly Part[]): Item => ({
   kind: 'message',
   role,
@@ -158,9 +158,14 @@ describe('toInjectItems', () => {
   });
 
   it('instructions are the first message', () => {
-    expect(toInjectItems({ instructions: 'A', items: [message('user', text('B'))] })).toEqual([
-      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'A' }] },
-      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'B' }] },
+    const injected = { instructions: 'A', items: [message('user', text('B'))] };
+    const first = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'A' }] };
+    const second = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'B' }] };
+    expect(toInjectItems(injected, 'own')).toEqual([first, second]);
+    // A relay finds them again by their places.
+    expect(toInjectItems(injected, 'places')).toEqual([
+      { ...first, id: 'px_0' },
+      { ...second, id: 'px_1' },
     ]);
   });
 });
@@ -171,18 +176,18 @@ describe('injectedOf', () => {
     sandboxMode: 'read-only',
     approvalPolicy: 'never',
     workdir: '/work',
-    choosesToolsOnWire: false,
+    hasRelay: false,
   };
   const items = [message('system', text('A')), message('user', text('B'))];
 
   it.each([
-    ['base', 'Be kind.', { instructions: 'Be kind.', items }],
-    ['base', '', { instructions: null, items }],
-    ['base', null, { instructions: null, items }],
-    ['developer', 'Be kind.', { instructions: null, items: items.slice(1) }],
-  ] as const)('%s, instructions %j', (instructionsTarget, instructions, expected) => {
-    expect(injectedOf(turnRequest({ instructions, items }), { ...settings, instructionsTarget })).toEqual(
-      expected,
-    );
+    ['base', 'message', 'Be kind.', { instructions: 'Be kind.', items }],
+    ['base', 'message', '', { instructions: null, items }],
+    ['base', 'message', null, { instructions: null, items }],
+    ['base', 'field', 'Be kind.', { instructions: null, items }],
+    ['developer', 'message', 'Be kind.', { instructions: null, items: items.slice(1) }],
+  ] as const)('%s, in a %s, instructions %j', (instructionsTarget, as, instructions, expected) => {
+    const request = turnRequest({ instructions, items });
+    expect(injectedOf(request, { ...settings, instructionsTarget }, { instructions: as })).toEqual(expected);
   });
 });

@@ -2,29 +2,50 @@ import type { Item, MessageItem, Part } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import type { Approach } from './approach.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
-/** What of a request is injected: prompts may travel as developer instructions instead. */
+/**
+ * What of a request is injected: prompts may travel as developer instructions instead, and
+ * instructions in the field of the model request, which a relay sets.
+ */
 export interface Injected {
   readonly instructions: string | null;
   readonly items: readonly Item[];
 }
 
-export const injectedOf = (request: TurnRequest, settings: ThreadSettings): Injected => {
+export const injectedOf = (
+  request: TurnRequest,
+  settings: ThreadSettings,
+  approach: Pick<Approach, 'instructions'>,
+): Injected => {
   if (settings.instructionsTarget === 'developer') {
     return { instructions: null, items: request.items.filter((item) => !isPromptMessage(item)) };
   }
-  return { instructions: request.instructions === '' ? null : request.instructions, items: request.items };
+  const isMessage = approach.instructions === 'message' && request.instructions !== '';
+  return { instructions: isMessage ? request.instructions : null, items: request.items };
 };
 
-/** The whole conversation as the app-server's response items, in order. */
-export const toInjectItems = ({ instructions, items }: Injected): readonly JsonObject[] => {
-  const wire = items.map(toWireItem);
-  if (instructions === null) return wire;
-  return [messageOf('developer', [{ type: 'input_text', text: instructions }]), ...wire];
+/**
+ * The whole conversation as the app-server's response items, in order. With a relay each has the id of
+ * its place, by which the relay finds it again; without one it has the client's own id.
+ */
+export const toInjectItems = (
+  { instructions, items }: Injected,
+  ids: 'own' | 'places',
+): readonly JsonObject[] => {
+  const own = items.map(toWireItem);
+  const wire = instructions === null ? own : [developerMessage(instructions), ...own];
+  return ids === 'own' ? wire : wire.map((item, place) => ({ ...item, id: placeOf(place) }));
 };
 
-const toWireItem = (item: Item): JsonObject => {
+/** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
+export const placeOf = (place: number): string => `px_${place}`;
+
+export const developerMessage = (text: string): JsonObject =>
+  messageOf('developer', [{ type: 'input_text', text }]);
+
+export const toWireItem = (item: Item): JsonObject => {
   switch (item.kind) {
     case 'message':
       return message(item);

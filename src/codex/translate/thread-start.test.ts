@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Lane } from './approach.ts';
 import { callableTools, isPromptMessage, toThreadStart, type ThreadSettings } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
 
@@ -11,7 +12,7 @@ const settings = (different: Partial<ThreadSettings> = {}): ThreadSettings => ({
   sandboxMode: 'read-only',
   approvalPolicy: 'never',
   workdir: '/work',
-  choosesToolsOnWire: false,
+  hasRelay: false,
   ...different,
 });
 const tool = (name: string) => ({ name, description: null, parameters: null, strict: null });
@@ -20,6 +21,9 @@ const message = (role: 'system' | 'developer' | 'user', ...texts: readonly strin
   role,
   parts: texts.map((text) => ({ kind: 'text', text })),
 });
+
+const start = (request: TurnRequest, given = settings(), lane: Lane = 'full') =>
+  toThreadStart(request, given, { lane, slug: request.model });
 
 const PLAIN = {
   model: 'gpt-5.5',
@@ -35,7 +39,12 @@ const PLAIN = {
 
 describe('toThreadStart', () => {
   it('of a plain request adds nothing', () => {
-    expect(toThreadStart(turnRequest({ instructions: 'Be kind.' }), settings())).toEqual(PLAIN);
+    expect(start(turnRequest({ instructions: 'Be kind.' }))).toEqual(PLAIN);
+  });
+
+  it('names the model as the app-server knows it', () => {
+    const approach = { lane: 'full', slug: 'gpt-5.5--full' } as const;
+    expect(toThreadStart(turnRequest(), settings(), approach)).toEqual({ ...PLAIN, model: 'gpt-5.5--full' });
   });
 
   it('takes the settings of the deployment and of the request', () => {
@@ -45,7 +54,7 @@ describe('toThreadStart', () => {
       approvalPolicy: 'on-request',
       workdir: '/else',
     });
-    expect(toThreadStart(request, given)).toEqual({
+    expect(start(request, given)).toEqual({
       ...PLAIN,
       model: 'm',
       cwd: '/else',
@@ -59,7 +68,7 @@ describe('toThreadStart', () => {
   it('declares tools as they are; one without parameters takes an empty object', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } } };
     const tools = [tool('a'), { name: 'b', description: 'B', parameters, strict: true }];
-    expect(toThreadStart(turnRequest({ tools }), settings()).dynamicTools).toEqual([
+    expect(start(turnRequest({ tools })).dynamicTools).toEqual([
       { type: 'function', name: 'a', description: '', inputSchema: { type: 'object', properties: {} } },
       { type: 'function', name: 'b', description: 'B', inputSchema: parameters },
     ]);
@@ -70,21 +79,21 @@ describe('toThreadStart', () => {
       instructions: 'A',
       items: [message('system', 'B', 'C'), message('user', 'D'), message('developer', 'E')],
     });
-    expect(toThreadStart(request, settings({ instructionsTarget: 'developer' }))).toEqual({
+    expect(start(request, settings({ instructionsTarget: 'developer' }))).toEqual({
       ...PLAIN,
       developerInstructions: 'A\n\nB\n\nC\n\nE',
     });
   });
 
   it('developer without a prompt: none', () => {
-    expect(toThreadStart(turnRequest(), settings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
+    expect(start(turnRequest(), settings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
   });
 });
 
 describe('the choice of tools', () => {
   const tools = [tool('a'), tool('b'), tool('c')];
-  const names = (request: TurnRequest, given = settings()): unknown =>
-    toThreadStart(request, given).dynamicTools?.map((one) => ('name' in one ? one.name : null));
+  const names = (request: TurnRequest, given = settings(), lane: Lane = 'full'): unknown =>
+    start(request, given, lane).dynamicTools?.map((one) => ('name' in one ? one.name : null));
 
   it.each([
     [{ mode: 'auto' }, ['a', 'b', 'c']],
@@ -95,9 +104,10 @@ describe('the choice of tools', () => {
   ] as const)('%j', (toolChoice, callable) => {
     const request = turnRequest({ tools, toolChoice });
     expect(callableTools(request).map((one) => one.name)).toEqual(callable);
-    // Without a relay the model is told of no others; with one it always sees them all.
+    // Where the backend cannot be told, the model sees no others; else it always sees them all.
     expect(names(request)).toEqual(callable);
-    expect(names(request, settings({ choosesToolsOnWire: true }))).toEqual(['a', 'b', 'c']);
+    expect(names(request, settings({ hasRelay: true }), 'lite')).toEqual(callable);
+    expect(names(request, settings({ hasRelay: true }))).toEqual(['a', 'b', 'c']);
   });
 });
 

@@ -2,35 +2,42 @@ import type { Item } from '../../canonical/item.ts';
 import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
+import type { Approach } from './approach.ts';
 
 /** What a deployment decides about every thread. */
 export interface ThreadSettings {
-  /** `base`: instructions are the first message. `developer`: they and all client prompts become developer instructions. */
+  /** `base`: instructions replace codex's own. `developer`: they and all client prompts become developer instructions. */
   readonly instructionsTarget: 'base' | 'developer';
   readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
   readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
   readonly workdir: string;
-  /** A relay tells the backend which tools may be called, so that the model always sees them all. */
-  readonly choosesToolsOnWire: boolean;
+  /** A relay sets on the model request what the app-server has no field for. */
+  readonly hasRelay: boolean;
 }
 
 /** An empty schema: a function without parameters. */
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
-export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): ParamsOf<'thread/start'> => {
-  const developerInstructions = settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
+export const toThreadStart = (
+  request: TurnRequest,
+  settings: ThreadSettings,
+  approach: Pick<Approach, 'lane' | 'slug'>,
+): ParamsOf<'thread/start'> => {
+  const developerInstructions = developerInstructionsOf(request, settings);
+  // Where the backend can be told which tools may be called, the model always sees them all.
+  const choosesOnWire = settings.hasRelay && approach.lane === 'full';
   return {
-    model: request.model,
+    model: approach.slug,
     cwd: settings.workdir,
     sandbox: settings.sandboxMode,
     approvalPolicy: settings.approvalPolicy,
     // Always empty, never null: null brings codex's own prompt for a model it does not list, and a
-    // text is sent twice to models of its newest kind. Instructions are injected as a message.
+    // text is sent twice to models of its newest kind. See `injectedOf` for the client's instructions.
     baseInstructions: '',
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(request.verbosity === null ? {} : { config: { model_verbosity: request.verbosity } }),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
-    dynamicTools: (settings.choosesToolsOnWire ? request.tools : callableTools(request)).map((tool) => ({
+    dynamicTools: (choosesOnWire ? request.tools : callableTools(request)).map((tool) => ({
       type: 'function' as const,
       name: tool.name,
       description: tool.description ?? '',
@@ -42,7 +49,7 @@ export const toThreadStart = (request: TurnRequest, settings: ThreadSettings): P
   };
 };
 
-/** The tools that the model may call. Without a relay it is told of no others. */
+/** The tools that the model may call. Where the backend cannot be told, it sees no others. */
 export const callableTools = (request: TurnRequest): readonly FunctionTool[] => {
   const choice = request.toolChoice;
   if (choice.mode === 'none') return [];
@@ -55,6 +62,9 @@ export const isPromptMessage = (item: Item): boolean =>
   item.kind === 'message' &&
   (item.role === 'system' || item.role === 'developer') &&
   item.parts.every((part) => part.kind === 'text');
+
+export const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings): string | null =>
+  settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
 
 const clientPrompt = (request: TurnRequest): string | null => {
   const texts = request.items

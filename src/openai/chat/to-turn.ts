@@ -60,7 +60,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       tools: tools.tools,
       toolChoice: tools.choice,
       // The older form has room for one call only.
-      parallelToolCalls: tools.isLegacy ? false : (wire.parallel_tool_calls ?? true),
+      parallelToolCalls: tools.isLegacy ? false : (wire.parallel_tool_calls ?? null),
       reasoning: { effort: readEffort(wire) ?? model.effort, summary: wire.reasoning?.summary ?? null },
       format: readFormat(wire),
       verbosity: model.listed ? (wire.verbosity ?? null) : null,

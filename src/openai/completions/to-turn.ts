@@ -32,7 +32,7 @@ export const toTurnRequest = (
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(wire) }] }],
       tools: [],
       toolChoice: { mode: 'auto' },
-      parallelToolCalls: true,
+      parallelToolCalls: null,
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,

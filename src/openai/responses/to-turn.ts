@@ -103,7 +103,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       items: prompt.items,
       tools,
       toolChoice,
-      parallelToolCalls: wire.parallel_tool_calls ?? true,
+      parallelToolCalls: wire.parallel_tool_calls ?? null,
       reasoning: {
         effort: wire.reasoning?.effort ?? model.effort,
         summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,

@@ -1,0 +1,97 @@
+import type { Item, Part } from '../../canonical/item.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { developerMessage, placeOf, toWireItem, toWirePart, type Injected } from '../translate/inject-items.ts';
+
+/** What a backend takes in the input of a request. */
+export interface InputTaste {
+  readonly systemRole: boolean;
+  readonly imageDetail: boolean;
+}
+
+/** The conversation as the client would have sent it itself, with its own ids or none. */
+export const exactInput = ({ instructions, items }: Injected, taste: InputTaste): readonly JsonObject[] => {
+  const own = items.map((item) => exactItem(item, taste));
+  if (instructions === null) return own;
+  return [developerMessage(instructions), ...own];
+};
+
+const exactItem = (item: Item, taste: InputTaste): JsonObject => {
+  const wire = toWireItem(item);
+  switch (item.kind) {
+    case 'message': {
+      const role = item.role === 'system' && taste.systemRole ? 'system' : wire['role'];
+      const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', taste));
+      return { ...wire, role, content };
+    }
+    case 'function-output':
+    case 'custom-output': {
+      const { output } = item;
+      if (typeof output === 'string') return wire;
+      return { ...wire, output: output.map((part) => exactPart(part, false, taste)) };
+    }
+    case 'reasoning': {
+      const { encrypted_content: encrypted, ...rest } = wire;
+      return encrypted === null ? rest : wire;
+    }
+    case 'function-call':
+    case 'custom-call':
+    case 'compaction':
+    case 'carried':
+      return wire;
+  }
+};
+
+/** The part as the client sent it, where the app-server's own form of it says less. */
+const exactPart = (part: Part, fromAssistant: boolean, taste: InputTaste): JsonObject => {
+  if (part.kind === 'audio') {
+    return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
+  }
+  if (part.kind === 'refusal' && fromAssistant) return { type: 'refusal', refusal: part.text };
+  if (part.kind === 'image') {
+    const { detail: _, ...plain } = toWirePart(part, fromAssistant);
+    return part.detail === undefined || !taste.imageDetail ? plain : { ...plain, detail: part.detail };
+  }
+  return toWirePart(part, fromAssistant);
+};
+
+export interface RestoredInput {
+  readonly input: readonly Json[];
+  /** Items that the app-server had put among ours by itself, and that are out again. */
+  readonly added: number;
+  /** Items of ours that the app-server had left out, and that are back. */
+  readonly missing: number;
+  /** None of ours was found: the input is as the app-server made it. */
+  readonly isLost: boolean;
+}
+
+/** What the app-server may put in front of the conversation because we asked it to. */
+export interface Front {
+  /** A message with the developer instructions: this text. */
+  readonly developerInstructions: string | null;
+  /** The first model request of a thread ends with our last item; later ones go on behind it. */
+  readonly isFirstRequest: boolean;
+}
+
+/**
+ * Puts the client's own items back where the app-server has its forms of them. They are found by the
+ * id that each was injected under, so it does not matter where they stand.
+ */
+export const restoreInput = (input: readonly Json[], exact: readonly JsonObject[], front: Front): RestoredInput => {
+  const places = new Set(exact.map((_, place) => placeOf(place)));
+  const isOurs = (entry: Json): boolean =>
+    isJsonObject(entry) && typeof entry['id'] === 'string' && places.has(entry['id']);
+  const found = input.filter(isOurs).length;
+  if (found === 0 && exact.length > 0) return { input, added: 0, missing: exact.length, isLost: true };
+  const last = input.findLastIndex(isOurs);
+  const tools = input.slice(0, 1).filter((entry) => isJsonObject(entry) && entry['type'] === 'additional_tools');
+  const instructions =
+    front.developerInstructions === null ? [] : [developerMessage(front.developerInstructions)];
+  const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
+  const expected = tools.length + instructions.length + behind.length + found;
+  return {
+    input: [...tools, ...instructions, ...exact, ...behind],
+    added: Math.max(0, input.length - expected),
+    missing: exact.length - found,
+    isLost: false,
+  };
+};

@@ -1,0 +1,105 @@
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { WireEvent, WireReport } from '../translate/wire-report.ts';
+import type { AffinityKey } from './affinity.ts';
+import { lacksTier, wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
+import type { ModelCall } from './forward.ts';
+import type { Session } from './headers.ts';
+import type { EditField } from './profile.ts';
+import { noFindings, type Findings } from './report.ts';
+
+export interface TicketOptions {
+  readonly threadId: string;
+  readonly request: TurnRequest;
+  readonly shape: ThreadShape;
+  readonly affinity: AffinityKey;
+  readonly taste: Taste;
+  readonly onEvent: (event: WireEvent) => void;
+  readonly onInput: (found: InputFindings) => void;
+}
+
+/** One turn as the relay knows it: what to set on its model requests, and what was seen of the answers. */
+export class Ticket implements WireReport, ModelCall {
+  readonly session: Session;
+  readonly model: string;
+  readonly findings: Findings = noFindings();
+  readonly onEvent: (event: WireEvent) => void;
+  readonly edits: WireEdits;
+  readonly #options: TicketOptions;
+  readonly #withheld = new Set<EditField>();
+  readonly #cut = new AbortController();
+  #isInputLost = false;
+  /** Whether the model has answered once: what comes behind our items is then its own doing. */
+  #hasAnswer = false;
+  headers: Readonly<Record<string, string>> = {};
+
+  constructor(options: TicketOptions) {
+    const { threadId, request, shape, affinity, taste } = options;
+    const session = {
+      threadId,
+      session: affinity.session,
+      slug: shape.approach.slug,
+      model: request.model,
+    };
+    this.#options = options;
+    this.model = request.model;
+    this.session = session;
+    this.edits = wireEdits(request, shape, { ...session, ...affinity }, taste);
+    this.onEvent = (event) => {
+      if (event.kind === 'answer-started') this.#hasAnswer = true;
+      options.onEvent(event);
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#cut.signal;
+  }
+  get withheld(): ReadonlySet<EditField> {
+    return this.#withheld;
+  }
+  get isFirstRequest(): boolean {
+    return !this.#hasAnswer;
+  }
+  get failure() {
+    return this.findings.failure;
+  }
+  get incomplete() {
+    return this.findings.incomplete;
+  }
+  get usage() {
+    return this.findings.usage;
+  }
+  get refusals() {
+    return this.findings.refusals;
+  }
+  get limitsOutput(): boolean {
+    return this.#sets('max_output_tokens');
+  }
+  get ignored(): readonly string[] {
+    const { request, taste } = this.#options;
+    const unset = request.wire
+      .filter(({ field, matters }) => matters && field !== 'input' && !this.#sets(field))
+      .map(({ name }) => name);
+    const isTierUnset =
+      lacksTier(request.serviceTier, taste.profile) ||
+      this.edits.refused.has('service_tier') ||
+      this.#withheld.has('service_tier');
+    return [...unset, ...(isTierUnset ? ['service_tier'] : []), ...(this.#isInputLost ? ['input'] : [])];
+  }
+
+  onInput(found: InputFindings): void {
+    this.#isInputLost ||= found.isLost;
+    this.#options.onInput(found);
+  }
+
+  withhold(field: EditField): void {
+    this.#withheld.add(field);
+  }
+
+  cut(): void {
+    this.#cut.abort();
+  }
+
+  #sets(field: EditField): boolean {
+    return this.edits.fields.has(field) && !this.#withheld.has(field);
+  }
+}

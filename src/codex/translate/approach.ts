@@ -1,0 +1,17 @@
+/**
+ * The two forms of a model request that the backend of a ChatGPT login takes. `lite` is codex's own
+ * newest form: tools stand in the first input item, and some parameters do not exist. `full` is a plain
+ * Responses request, and the only form that any other backend knows.
+ */
+export type Lane = 'lite' | 'full';
+
+/** How a request is put before its backend: the first way, or the one after a refusal. */
+export interface Approach {
+  readonly lane: Lane;
+  /** The model as the app-server knows it: a model with two lanes has a name for each. */
+  readonly slug: string;
+  /** Where the caller's instructions stand: in the request's own field, or as its first message. */
+  readonly instructions: 'field' | 'message';
+  /** Reasoning that the backend cannot read is left out the second time. */
+  readonly reasoning: 'kept' | 'left-out';
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+
+import { turnRequest } from '../../test/support/turn-request.ts';
+import { failure } from '../canonical/failure.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Approach } from '../codex/translate/approach.ts';
+import { Approaches, type ApproachesOptions } from './approaches.ts';
+
+const lanes = {
+  setting: 'auto',
+  isLite: (model: string) => model === 'sol',
+  fullSlug: (model: string) => `${model}--full`,
+} as const;
+const clock = { now: () => 0 };
+const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
+  new Approaches({ lanes, hasRelay: true, clock, ...different });
+
+const LITE: Approach = { lane: 'lite', slug: 'sol', instructions: 'message', reasoning: 'kept' };
+const FULL: Approach = { lane: 'full', slug: 'sol--full', instructions: 'field', reasoning: 'kept' };
+const tool = { name: 'f', description: null, parameters: null, strict: null };
+const image = (detail: 'auto' | 'high') => ({
+  kind: 'message' as const,
+  role: 'user' as const,
+  parts: [{ kind: 'image' as const, url: 'data:', detail }],
+});
+const sol = (different: Partial<TurnRequest> = {}): TurnRequest =>
+  turnRequest({ model: 'sol', places: ['input[0]'], ...different });
+const refusal = (message: string, code?: string) =>
+  failure('invalid_prompt', code === undefined ? { message } : { message, code });
+
+describe('the first approach', () => {
+  it.each([
+    ['a lite model', sol(), LITE],
+    ['a model that codex sends on the full lane', sol({ model: 'other' }), { ...FULL, slug: 'other' }],
+    ['tools alone', sol({ tools: [tool] }), LITE],
+    ['a forced choice', sol({ tools: [tool], toolChoice: { mode: 'required' } }), FULL],
+    ['no call at all', sol({ tools: [tool], toolChoice: { mode: 'none' } }), FULL],
+    ['several calls at once', sol({ tools: [tool], parallelToolCalls: true }), FULL],
+    ['a choice among no tools', sol({ parallelToolCalls: true }), LITE],
+    ['an image to be looked at closely', sol({ items: [image('high')] }), FULL],
+    ['an image with nothing said', sol({ items: [image('auto')] }), LITE],
+  ] as const)('%s', (_, request, expected) => {
+    expect(approaches().first(request)).toEqual(expected);
+  });
+
+  it('is what the deployment says', () => {
+    const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
+    expect(approaches({ lanes: { ...lanes, setting: 'full' } }).first(sol())).toEqual(FULL);
+    expect(approaches({ lanes: { ...lanes, setting: 'lite' } }).first(forced)).toEqual(LITE);
+  });
+
+  it('is plain where there is one lane, and needs a relay for instructions in their field', () => {
+    expect(approaches({ lanes: null }).first(sol())).toEqual({ ...FULL, slug: 'sol' });
+    expect(approaches({ lanes: null, hasRelay: false }).first(sol())).toEqual({
+      ...FULL,
+      slug: 'sol',
+      instructions: 'message',
+    });
+    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual(LITE);
+  });
+});
+
+describe('the next approach', () => {
+  it('is the other lane, once', () => {
+    const ways = approaches();
+    expect(ways.next(sol(), [LITE], refusal('Something is not supported.'))).toEqual(FULL);
+    expect(ways.next(sol(), [FULL], refusal('Something is not supported.'))).toEqual(LITE);
+    expect(ways.next(sol(), [FULL, LITE], refusal('Something is not supported.'))).toBeNull();
+    expect(ways.next(sol({ model: 'other' }), [FULL], refusal('no'))).toBeNull();
+    expect(approaches({ lanes: { ...lanes, setting: 'lite' } }).next(sol(), [LITE], refusal('no'))).toBeNull();
+  });
+
+  it('is none where the refusal has a cause of its own, unless that is the lane', () => {
+    const ways = approaches();
+    expect(ways.next(sol(), [LITE], failure('context_length_exceeded'))).toBeNull();
+    expect(ways.next(sol(), [LITE], failure('model_not_found'))).toBeNull();
+    expect(ways.next(sol(), [LITE], refusal('Invalid schema.', 'invalid_json_schema'))).toBeNull();
+    const choice = "Tool choice 'f' not found in 'tools' parameter.";
+    expect(ways.next(sol(), [LITE], refusal(choice, 'invalid_value'))).toEqual(FULL);
+  });
+
+  it.each(['Instructions are required', 'Instructions are not valid', "Unsupported parameter: 'instructions'"])(
+    'says instructions as a message after "%s"',
+    (message) => {
+      const asMessage = { ...FULL, instructions: 'message' };
+      expect(approaches().next(sol(), [FULL], refusal(message))).toEqual(asMessage);
+    },
+  );
+
+  it('leaves out reasoning that cannot be read', () => {
+    const unreadable = refusal('no', 'invalid_encrypted_content');
+    const request = sol({ items: [{ kind: 'reasoning', summary: [], encryptedContent: 'x' }] });
+    const without = { ...LITE, reasoning: 'left-out' } as const;
+    expect(approaches().next(request, [LITE], unreadable)).toEqual(without);
+    expect(approaches().next(request, [LITE, without], unreadable)).toBeNull();
+    expect(approaches().next(sol(), [LITE], unreadable)).toBeNull();
+  });
+});
+
+describe('what is learnt', () => {
+  it('a lane that was refused, for its model and for a while', () => {
+    let now = 0;
+    const ways = approaches({ clock: { now: () => now } });
+    ways.worked(sol(), [LITE, FULL]);
+    expect(ways.first(sol({ conversation: 'another' }))).toEqual(FULL);
+    now = 10 * 60_000;
+    expect(ways.first(sol({ conversation: 'another' }))).toEqual(LITE);
+  });
+
+  it('where instructions stand', () => {
+    const ways = approaches();
+    const asMessage = { ...FULL, instructions: 'message' } as const;
+    ways.worked(sol(), [FULL, asMessage]);
+    expect(ways.first(sol({ tools: [tool], parallelToolCalls: true }))).toEqual(asMessage);
+  });
+
+  it('the lane of a conversation, for the sake of its cache', () => {
+    const ways = approaches();
+    ways.worked(sol({ conversation: 'a' }), [FULL]);
+    expect(ways.first(sol({ conversation: 'a' }))).toEqual(FULL);
+    expect(ways.first(sol({ conversation: 'b' }))).toEqual(LITE);
+  });
+});
+
+describe('what a lane loses', () => {
+  it('is named, on the lite lane only', () => {
+    const request = sol({ tools: [tool], parallelToolCalls: true, items: [image('high')] });
+    expect(approaches().losses(request, LITE)).toEqual(['parallel_tool_calls', 'input[0].content[0].detail']);
+    expect(approaches().losses(request, FULL)).toEqual([]);
+  });
+});

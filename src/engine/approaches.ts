@@ -1,0 +1,155 @@
+import type { Failure } from '../canonical/failure.ts';
+import { partsOf } from '../canonical/item.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Approach, Lane } from '../codex/translate/approach.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { Recent } from '../kit/recent.ts';
+
+/** The lanes of a ChatGPT login. */
+export interface LaneChoice {
+  readonly setting: 'auto' | Lane;
+  /** Whether codex itself uses the lite lane for this model. */
+  isLite(model: string): boolean;
+  /** The app-server's name of such a model on the full lane. */
+  fullSlug(model: string): string;
+}
+
+export interface ApproachesOptions {
+  /** Null: the backend knows plain requests only. */
+  readonly lanes: LaneChoice | null;
+  readonly hasRelay: boolean;
+  readonly clock: Clock;
+}
+
+/** Model names and conversations come from clients: what is remembered about them has an end. */
+const MAX_MODELS = 1_000;
+const MAX_CONVERSATIONS = 10_000;
+/** A backend may learn too. */
+const LEARNT_FOR_MS = 10 * 60_000;
+/** A prompt cache does not live longer than this without being used. */
+const CACHED_FOR_MS = 60 * 60_000;
+
+/** How requests are put before the backend: what codex would do, what a request needs, and what was learnt. */
+export class Approaches {
+  readonly #options: ApproachesOptions;
+  /** The lane that a model was refused on, while the other one worked. */
+  readonly #refusedLanes: Recent<Lane>;
+  /** Models for which instructions do not stand in their field. */
+  readonly #asMessage: Recent<true>;
+  /** A conversation stays on its lane: its prompt is cached there. */
+  readonly #lanes: Recent<Lane>;
+
+  constructor(options: ApproachesOptions) {
+    this.#options = options;
+    this.#refusedLanes = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
+    this.#asMessage = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
+    this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
+  }
+
+  first(request: TurnRequest): Approach {
+    return this.#on(this.#laneFor(request), request.model, 'kept');
+  }
+
+  /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
+  next(request: TurnRequest, tried: readonly Approach[], refusal: Failure): Approach | null {
+    const last = tried.at(-1);
+    if (last === undefined || tried.length >= MAX_APPROACHES) return null;
+    if (isUnreadable(refusal)) {
+      const hasReasoning = request.items.some((item) => item.kind === 'reasoning');
+      return hasReasoning && last.reasoning === 'kept' ? { ...last, reasoning: 'left-out' } : null;
+    }
+    if (last.instructions === 'field' && isAboutInstructions(refusal)) {
+      return { ...last, instructions: 'message' };
+    }
+    const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
+    const isTried = tried.some((approach) => approach.lane === lane);
+    if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
+    return this.#on(lane, request.model, last.reasoning);
+  }
+
+  /** The last of these was taken, those before it were refused. */
+  worked(request: TurnRequest, tried: readonly Approach[]): void {
+    const last = tried.at(-1);
+    if (last === undefined) return;
+    for (const { lane, instructions } of tried.slice(0, -1)) {
+      if (lane !== last.lane) this.#refusedLanes.set(request.model, lane);
+      else if (instructions !== last.instructions) this.#asMessage.set(request.model, true);
+    }
+    if (this.#hasTwoLanes(request.model)) this.#lanes.set(request.conversation, last.lane);
+  }
+
+  /** The caller's names of what this lane has no place for, besides parameters of the request itself. */
+  losses(request: TurnRequest, { lane }: Approach): readonly string[] {
+    if (lane === 'full') return [];
+    const isParallelLost = request.parallelToolCalls === true && request.tools.length > 0;
+    return [...(isParallelLost ? ['parallel_tool_calls'] : []), ...imageDetails(request)];
+  }
+
+  #laneFor(request: TurnRequest): Lane {
+    const { lanes, hasRelay } = this.#options;
+    if (lanes === null || !lanes.isLite(request.model)) return 'full';
+    // Only a relay can give a model of the full lane its name back.
+    if (!hasRelay) return 'lite';
+    if (lanes.setting !== 'auto') return lanes.setting;
+    const refused = this.#refusedLanes.get(request.model);
+    if (refused !== undefined) return refused === 'full' ? 'lite' : 'full';
+    return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
+  }
+
+  #on(lane: Lane, model: string, reasoning: Approach['reasoning']): Approach {
+    const isMessage =
+      lane === 'lite' || !this.#options.hasRelay || this.#asMessage.get(model) !== undefined;
+    return {
+      lane,
+      slug: lane === 'full' && this.#hasTwoLanes(model) ? this.#fullSlug(model) : model,
+      instructions: isMessage ? 'message' : 'field',
+      reasoning,
+    };
+  }
+
+  #fullSlug(model: string): string {
+    return this.#options.lanes?.fullSlug(model) ?? model;
+  }
+
+  #hasTwoLanes(model: string): boolean {
+    const { lanes, hasRelay } = this.#options;
+    return hasRelay && lanes !== null && lanes.isLite(model);
+  }
+
+  #maySwitch(model: string): boolean {
+    return this.#hasTwoLanes(model) && this.#options.lanes?.setting === 'auto';
+  }
+}
+
+/** Both lanes, instructions in both places, with and without reasoning: more is no answer. */
+const MAX_APPROACHES = 5;
+
+/** A choice among the tools, several calls at once, how closely an image is looked at. */
+const needsFullLane = (request: TurnRequest): boolean =>
+  (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
+  imageDetails(request).length > 0;
+
+/** The places where a caller says how closely an image is to be looked at; `auto` says nothing. */
+const imageDetails = ({ items, places }: TurnRequest): readonly string[] =>
+  items.flatMap((item, index) => {
+    const { field, parts } = partsOf(item);
+    return parts.flatMap((part, at) =>
+      part.kind === 'image' && part.detail !== undefined && part.detail !== 'auto'
+        ? [`${places[index]}.${field}[${at}].detail`]
+        : [],
+    );
+  });
+
+/** Reasoning of another account, or of a key that is gone. */
+const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';
+
+const isAboutInstructions = ({ status, message }: Failure): boolean =>
+  status === 400 &&
+  /\binstructions\b/i.test(message) &&
+  /required|missing|not valid|invalid|un(?:supported|known|recognized)|not (?:supported|allowed)/i.test(message);
+
+/** A refusal with a code of its own has a cause of its own; these words are about the lane all the same. */
+const isAboutLane = ({ kind, code, message }: Failure): boolean =>
+  kind === 'invalid_prompt' &&
+  (code === 'invalid_prompt' ||
+    /tool.?choice|parallel_tool_calls|additional_tools|\bdetail\b|reasoning\.context|\blite\b/i.test(message));

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+
+import { Recent } from './recent.ts';
+
+const at = (now: number) => ({ now: () => now });
+
+describe('Recent', () => {
+  it('knows what was set, until it is too old', () => {
+    let now = 0;
+    const recent = new Recent<string>(10, 100, { now: () => now });
+    recent.set('a', 'x');
+    now = 99;
+    expect(recent.get('a')).toBe('x');
+    now = 100;
+    expect(recent.get('a')).toBeUndefined();
+  });
+
+  it('forgets the oldest entry when there are too many; one that is set again is new', () => {
+    const recent = new Recent<number>(2, 100, at(0));
+    recent.set('a', 1);
+    recent.set('b', 2);
+    recent.set('a', 3);
+    recent.set('c', 4);
+    expect(['a', 'b', 'c'].map((key) => recent.get(key))).toEqual([3, undefined, 4]);
+  });
+});

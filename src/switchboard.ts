@@ -1,0 +1,117 @@
+import { GatewayError } from './canonical/failure.ts';
+import type { Engine } from './engine/engine.ts';
+import type { ModelDirectory } from './engine/model-directory.ts';
+import type { South } from './south.ts';
+
+/** What answers now. A choice of the same identity is served by the south that is there. */
+export interface Choice {
+  readonly identity: string;
+  /** Changes when the south should start over with new processes, such as for a new token. */
+  readonly revision: string;
+  make(): Promise<South>;
+}
+
+export interface SwitchboardOptions {
+  /** What should answer now. Asked again and again, so it must be cheap while nothing changes. */
+  choose(): Promise<Choice>;
+  readonly lookEveryMs: number;
+  readonly onSwitch: (south: South) => void;
+  /** Another choice could not be made; what answered before goes on, and it is tried again. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Serves each turn by the south of the moment. One that is no longer wanted finishes its turns first. */
+export interface Switchboard {
+  readonly engine: Engine;
+  readonly models: ModelDirectory;
+  readonly south: South;
+  /** Looks at once instead of in a while. */
+  look(): Promise<void>;
+  close(timeoutMs: number): Promise<void>;
+}
+
+/** A running turn may take as long as it takes; shutting down is what ends it. */
+const RETIRE_WITHIN_MS = 2_147_483_647;
+
+export const createSwitchboard = async (options: SwitchboardOptions): Promise<Switchboard> => {
+  const first = await options.choose();
+  let current: { choice: Choice; readonly south: South } = { choice: first, south: await first.make() };
+  const retiring = new Map<South, Promise<void>>();
+  let looking: Promise<void> | null = null;
+  let isClosed = false;
+
+  const retire = (south: South): void => {
+    const leaving = south
+      .close(RETIRE_WITHIN_MS)
+      .catch(options.onTrouble)
+      .finally(() => retiring.delete(south));
+    retiring.set(south, leaving);
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    const choice = await options.choose();
+    if (isClosed || isSame(choice, current.choice)) return;
+    if (choice.identity === current.choice.identity) {
+      current.choice = choice;
+      current.south.renew();
+      return;
+    }
+    const south = await choice.make();
+    if (isClosed) {
+      await south.close(0);
+      return;
+    }
+    const before = current.south;
+    current = { choice, south };
+    options.onSwitch(south);
+    retire(before);
+  };
+
+  const look = (): Promise<void> =>
+    (looking ??= lookOnce()
+      .catch(options.onTrouble)
+      .finally(() => {
+        looking = null;
+      }));
+
+  const timer = setInterval(() => void look(), options.lookEveryMs);
+  timer.unref();
+
+  return {
+    engine: {
+      unheard: (request) => current.south.engine.unheard(request),
+      async *run(request, signal) {
+        for (;;) {
+          const { south } = current;
+          let hasBegun = false;
+          try {
+            for await (const event of south.engine.run(request, signal)) {
+              hasBegun = true;
+              yield event;
+            }
+            return;
+          } catch (error) {
+            // It was let go between being chosen and being asked.
+            if (hasBegun || south === current.south || isClosed || !isShuttingDown(error)) throw error;
+          }
+        }
+      },
+    },
+    models: { names: () => current.south.models.names() },
+    get south() {
+      return current.south;
+    },
+    look,
+    async close(timeoutMs) {
+      isClosed = true;
+      clearInterval(timer);
+      await looking;
+      await Promise.all([current.south, ...retiring.keys()].map((south) => south.close(timeoutMs)));
+    },
+  };
+};
+
+const isSame = (a: Choice, b: Choice): boolean => a.identity === b.identity && a.revision === b.revision;
+
+const isShuttingDown = (error: unknown): boolean =>
+  error instanceof GatewayError && error.failure.kind === 'shutting_down';
