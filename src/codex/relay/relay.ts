@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
-import { affinityKey } from './affinity.ts';
+import { affinityKey, type AffinityKey, type AffinityOptions } from './affinity.ts';
 import { wireEdits, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
 import { forward, type ForwardOptions, type ModelCall } from './forward.ts';
 import type { Session } from './headers.ts';
@@ -37,6 +37,8 @@ export interface RelayTicket {
 
 export interface RelayOptions extends ForwardOptions {
   readonly profile: BackendProfile;
+  /** How conversations are named to the backend. */
+  readonly affinity: AffinityOptions;
   /** A request that belongs to no turn of ours passed untouched. */
   readonly onUnplaced: () => void;
   /** Something threw that should not have; the app-server's request was cut off. */
@@ -127,7 +129,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     },
     open(threadId, ask) {
       const refuses = refusedFor(ask.request.model);
-      const ticket = new Ticket(threadId, ask, { takes: options.profile, refuses });
+      const session = { threadId, ...affinityKey(ask.request, options.affinity) };
+      const ticket = new Ticket(session, ask, { takes: options.profile, refuses });
       tickets.set(threadId, ticket);
       return {
         report: ticket,
@@ -171,8 +174,7 @@ class Ticket implements WireReport, ModelCall {
   readonly #cut = new AbortController();
   headers: Readonly<Record<string, string>> = {};
 
-  constructor(threadId: string, { request, shape, onEvent }: RelayAsk, taste: Taste) {
-    const session = { threadId, ...affinityKey(request) };
+  constructor(session: Session & AffinityKey, { request, shape, onEvent }: RelayAsk, taste: Taste) {
     this.#request = request;
     this.model = request.model;
     this.session = session;
