@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
 
 import { chooseBackend, signedOutEngine, signInCommand } from './backend.ts';
 import { findCodexBinary } from './codex/binary.ts';
 import { prepareHomes } from './codex/home/prepare-home.ts';
+import { openConversations } from './codex/relay/conversations.ts';
 import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
 import {
   createWorkerPool,
@@ -71,7 +73,15 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
   ) {
     logger.warn({ codexHome: config.upstream.codexHome }, 'CODEX_HOME holds no login');
   }
-  const placed = await placeRelay(chosen.backend, config.upstream, environment, { logger, metrics });
+  const conversations = await openConversations({
+    file: path.join(config.state.dir, 'conversations'),
+    onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
+  });
+  const placed = await placeRelay(chosen.backend, config.upstream, environment, {
+    conversations,
+    logger,
+    metrics,
+  });
   const { relay, backend } = placed;
   await mkdir(config.codex.workDir, { recursive: true });
   const workers = createPool(config, createSpawner(), logger, metrics);
@@ -125,6 +135,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
   });
   const closeBackend = async (): Promise<void> => {
     await placed.close();
+    await conversations.close();
     await chosen.close();
   };
   await workers.start().catch(async (error: unknown) => {

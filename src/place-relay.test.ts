@@ -11,6 +11,7 @@ import type { Backend } from './codex/home/backend.ts';
 import { loadConfig } from './config/load.ts';
 import { createLogger } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
+import { conversations } from '../test/support/conversations.ts';
 import { placeRelay, type PlacedRelay } from './place-relay.ts';
 
 const log: string[] = [];
@@ -40,7 +41,11 @@ const place = async (
   const { upstream } = loadConfig(settings);
   log.length = 0;
   const logger = createLogger({ level: 'warn', destination: { write: (line) => void log.push(line) } });
-  const placed = await placeRelay(backend, upstream, environment, { logger, metrics: createMetrics() });
+  const placed = await placeRelay(backend, upstream, environment, {
+    conversations,
+    logger,
+    metrics: createMetrics(),
+  });
   closers.push(() => placed.close());
   return placed;
 };

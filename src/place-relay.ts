@@ -4,6 +4,7 @@ import { getCACertificates } from 'node:tls';
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
 import type { Backend } from './codex/home/backend.ts';
+import type { Conversations } from './codex/relay/conversations.ts';
 import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
 import { startRelay, type Relay } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
@@ -15,6 +16,12 @@ export interface PlacedRelay {
   /** The backend as the app-server is told it: the relay, if there is one. */
   readonly backend: Backend;
   close(): Promise<void>;
+}
+
+export interface PlaceRelayDeps {
+  readonly conversations: Conversations;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
 }
 
 /** Where codex itself sends the requests of a login. */
@@ -30,7 +37,7 @@ export const placeRelay = async (
   backend: Backend,
   config: Config['upstream'],
   environment: Environment,
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Metrics },
+  { conversations, logger, metrics }: PlaceRelayDeps,
 ): Promise<PlacedRelay> => {
   if (config.wire === 'off' || backend.kind === 'none')
     return { relay: null, backend, close: async () => {} };
@@ -44,6 +51,10 @@ export const placeRelay = async (
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
     dispatcher,
     profile: profileOf(backend, config.params),
+    affinity: {
+      conversations,
+      cacheKeys: backend.kind === 'login' && backend.login === 'chatgpt' ? 'uuid' : 'any',
+    },
     onRetry: (reason) => {
       metrics.upstreamRetries.inc();
       logger.warn({ reason }, 'the backend did not answer; trying again');

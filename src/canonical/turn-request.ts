@@ -2,11 +2,13 @@ import type { Json, JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
-export interface TurnRequest {
+export interface AskedTurn {
   /** The name that goes to the backend: aliases are resolved. */
   readonly model: string;
   readonly instructions: string | null;
   readonly items: readonly Item[];
+  /** The caller's name for the place of each item, such as `input[2]`, to say what became of it. */
+  readonly places: readonly string[];
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: ToolChoice;
   /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
@@ -20,15 +22,15 @@ export interface TurnRequest {
   readonly stop: readonly string[];
   /** What the app-server has no field for, and only the request to the backend can carry. */
   readonly wire: readonly WireParam[];
-  /** What makes requests of one conversation known as such, so that its prompt cache stays warm. */
-  readonly affinity: Affinity;
 }
 
-export interface Affinity {
-  /** Tells callers apart: two of them never share a cache by accident. */
-  readonly caller: string;
-  /** The conversation or session that the client named. */
-  readonly session: string | null;
+/** An ask, and which conversation it belongs to. */
+export interface TurnRequest extends AskedTurn {
+  /**
+   * The same for all requests of one conversation of one caller, and for no others: so its prompt
+   * cache stays warm. A hash; it says nothing about what is in the conversation.
+   */
+  readonly conversation: string;
 }
 
 /**

@@ -24,7 +24,7 @@ const image = (detail: 'auto' | 'high') => ({
   parts: [{ kind: 'image' as const, url: 'data:', detail }],
 });
 const sol = (different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({ model: 'sol', places: ['input[0]'], ...different });
+  turnRequest({ model: 'sol', places: ['input[0]', 'input[1]'], ...different });
 const refusal = (message: string, code?: string) =>
   failure('invalid_prompt', code === undefined ? { message } : { message, code });
 
@@ -89,7 +89,12 @@ describe('the next approach', () => {
 
   it('leaves out reasoning that cannot be read', () => {
     const unreadable = refusal('no', 'invalid_encrypted_content');
-    const request = sol({ items: [{ kind: 'reasoning', summary: [], encryptedContent: 'x' }] });
+    const request = sol({
+      items: [
+        { kind: 'message', role: 'user', parts: [] },
+        { kind: 'reasoning', summary: [], encryptedContent: 'x' },
+      ],
+    });
     const without = { ...LITE, reasoning: 'left-out' } as const;
     expect(approaches().next(request, [LITE], unreadable)).toEqual(without);
     expect(approaches().next(request, [LITE, without], unreadable)).toBeNull();

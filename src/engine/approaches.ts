@@ -2,6 +2,7 @@ import type { Failure } from '../canonical/failure.ts';
 import { partsOf } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
+import { withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/recent.ts';
 
@@ -55,8 +56,8 @@ export class Approaches {
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
-      const hasReasoning = request.items.some((item) => item.kind === 'reasoning');
-      return hasReasoning && last.reasoning === 'kept' ? { ...last, reasoning: 'left-out' } : null;
+      const canGoWithout = last.reasoning === 'kept' && withoutReasoning(request) !== null;
+      return canGoWithout ? { ...last, reasoning: 'left-out' } : null;
     }
     if (last.instructions === 'field' && isAboutInstructions(refusal)) {
       return { ...last, instructions: 'message' };

@@ -6,7 +6,12 @@ import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import type { Approach } from '../codex/translate/approach.ts';
-import { reasoningPlaces, withoutReasoning, type FittedRequest } from '../codex/translate/fit-history.ts';
+import {
+  fitHistory,
+  withoutReasoning,
+  type FittedHistory,
+  type HistoryRules,
+} from '../codex/translate/fit-history.ts';
 import {
   callableTools,
   developerInstructionsOf,
@@ -33,8 +38,8 @@ export interface EngineDeps {
   readonly spares: SpareThreads;
   readonly approaches: Approaches;
   readonly settings: ThreadSettings;
-  /** What the backend does not take of a history. */
-  readonly fit: (request: TurnRequest) => FittedRequest;
+  /** What the backend takes of a history. */
+  readonly historyRules: HistoryRules;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -52,9 +57,16 @@ export const createEngine = (deps: EngineDeps): Engine => ({
   async *run(request, signal) {
     const tried = [deps.approaches.first(request)];
     for (let losses = 0; ; ) {
-      const lease = await deps.workers.lease(signal);
       const approach = tried.at(-1) ?? deps.approaches.first(request);
-      const turn = new Turn(deps, lease, { request, approach, signal, mayRetry: losses + 1 < ATTEMPTS });
+      const { ignored, ...history } = fittedFor(request, approach, deps.historyRules);
+      const lease = await deps.workers.lease(signal);
+      const turn = new Turn(deps, lease, {
+        request: { ...request, ...history },
+        approach,
+        leftOut: ignored,
+        signal,
+        mayRetry: losses + 1 < ATTEMPTS,
+      });
       try {
         for await (const event of turn.events()) {
           if (event.type === 'turn-accepted') deps.approaches.worked(request, tried);
@@ -102,9 +114,18 @@ class RefusedEarly extends Error {
   }
 }
 
+/** The history as the backend takes it, this time. */
+const fittedFor = (request: TurnRequest, { reasoning }: Approach, rules: HistoryRules): FittedHistory => {
+  const rest = reasoning === 'kept' ? null : withoutReasoning(request);
+  const fitted = fitHistory(rest ?? request, rules);
+  return { ...fitted, ignored: [...(rest?.ignored ?? []), ...fitted.ignored] };
+};
+
 interface Attempt {
   readonly request: TurnRequest;
   readonly approach: Approach;
+  /** Places of items that the backend would not take. */
+  readonly leftOut: readonly string[];
   readonly signal: AbortSignal;
   /** Whether there is another attempt if the worker dies. */
   readonly mayRetry: boolean;
@@ -114,12 +135,10 @@ interface Attempt {
 class Turn {
   readonly #deps: EngineDeps;
   readonly #lease: Lease;
-  /** As the backend can take it. */
   readonly #request: TurnRequest;
   readonly #approach: Approach;
-  readonly #mayRetry: boolean;
-  /** Places of items that were left out. */
   readonly #leftOut: readonly string[];
+  readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
   readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
   readonly #callable: ReadonlySet<string>;
@@ -133,14 +152,13 @@ class Turn {
   #kind: ParamsOf<'thread/start'> | null = null;
   #isLetGo = false;
 
-  constructor(deps: EngineDeps, lease: Lease, { request, approach, signal, mayRetry }: Attempt) {
-    const fitted = deps.fit(approach.reasoning === 'kept' ? request : withoutReasoning(request));
+  constructor(deps: EngineDeps, lease: Lease, { request, approach, leftOut, signal, mayRetry }: Attempt) {
     this.#deps = deps;
     this.#lease = lease;
-    this.#request = fitted.request;
+    this.#request = request;
     this.#approach = approach;
+    this.#leftOut = leftOut;
     this.#mayRetry = mayRetry;
-    this.#leftOut = [...(approach.reasoning === 'kept' ? [] : reasoningPlaces(request)), ...fitted.ignored];
     this.#signal = signal;
     this.#callable = new Set(callableTools(request).map((tool) => tool.name));
   }

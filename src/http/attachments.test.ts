@@ -13,7 +13,7 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
+const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items, places });
 
 const user = (...urls: readonly string[]): Item => ({
   kind: 'message',
@@ -40,8 +40,8 @@ describe('resolveAttachments', () => {
       user(dataUrl),
       { kind: 'function-output', callId: 'c', output: 'http://a.test' },
     ]);
-    expect(await resolveAttachments(plain, nothing, { signal, places })).toBe(plain);
-    expect(await resolveAttachments(good, nothing, { signal, places })).toBe(good);
+    expect(await resolveAttachments(plain, nothing, { signal })).toBe(plain);
+    expect(await resolveAttachments(good, nothing, { signal })).toBe(good);
   });
 
   it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
@@ -68,7 +68,7 @@ describe('resolveAttachments', () => {
       fetched.push([url, param]);
       return `data:${url}`;
     };
-    const resolved = await resolveAttachments(request, fetchImage, { signal, places });
+    const resolved = await resolveAttachments(request, fetchImage, { signal });
     expect(resolved).toEqual({
       ...request,
       items: [
@@ -116,23 +116,21 @@ describe('resolveAttachments', () => {
       return `data:${url}`;
     };
     const urls = Array.from({ length: 11 }, (_, index) => `http://a.test/${index}`);
-    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, places });
+    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal });
     expect(resolved).toEqual(requestOf([user(...urls.map((url) => `data:${url}`))]));
     expect(most).toBe(4);
   });
 
   it('refuses a bad data URL before it fetches anything', async () => {
     const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal, places }))).toEqual(
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal }))).toEqual(
       failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
     );
   });
 
   it('names places in the words of the caller', async () => {
-    const request = requestOf([user('data:x')]);
-    expect(
-      await failureFrom(resolveAttachments(request, nothing, { signal, places: ['messages[7]'] })),
-    ).toMatchObject({
+    const request = { ...requestOf([user('data:x')]), places: ['messages[7]'] };
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal }))).toMatchObject({
       param: 'messages[7].content[0]',
     });
   });
@@ -141,9 +139,7 @@ describe('resolveAttachments', () => {
     const request = requestOf([
       user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
     ]);
-    expect(
-      await failureFrom(resolveAttachments(request, nothing, { signal, places, maxFetches: 2 })),
-    ).toEqual(
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal, maxFetches: 2 }))).toEqual(
       failure('invalid_image', {
         message: 'Too many image URLs: at most 2 images are fetched for one request.',
         param: 'input[0].content[3]',
@@ -153,15 +149,13 @@ describe('resolveAttachments', () => {
 
   it('refuses images that are too large together', async () => {
     const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
-    expect(
-      await failureFrom(resolveAttachments(request, fortyBytes, { signal, places, maxTotalBytes: 79 })),
-    ).toEqual(
+    expect(await failureFrom(resolveAttachments(request, fortyBytes, { signal, maxTotalBytes: 79 }))).toEqual(
       failure('invalid_image', {
         message: 'The images of the request are too large together.',
         param: 'input[0].content[1]',
       }),
     );
-    expect(await resolveAttachments(request, fortyBytes, { signal, places, maxTotalBytes: 80 })).toEqual(
+    expect(await resolveAttachments(request, fortyBytes, { signal, maxTotalBytes: 80 })).toEqual(
       requestOf([user('x'.repeat(40), 'x'.repeat(40))]),
     );
   });
@@ -187,9 +181,9 @@ describe('resolveAttachments', () => {
       'http://a.test/3',
       'http://a.test/4',
     ];
-    expect(
-      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, places })),
-    ).toEqual(failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }));
+    expect(await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal }))).toEqual(
+      failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }),
+    );
     expect(started).toEqual(urls.slice(0, 4));
     expect(ended).toEqual(['http://a.test/0', 'http://a.test/2', 'http://a.test/3']);
   });
@@ -197,7 +191,7 @@ describe('resolveAttachments', () => {
   it('fetches nothing for a caller that is gone', async () => {
     const gone = AbortSignal.abort(new Error('the client went away'));
     const request = requestOf([user('http://a.test/1')]);
-    await expect(resolveAttachments(request, nothing, { signal: gone, places })).rejects.toThrow(
+    await expect(resolveAttachments(request, nothing, { signal: gone })).rejects.toThrow(
       'the client went away',
     );
   });

@@ -6,8 +6,6 @@ import { canonicalDataUrl } from './image-bytes.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
-  /** Where each item stood in the body, such as `input[2]`. */
-  readonly places: readonly string[];
   readonly maxFetches?: number;
   /** All fetched images together, as data URLs: they are held in memory and sent on at once. */
   readonly maxTotalBytes?: number;
@@ -35,12 +33,12 @@ const withParts = (item: Item, parts: readonly Part[]): Item => {
 const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /** Every image URL of a request, with the param of the first place where it stands. */
-const imageUrls = (request: TurnRequest, places: readonly string[]): Map<string, string> => {
+const imageUrls = (request: TurnRequest): Map<string, string> => {
   const urls = new Map<string, string>();
   for (const [itemIndex, item] of request.items.entries()) {
     for (const [partIndex, part] of partsOf(item).entries()) {
       if (part.kind === 'image' && !urls.has(part.url)) {
-        urls.set(part.url, paramOf(places[itemIndex], item, partIndex));
+        urls.set(part.url, paramOf(request.places[itemIndex], item, partIndex));
       }
     }
   }
@@ -112,7 +110,7 @@ export const resolveAttachments = async (
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
   const images = new Map<string, string>();
   const jobs: Job[] = [];
-  for (const [url, param] of imageUrls(request, options.places)) {
+  for (const [url, param] of imageUrls(request)) {
     if (isDataUrl(url)) images.set(url, canonicalDataUrl(url, param));
     else jobs.push([url, param]);
   }

@@ -1,7 +1,7 @@
 import type { ModelNames } from '../canonical/model-names.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { Affinity, TurnRequest } from '../canonical/turn-request.ts';
+import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { Frame } from '../openai/sse.ts';
@@ -14,12 +14,11 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   readonly ambient: Ambient;
   readonly models: ModelNames;
-  readonly affinity: Affinity;
 }
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface TurnAsk {
-  readonly request: TurnRequest;
+  readonly request: AskedTurn;
   /** How many answers are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
@@ -29,8 +28,6 @@ export interface TurnAsk {
   readonly ignored: readonly string[];
   /** Names of parameters that must not be ignored: without them the answer is not what was asked for. */
   readonly insists: readonly string[];
-  /** The place of an item in the body, for messages about it. */
-  readonly places: readonly string[];
   /** The place of the output format in the body, for messages about it. */
   readonly formatPlace: string;
   /** Which items the answer shows, and in which order. */

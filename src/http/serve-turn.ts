@@ -11,6 +11,7 @@ import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
 import { checkFormat, type FormatCheck } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { conversationKey } from './conversation-key.ts';
 import type { Endpoint, TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -46,13 +47,17 @@ export const serveTurn =
       headers: http.headers,
       ambient: deps.ambient,
       models,
-      affinity: { caller: exchange.caller(), session: sessionOf(http.headers) },
     });
     exchange.note({ model: ask.model, stream: ask.stream });
-    refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(ask.request)], deps.strictParams);
+    const conversation = conversationKey(ask.request, {
+      caller: exchange.caller(),
+      session: sessionOf(http.headers),
+    });
+    const asked = { ...ask.request, conversation };
+    refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(asked)], deps.strictParams);
     const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
     const observers = deps.observersOf(ask, exchange);
-    const request = await resolveAttachments(ask.request, deps.fetchImage, { signal, places: ask.places });
+    const request = await resolveAttachments(asked, deps.fetchImage, { signal });
     const events = mapAll(
       runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, ask.choices, signal),
       (turn) =>
@@ -68,7 +73,7 @@ export const serveTurn =
     });
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
-    const ignored = [...ask.ignored, ...(accepted?.ignored ?? deps.engine.unheard(ask.request))];
+    const ignored = [...ask.ignored, ...(accepted?.ignored ?? deps.engine.unheard(asked))];
     try {
       refuseIgnored(ask, ignored, deps.strictParams);
     } catch (error) {

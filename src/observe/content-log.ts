@@ -1,5 +1,5 @@
 import { endedItem } from '../canonical/reply.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Logger } from './log.ts';
 import type { TurnObserver } from './observer.ts';
 
@@ -19,7 +19,7 @@ const clip = (value: unknown): unknown => {
  * Logs what was asked and answered. Content is logged only here, and the observer is made only
  * where `PROXY_LOG_CONTENT` is true.
  */
-export const contentLog = (logger: Logger, requestId: string, request: TurnRequest): TurnObserver => ({
+export const contentLog = (logger: Logger, requestId: string, request: AskedTurn): TurnObserver => ({
   onStart() {
     const { instructions, items } = request;
     logger.info({ requestId, content: clip({ instructions, items }) }, 'turn asked');

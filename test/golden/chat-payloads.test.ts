@@ -19,11 +19,16 @@ const settings: ThreadSettings = {
 };
 
 const payloads = (body: object) => {
-  const { request, ignored, insists, isLegacy } = toTurnRequest(body, {
+  const {
+    request: ask,
+    ignored,
+    insists,
+    isLegacy,
+  } = toTurnRequest(body, {
     models,
-    affinity: { caller: 'test', session: null },
     ignoreClientPrompt: false,
   });
+  const request = { ...ask, conversation: 'conversation' };
   return {
     'thread/start': toThreadStart(request, settings),
     'thread/inject_items': toInjectItems(injectedOf(request, settings)),

@@ -50,7 +50,6 @@ const ask = (headers: Record<string, string>): TurnAsk =>
       signal: new AbortController().signal,
       ambient,
       models: createModelNames([]),
-      affinity: { caller: 'key', session: null },
     },
   );
 

@@ -1,5 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { UUID_V7 } from '../../src/codex/relay/uuid-v7.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 
@@ -16,11 +23,13 @@ interface Seen {
   readonly thread: unknown;
 }
 
-const ask = async (body: unknown, headers: Record<string, string> = {}): Promise<Seen> => {
-  const response = await proxy.post('/v1/responses', body, { headers });
+const ask = (body: unknown, headers?: Record<string, string>): Promise<Seen> => askAt(proxy, body, headers);
+
+const askAt = async (at: TestProxy, body: unknown, headers: Record<string, string> = {}): Promise<Seen> => {
+  const response = await at.post('/v1/responses', body, { headers });
   expect(response.status).toBe(200);
   await response.text();
-  const request = proxy.model.requests.at(-1);
+  const request = at.model.requests.at(-1);
   // codex names its thread in many places: none may tell another id.
   const threads = JSON.stringify([request?.headers, request?.body['client_metadata']]).match(
     /(?<=(?:thread_id|session_id)\\*":\\*")[^"\\]+/g,
@@ -47,7 +56,7 @@ describe('ten turns of one conversation', () => {
     expect(new Set(seen.map((one) => JSON.stringify(one))).size).toBe(1);
     expect(seen[0]?.session).toBe(seen[0]?.cacheKey);
     expect(seen[0]?.thread).toBe(seen[0]?.cacheKey);
-    expect(String(seen[0]?.cacheKey)).toMatch(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(String(seen[0]?.cacheKey)).toMatch(UUID_V7);
   });
 });
 
@@ -78,6 +87,17 @@ describe('a client that knows better', () => {
     expect(second).toEqual(first);
   });
 
+  it('has a key that no backend would take made short, and its own UUID used everywhere', async () => {
+    const long = await ask({ ...base, prompt_cache_key: 'k'.repeat(65) });
+    expect([String(long.cacheKey).length, long.session]).toEqual([64, expect.stringMatching(UUID_V7)]);
+    const uuid = '019a5c0b-7f00-7abc-8def-0123456789ab';
+    expect(await ask({ ...base, prompt_cache_key: uuid })).toEqual({
+      cacheKey: uuid,
+      session: uuid,
+      thread: uuid,
+    });
+  });
+
   it.each(['session-id', 'session_id', 'conversation_id', 'x-session-id'])(
     'has its session used, and made harmless: %s',
     async (name) => {
@@ -89,4 +109,55 @@ describe('a client that knows better', () => {
       expect(first.cacheKey).toBe(first.session);
     },
   );
+});
+
+describe('a conversation that outlives the server', () => {
+  it('has the same key afterwards', async () => {
+    const stateDir = await mkdtemp(path.join(tmpdir(), 'affinity-'));
+    const askAfresh = async (): Promise<Seen> => {
+      const fresh = await startProxy(hello, { PROXY_STATE_DIR: stateDir });
+      try {
+        return await askAt(fresh, base);
+      } finally {
+        await fresh.close();
+      }
+    };
+    try {
+      const first = await askAfresh();
+      expect(first.cacheKey).toMatch(UUID_V7);
+      expect(await askAfresh()).toEqual(first);
+    } finally {
+      await rm(stateDir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('a conversation that began with an image by URL', () => {
+  const PIXELS = [
+    'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+    'R0lGODlhAQABAIAAAP///////yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+  ];
+
+  it('has one key, also when the image changes', async () => {
+    let served = 0;
+    const images = createServer((_, response) => {
+      response.setHeader('content-type', 'image/gif');
+      response.end(Buffer.from(PIXELS[served % 2] ?? '', 'base64'));
+      served += 1;
+    });
+    await new Promise<void>((resolve) => void images.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/now.gif`;
+    const fetching = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+    const shown = [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }];
+    try {
+      const first = await askAt(fetching, { ...base, input: shown });
+      const second = await askAt(fetching, { ...base, input: shown });
+      expect(second).toEqual(first);
+      const sent = fetching.model.requests.map((request) => JSON.stringify(request.body['input']));
+      expect(new Set(sent.map((input) => /base64,[^"]+/.exec(input)?.[0])).size).toBe(2);
+    } finally {
+      images.close();
+      await fetching.close();
+    }
+  });
 });

@@ -9,6 +9,7 @@ import type { EditField } from '../../src/codex/relay/profile.ts';
 import { EDIT_FIELDS } from '../../src/codex/relay/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
 import type { WireEvent } from '../../src/codex/translate/wire-report.ts';
+import { conversations } from '../support/conversations.ts';
 import { turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
@@ -96,6 +97,7 @@ export const startTestRelay = async (
     apiKey: null,
     dispatcher,
     profile: new Set<EditField>(EDIT_FIELDS),
+    affinity: { conversations, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
     onFirstByte() {},

@@ -20,6 +20,7 @@ import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { placeRelay } from '../../src/place-relay.ts';
+import { conversations } from '../support/conversations.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import { turnRequest } from '../support/turn-request.ts';
@@ -76,7 +77,11 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
   const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const login: Backend = { kind: 'login', login: kind, baseUrl: model.baseUrl };
   const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
-  const placed = await placeRelay(login, upstream, environment, { logger, metrics: createMetrics() });
+  const placed = await placeRelay(login, upstream, environment, {
+    conversations,
+    logger,
+    metrics: createMetrics(),
+  });
   closers.push(() => placed.close());
   const { relay, backend } = placed;
   if (relay === null) throw new Error('there must be a relay');

@@ -16,6 +16,7 @@ import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
+import { conversations } from '../support/conversations.ts';
 import { SCENARIOS, type Scenario } from './list.ts';
 import { normalise } from './normalise.ts';
 import { SCENARIO_OPTIONS, type UpstreamLine } from './replay.ts';
@@ -89,6 +90,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         apiKey: null,
         dispatcher,
         profile: profileOf(upstream, null),
+        affinity: { conversations, cacheKeys: 'any' },
         onRetry() {},
         onLearnt() {},
         onUnplaced() {},
@@ -146,7 +148,7 @@ const asked = process.argv.slice(2);
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
-  const lines = normalise(await run(scenario, request));
+  const lines = normalise(await run(scenario, { ...request, conversation: name }));
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, 'request.json'), `${JSON.stringify(scenario.request, null, 2)}\n`);

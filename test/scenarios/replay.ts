@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { AskedTurn } from '../../src/canonical/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { callableTools } from '../../src/codex/translate/thread-start.ts';
 import { TurnTranslator } from '../../src/codex/translate/turn-events.ts';
@@ -27,7 +27,6 @@ type RecordedReport = Omit<WireReport, 'refusals'> & {
 export const SCENARIO_OPTIONS: ToTurnOptions = {
   models: createModelNames([{ id: 'gpt-5.5', efforts: ['low', 'medium', 'high', 'xhigh'], isDefault: true }]),
   ignoreClientPrompt: false,
-  affinity: { caller: 'key_scenario', session: null },
 };
 
 const FOLDER = import.meta.dirname;
@@ -46,7 +45,7 @@ export const requestOf = (name: string): unknown =>
   JSON.parse(readFileSync(scenarioFile(name, 'request.json'), 'utf8')) as unknown;
 
 /** The turn events of a recording, as the engine makes them; a turn that fails at once was never accepted. */
-export const replay = (name: string, request: TurnRequest): readonly TurnEvent[] => {
+export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] => {
   const lines = readFileSync(scenarioFile(name, 'upstream.jsonl'), 'utf8')
     .trimEnd()
     .split('\n')
@@ -54,7 +53,7 @@ export const replay = (name: string, request: TurnRequest): readonly TurnEvent[]
   const report = reportIn(lines);
   const translator = new TurnTranslator({
     turnId: turnIdIn(lines),
-    callable: new Set(callableTools(request).map((tool) => tool.name)),
+    callable: new Set(callableTools({ ...request, conversation: name }).map((tool) => tool.name)),
     parallelToolCalls: request.parallelToolCalls !== false,
     ids: fixedAmbient().ids,
     report,

@@ -1,10 +1,11 @@
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { AskedTurn, TurnRequest } from '../../src/canonical/turn-request.ts';
 
-/** The smallest turn request, and what a test wants different. */
-export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
+/** The smallest ask, and what a test wants different. */
+export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
   model: 'gpt-5.5',
   instructions: null,
   items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
+  places: ['input'],
   tools: [],
   toolChoice: { mode: 'auto' },
   parallelToolCalls: null,
@@ -15,6 +16,12 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   maxOutputTokens: null,
   stop: [],
   wire: [],
-  affinity: { caller: 'test', session: null },
+  ...different,
+});
+
+/** The same as part of a conversation. */
+export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
+  ...askedTurn(),
+  conversation: 'conversation',
   ...different,
 });

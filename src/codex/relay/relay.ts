@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
-import { affinityKey } from './affinity.ts';
+import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
 import { forward, type ForwardOptions } from './forward.ts';
 import type { BackendProfile, EditField } from './profile.ts';
@@ -48,6 +48,8 @@ export interface RelayOptions extends ForwardOptions {
   /** Where things really are, without a slash at the end; null: the app-server has no business there. */
   readonly targets: RelayTargets;
   readonly profile: BackendProfile;
+  /** How conversations are named to the backend. */
+  readonly affinity: AffinityOptions;
   /** A model request that belongs to no turn of ours passed untouched. */
   readonly onUnplaced: () => void;
   /** How the app-server had left the conversation before the relay restored it. */
@@ -163,7 +165,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         threadId,
         request,
         shape,
-        affinity: affinityKey(request),
+        affinity: affinityKey(request, options.affinity),
         taste: { profile: options.profile, refuses: refusedFor(request.model) },
         onEvent,
         onInput: options.onInput,

@@ -13,10 +13,9 @@ export interface ChatOptions {
 
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
   path: '/v1/chat/completions',
-  read(body, { ambient, models, affinity }) {
-    const { wire, request, ignored, insists, places, isLegacy } = toTurnRequest(body, {
+  read(body, { ambient, models }) {
+    const { wire, request, ignored, insists, isLegacy } = toTurnRequest(body, {
       models,
-      affinity,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const meta: ChatMeta = {
@@ -37,7 +36,6 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       stream: wire.stream ?? false,
       ignored,
       insists,
-      places,
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

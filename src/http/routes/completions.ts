@@ -10,8 +10,8 @@ export interface CompletionsOptions {
 /** The API before chat, for the clients that still use it. */
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
-  read(body, { ambient, models, affinity }) {
-    const { wire, request, ignored } = toTurnRequest(body, { models, affinity });
+  read(body, { ambient, models }) {
+    const { wire, request, ignored } = toTurnRequest(body, { models });
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
@@ -26,7 +26,6 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
       stream: wire.stream ?? false,
       ignored,
       insists: [],
-      places: ['prompt'],
       formatPlace: 'prompt',
       arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
       render: (turns) => renderCompletion(turns, meta),

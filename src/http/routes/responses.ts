@@ -16,11 +16,10 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
-  read(body, { headers, ambient, models, affinity }) {
+  read(body, { headers, ambient, models }) {
     const layout = chooseLayout(headers, options.layout);
-    const { wire, request, ignored, places } = toTurnRequest(body, {
+    const { wire, request, ignored } = toTurnRequest(body, {
       models,
-      affinity,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const includeEncryptedReasoning = wire.include?.includes('reasoning.encrypted_content') ?? false;
@@ -41,7 +40,6 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       model: wire.model,
       stream: wire.stream ?? false,
       ignored,
-      places,
       formatPlace: 'text.format.schema',
       arrange: (events) => arrange(events, { layout, showReasoning, ids: ambient.ids }),
       render: ([events]) => renderResponse(events, meta, ambient.clock),

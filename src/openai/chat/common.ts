@@ -1,12 +1,10 @@
 import { fail } from '../../canonical/failure.ts';
-import type { Affinity } from '../../canonical/turn-request.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 
 /** What a translation needs to know beside the body. */
 export interface ToTurnOptions {
   readonly models: ModelNames;
-  readonly affinity: Affinity;
   readonly ignoreClientPrompt: boolean;
 }
 

@@ -7,11 +7,10 @@ import type { Json } from '../../kit/json.ts';
 import { toTurnRequest, type ChatAsk } from './to-turn.ts';
 
 const models = createModelNames([{ id: 'gpt-5.5', efforts: [], isDefault: true }]);
-const affinity = { caller: 'test', session: null };
 const user = { role: 'user', content: 'hi' };
 
 const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
-  toTurnRequest(body, { models, affinity, ignoreClientPrompt });
+  toTurnRequest(body, { models, ignoreClientPrompt });
 
 const refusalOf = (body: unknown): Failure => {
   try {
@@ -218,12 +217,12 @@ describe('parameters that are refused', () => {
 
 describe('a deployment that takes no system prompts', () => {
   it('leaves them out and names them', () => {
-    const { request, places, ignored } = read(
+    const { request, ignored } = read(
       { model: 'm', messages: [{ role: 'system', content: 's' }, user, { role: 'developer', content: 'd' }] },
       true,
     );
     expect(request.items).toEqual([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
-    expect(places).toEqual(['messages[1]']);
+    expect(request.places).toEqual(['messages[1]']);
     expect(ignored).toEqual(['messages[0]', 'messages[2]']);
   });
 });
@@ -291,8 +290,8 @@ describe('any body at all', () => {
     fc.assert(
       fc.property(body, (one) => {
         try {
-          const { request, places } = read(one);
-          expect(places.length).toBe(request.items.length);
+          const { request } = read(one);
+          expect(request.places.length).toBe(request.items.length);
           seen.taken += 1;
         } catch (error) {
           expect(error).toBeInstanceOf(GatewayError);

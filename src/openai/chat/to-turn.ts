@@ -1,12 +1,7 @@
 import { fail } from '../../canonical/failure.ts';
 import type { ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
-import {
-  isForced,
-  type OutputFormat,
-  type TurnRequest,
-  type WireParam,
-} from '../../canonical/turn-request.ts';
+import { isForced, type AskedTurn, type OutputFormat, type WireParam } from '../../canonical/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseWire } from '../validation.ts';
@@ -19,9 +14,7 @@ import { samplingParams } from '../wire-params.ts';
 
 export interface ChatAsk {
   readonly wire: CreateChat;
-  readonly request: TurnRequest;
-  /** Where each of the request's items stood in the body. */
-  readonly places: readonly string[];
+  readonly request: AskedTurn;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
   /** Parameters without which the answer would not be what was asked for. */
@@ -52,11 +45,11 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
     ignored,
     insists: wire.logprobs === true ? ['logprobs', 'top_logprobs'] : [],
     isLegacy: tools.isLegacy,
-    places: prompt.places,
     request: {
       model: model.model,
       instructions: null,
       items: prompt.items,
+      places: prompt.places,
       tools: tools.tools,
       toolChoice: tools.choice,
       // The older form has room for one call only.
@@ -68,7 +61,6 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
       wire: wireParams(wire, model, tools, read),
-      affinity: options.affinity,
     },
   };
 };

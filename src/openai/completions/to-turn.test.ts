@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { askedTurn } from '../../../test/support/turn-request.ts';
 import { toTurnRequest } from './to-turn.ts';
 
-const options = { models: createModelNames([]), affinity: { caller: 'test', session: null } };
+const options = { models: createModelNames([]) };
 const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
 
 const refusalOf = (some: object): string => {
@@ -21,7 +21,12 @@ const refusalOf = (some: object): string => {
 describe('a completion request', () => {
   it("is a user's message", () => {
     const { request, ignored } = read({});
-    expect(request).toEqual(turnRequest({ model: 'm' }));
+    expect(request).toEqual(
+      askedTurn({
+        places: ['prompt'],
+        model: 'm',
+      }),
+    );
     expect(ignored).toEqual([]);
     expect(read({ prompt: ['hi'] }).request).toEqual(request);
   });
@@ -39,7 +44,8 @@ describe('a completion request', () => {
       logprobs: null,
     });
     expect(request).toEqual(
-      turnRequest({
+      askedTurn({
+        places: ['prompt'],
         model: 'm',
         maxOutputTokens: 5,
         stop: ['a', 'b'],

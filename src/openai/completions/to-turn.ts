@@ -1,5 +1,5 @@
 import { fail } from '../../canonical/failure.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { samplingParams } from '../wire-params.ts';
 import { unreadFields } from '../unread-fields.ts';
@@ -9,15 +9,12 @@ import { createCompletionSchema, type CreateCompletion } from './schema.ts';
 
 export interface CompletionAsk {
   readonly wire: CreateCompletion;
-  readonly request: TurnRequest;
+  readonly request: AskedTurn;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
 }
 
-export const toTurnRequest = (
-  body: unknown,
-  { models, affinity }: Pick<ToTurnOptions, 'models' | 'affinity'>,
-): CompletionAsk => {
+export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): CompletionAsk => {
   const object = bodyObject(body);
   const wire = parseWire(createCompletionSchema, object);
   refuseStreamOptions(wire);
@@ -30,6 +27,7 @@ export const toTurnRequest = (
       model: model.model,
       instructions: null,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(wire) }] }],
+      places: ['prompt'],
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
@@ -40,7 +38,6 @@ export const toTurnRequest = (
       maxOutputTokens: wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
       wire: samplingParams(wire).list,
-      affinity,
     },
   };
 };

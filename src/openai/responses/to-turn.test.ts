@@ -13,7 +13,6 @@ const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
   toTurnRequest(body, {
     models,
     ignoreClientPrompt: false,
-    affinity: { caller: 'key', session: null },
     ...options,
   });
 
@@ -35,6 +34,7 @@ describe('toTurnRequest', () => {
       model: 'gpt-5.5',
       instructions: null,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
+      places: ['input'],
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
@@ -45,7 +45,6 @@ describe('toTurnRequest', () => {
       maxOutputTokens: null,
       stop: [],
       wire: [],
-      affinity: { caller: 'key', session: null },
     });
   });
 
@@ -138,7 +137,7 @@ describe('toTurnRequest', () => {
       role: 'assistant',
       content: [{ type: 'output_text', text: '', annotations: [] }],
     };
-    expect(read({ model: 'm', input: [user('a'), empty, user('b')] }).places).toEqual([
+    expect(read({ model: 'm', input: [user('a'), empty, user('b')] }).request.places).toEqual([
       'input[0]',
       'input[2]',
     ]);
@@ -229,11 +228,11 @@ describe('toTurnRequest', () => {
   });
 
   it("leaves out the client's prompts when the deployment wants it so, and says so", () => {
-    const { request, ignored, places } = read(
+    const { request, ignored } = read(
       { model: 'm', instructions: 'i', input: [{ role: 'developer', content: 'd' }, user('u')] },
       { ignoreClientPrompt: true },
     );
-    expect([request.instructions, request.items.length, ignored, places]).toEqual([
+    expect([request.instructions, request.items.length, ignored, request.places]).toEqual([
       null,
       1,
       ['instructions', 'input[0]'],

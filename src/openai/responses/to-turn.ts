@@ -3,10 +3,9 @@ import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import {
   isForced,
-  type Affinity,
+  type AskedTurn,
   type OutputFormat,
   type ToolChoice,
-  type TurnRequest,
   type WireParam,
 } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
@@ -21,9 +20,7 @@ import { readToolChoice, readTools } from './tools.ts';
 
 export interface ResponsesAsk {
   readonly wire: CreateResponse;
-  readonly request: TurnRequest;
-  /** Where each of the request's items stood in the body. */
-  readonly places: readonly string[];
+  readonly request: AskedTurn;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
 }
@@ -31,7 +28,6 @@ export interface ResponsesAsk {
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
-  readonly affinity: Affinity;
 }
 
 const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
@@ -96,11 +92,11 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   return {
     wire,
     ignored,
-    places: prompt.places,
     request: {
       model: model.model,
       instructions: prompt.instructions,
       items: prompt.items,
+      places: prompt.places,
       tools,
       toolChoice,
       parallelToolCalls: wire.parallel_tool_calls ?? null,
@@ -114,7 +110,6 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       maxOutputTokens: wire.max_output_tokens ?? null,
       stop: [],
       wire: wireParams(wire, model, toolChoice, input),
-      affinity: options.affinity,
     },
   };
 };

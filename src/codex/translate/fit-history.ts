@@ -1,0 +1,189 @@
+import { fail } from '../../canonical/failure.ts';
+import type { Item, ReasoningItem } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+
+/** What a client sent, and its name for the place of each item. */
+export interface History {
+  readonly items: readonly Item[];
+  readonly places: readonly string[];
+}
+
+export interface FittedHistory extends History {
+  /** The places of items that were left out and might have meant something to the model. */
+  readonly ignored: readonly string[];
+}
+
+export interface HistoryRules {
+  /** `own`: ids must look like the backend's own, with the prefix of their kind and at most 64 characters. */
+  readonly ids: 'any' | 'own';
+  /** `encrypted`: only reasoning that the backend can decrypt, in front of what it led to. */
+  readonly reasoning: 'any' | 'encrypted';
+}
+
+/** The backend of a ChatGPT login refuses a whole request for one item that breaks its rules. */
+export const CHATGPT_HISTORY: HistoryRules = { ids: 'own', reasoning: 'encrypted' };
+/** Others get what the client sent. */
+export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
+
+/**
+ * A history as real clients send it → one that the backend takes: clients make up ids, carry a
+ * conversation from one backend to another, and keep reasoning that nobody stored.
+ */
+export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
+  const kept = without(history, (item, index) => !isReadable(item, nextAfter(history.items, index), rules));
+  if (kept.items.length === 0 && history.items.length > 0) throw nothingLeft(history.places);
+  return rules.ids === 'any' ? kept : { ...kept, items: withFittingIds(kept.items) };
+};
+
+/**
+ * For a second attempt, when the backend could not decrypt what it was sent: reasoning of another
+ * account or another backend. Null: there is no other history to try.
+ */
+export const withoutReasoning = (history: History): FittedHistory | null => {
+  const rest = without(history, (item) => item.kind === 'reasoning' && isEncrypted(item));
+  return rest.ignored.length === 0 || rest.items.length === 0 ? null : rest;
+};
+
+const without = (
+  { items, places }: History,
+  isLeftOut: (item: Item, index: number) => boolean,
+): FittedHistory => {
+  const leftOut = items.map(isLeftOut);
+  return {
+    items: items.filter((_, index) => leftOut[index] !== true),
+    places: places.filter((_, index) => leftOut[index] !== true),
+    ignored: places.filter((_, index) => leftOut[index] === true),
+  };
+};
+
+const nothingLeft = ([first]: readonly string[]): Error =>
+  fail('invalid_value', {
+    param: first ?? 'input',
+    message:
+      'Nothing is left of the input: reasoning is not stored here, and without its encrypted content it cannot be sent.',
+  });
+
+/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
+const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
+  if (item.kind !== 'reasoning') return true;
+  if (rules.reasoning === 'encrypted') return isEncrypted(item) && isModels(next);
+  return isEncrypted(item) || (item.content ?? []).some((text) => text !== '');
+};
+
+const isEncrypted = ({ encryptedContent }: ReasoningItem): boolean => (encryptedContent ?? '') !== '';
+
+/** What reasoning led to; the model may reason several times in a row. */
+const nextAfter = (items: readonly Item[], index: number): Item | undefined => {
+  let next = index + 1;
+  while (items[next]?.kind === 'reasoning') next += 1;
+  return items[next];
+};
+
+/** Whether it is something that the model said or did. */
+const isModels = (item: Item | undefined): boolean => {
+  switch (item?.kind) {
+    case 'message':
+      return item.role === 'assistant';
+    case 'function-call':
+    case 'custom-call':
+    case 'compaction':
+    case 'carried':
+      return true;
+    case 'function-output':
+    case 'custom-output':
+    case 'reasoning':
+    case undefined:
+      return false;
+    default:
+      return assertNever(item);
+  }
+};
+
+/** What ids of output items begin with. */
+const PREFIXES: Readonly<Record<Exclude<Item['kind'], 'carried'>, string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  'function-call': 'fc',
+  'function-output': 'fco',
+  'custom-call': 'ctc',
+  'custom-output': 'ctco',
+  compaction: 'cmp',
+};
+const CARRIED_PREFIXES: Readonly<Record<string, string>> = {
+  web_search_call: 'ws',
+  image_generation_call: 'ig',
+};
+
+const MAX_ID = 64;
+
+/** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
+const withFittingIds = (items: readonly Item[]): readonly Item[] => {
+  const used = new Set<string>();
+  const isFitting = (id: unknown, prefix: string | undefined): boolean => {
+    if (typeof id !== 'string' || used.has(id) || id.length > MAX_ID) return false;
+    if (prefix === undefined || !id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id)) return false;
+    // No two items of a request may have one id.
+    used.add(id);
+    return true;
+  };
+  const callIds = new CallIds(items);
+  return items.map((item) => {
+    if (item.kind === 'carried') {
+      const { id, ...rest } = item.wire;
+      const isFine = id === undefined || isFitting(id, CARRIED_PREFIXES[item.wire.type]);
+      return isFine ? item : { ...item, wire: { ...rest, type: item.wire.type } };
+    }
+    const { id, ...rest } = item;
+    const fitted = id === undefined || isFitting(id, PREFIXES[item.kind]) ? item : rest;
+    return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
+  });
+};
+
+/**
+ * Short names for call ids that are too long, the same on a call and its output and from turn to
+ * turn, and never that of another call.
+ */
+class CallIds {
+  readonly #short = new Map<string, string>();
+  readonly #taken: Set<string>;
+
+  constructor(items: readonly Item[]) {
+    const all = items.flatMap((item) => ('callId' in item ? [item.callId] : []));
+    this.#taken = new Set(all.filter((callId) => callId.length <= MAX_ID));
+  }
+
+  of(callId: string): string {
+    if (callId.length <= MAX_ID) return callId;
+    const short = this.#short.get(callId) ?? this.#shorten(callId);
+    this.#short.set(callId, short);
+    this.#taken.add(short);
+    return short;
+  }
+
+  #shorten(callId: string): string {
+    for (let salt = 0; ; salt += 1) {
+      const suffix = `_${hashOf(callId, salt)}`;
+      // A character must not be cut in two: the app-server would never answer.
+      const short = callId.slice(0, MAX_ID - suffix.length).toWellFormed() + suffix;
+      if (!this.#taken.has(short)) return short;
+    }
+  }
+}
+
+/** FNV-1a, twice: 16 hex digits. What it may confuse is seen by whoever uses it. */
+const hashOf = (text: string, salt: number): string =>
+  [0x811c9dc5, 0x01000193]
+    .map((seed) =>
+      fnv(text, seed ^ salt)
+        .toString(16)
+        .padStart(8, '0'),
+    )
+    .join('');
+
+const fnv = (text: string, seed: number): number => {
+  let hash = seed;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return hash >>> 0;
+};

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+
+import { turnRequest } from '../../test/support/turn-request.ts';
+import type { Item } from '../canonical/item.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import { conversationKey, type Client } from './conversation-key.ts';
+
+const ANYBODY: Client = { caller: 'test', session: null };
+
+const said = (role: 'user' | 'assistant' | 'system', text: string): Item => ({
+  kind: 'message',
+  role,
+  parts: [{ kind: 'text', text }],
+});
+
+const showed = (url: string): TurnRequest =>
+  turnRequest({ items: [{ kind: 'message', role: 'user', parts: [{ kind: 'image', url }] }] });
+
+const withKey = (value: string, different: Partial<TurnRequest> = {}): TurnRequest =>
+  turnRequest({
+    ...different,
+    wire: [{ field: 'prompt_cache_key', value, name: 'prompt_cache_key', matters: false }],
+  });
+
+describe('the key of a conversation', () => {
+  const first = turnRequest({ instructions: 'Be kind.', items: [said('user', 'hi')] });
+
+  it('is a short hash that stays the same while the conversation grows', () => {
+    const later = turnRequest({
+      ...first,
+      items: [
+        { ...said('user', 'hi'), id: 'msg_1' } as Item,
+        said('assistant', 'hello'),
+        said('user', 'more'),
+        said('system', 'be brief'),
+      ],
+      maxOutputTokens: 100,
+      wire: [{ field: 'temperature', value: 0.5, name: 'temperature', matters: true }],
+    });
+    expect(conversationKey(later, ANYBODY)).toBe(conversationKey(first, ANYBODY));
+    expect(conversationKey(first, ANYBODY)).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('differs by conversation, model, instructions, prompt, tools, caller and session', () => {
+    const keys = [
+      conversationKey(first, ANYBODY),
+      conversationKey(turnRequest({ ...first, items: [said('user', 'hello')] }), ANYBODY),
+      conversationKey(
+        turnRequest({ ...first, items: [said('system', 'Be quick.'), said('user', 'hi')] }),
+        ANYBODY,
+      ),
+      conversationKey(turnRequest({ ...first, model: 'gpt-5.6-luna' }), ANYBODY),
+      conversationKey(turnRequest({ ...first, instructions: 'Be quick.' }), ANYBODY),
+      conversationKey(turnRequest({ ...first, instructions: null }), ANYBODY),
+      conversationKey(
+        turnRequest({ ...first, tools: [{ name: 'f', description: null, parameters: null, strict: null }] }),
+        ANYBODY,
+      ),
+      conversationKey(turnRequest({ ...first, items: [said('assistant', 'nobody asked')] }), ANYBODY),
+      conversationKey(first, { ...ANYBODY, caller: 'someone else' }),
+      conversationKey(first, { ...ANYBODY, session: 'a session' }),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it('follows the name that the client gave it, whatever it says in it, for each caller', () => {
+    const named = { caller: 'test', session: 'a session' };
+    const other = turnRequest({ items: [said('user', 'something else')] });
+    expect(conversationKey(other, named)).toBe(conversationKey(first, named));
+    expect(conversationKey(first, { ...named, caller: 'other' })).not.toBe(conversationKey(first, named));
+    const own = conversationKey(withKey('mine'), named);
+    expect(conversationKey(withKey('mine', { items: other.items }), ANYBODY)).toBe(own);
+    expect(own).not.toBe(conversationKey(first, named));
+  });
+
+  it('follows the URL of an image, and tells long data URLs apart without reading them whole', () => {
+    const dataUrl = (fill: string, last: string) => `data:image/png;base64,${fill.repeat(100_000)}${last}`;
+    const urls = [
+      'https://example.org/a.png',
+      'https://example.org/b.png',
+      dataUrl('A', 'x'),
+      dataUrl('A', 'y'),
+      dataUrl('B', 'x'),
+      dataUrl('A', 'xx'),
+    ];
+    const keys = urls.map((url) => conversationKey(showed(url), ANYBODY));
+    expect(new Set(keys).size).toBe(urls.length);
+    expect(urls.map((url) => conversationKey(showed(url), ANYBODY))).toEqual(keys);
+  });
+});

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+
+import type { Item } from '../canonical/item.ts';
+import type { AskedTurn } from '../canonical/turn-request.ts';
+
+export interface Client {
+  /** Two callers never share a conversation: the same name means two things. */
+  readonly caller: string;
+  /** The conversation or session that the client named. */
+  readonly session: string | null;
+}
+
+/**
+ * What is the same for all requests of one conversation: the name that the client gave it, else how
+ * it began. Taken from what the client sent, before images are fetched: the bytes behind a URL may
+ * change from one turn to the next, and are not worth hashing by the megabyte.
+ */
+export const conversationKey = (request: AskedTurn, { caller, session }: Client): string => {
+  const named = cacheKeyOf(request) ?? session;
+  const about = named === null ? [caller, beginningOf(request)] : [caller, named];
+  const text = JSON.stringify(about, (_, value: unknown) =>
+    typeof value === 'string' ? inShort(value) : value,
+  );
+  // Half of the digest is more than enough to tell conversations apart.
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+};
+
+const cacheKeyOf = ({ wire }: AskedTurn): string | null => {
+  const own = wire.find((param) => param.field === 'prompt_cache_key')?.value;
+  return typeof own === 'string' ? own : null;
+};
+
+/** What no later turn of a conversation changes: how it began, up to the first thing the user said. */
+const beginningOf = (request: AskedTurn): unknown => {
+  const first = request.items.findIndex((item) => item.kind === 'message' && item.role === 'user');
+  const items = request.items.slice(0, Math.max(0, first) + 1).filter((item) => isPrompt(item));
+  return [request.model, request.instructions, request.tools, items.map(withoutId)];
+};
+
+const isPrompt = (item: Item): boolean => item.kind === 'message' && item.role !== 'assistant';
+
+/** A client may send an item back under an id that it got in the meantime. */
+const withoutId = (item: Item): unknown => {
+  const { id: _, ...rest } = item as Item & { readonly id?: string };
+  return rest;
+};
+
+const LONG = 16 * 1024;
+const END = LONG / 2;
+
+/** Images and files are megabytes long; their length and both ends tell them apart. */
+const inShort = (text: string): unknown =>
+  text.length <= LONG ? text : [text.length, text.slice(0, END), text.slice(-END)];
