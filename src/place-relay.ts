@@ -3,58 +3,64 @@ import { getCACertificates } from 'node:tls';
 
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
-import type { Backend } from './codex/home/backend.ts';
+import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import type { Conversations } from './codex/relay/conversations.ts';
 import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
-import { startRelay, type Relay } from './codex/relay/relay.ts';
+import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 
 export interface PlacedRelay {
+  /** Null where model requests do not pass through it. */
   readonly relay: Relay | null;
-  /** The backend as the app-server is told it: the relay, if there is one. */
+  /** The backend as the app-server is told it: the relay, as far as there is one. */
   readonly backend: Backend;
   close(): Promise<void>;
 }
 
-export interface PlaceRelayDeps {
+export interface PlaceRelayOptions {
+  readonly config: Config['upstream'];
+  /** Whether model requests pass through the relay. */
+  readonly wire: 'on' | 'off';
+  /** Of codex. */
+  readonly codexVersion: string;
+  readonly environment: Environment;
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
-/** Where codex itself sends the requests of a login. */
-const LOGIN_TARGETS = {
-  chatgpt: 'https://chatgpt.com/backend-api/codex',
-  'api-key': 'https://api.openai.com/v1',
-} as const;
+/** Where codex itself sends the requests of an API key. */
+const API_TARGET = 'https://api.openai.com/v1';
+const AUTH_TARGET = 'https://auth.openai.com';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Puts a relay between the app-server and its backend, unless the deployment does not want one. */
-export const placeRelay = async (
-  backend: Backend,
-  config: Config['upstream'],
-  environment: Environment,
-  { conversations, logger, metrics }: PlaceRelayDeps,
-): Promise<PlacedRelay> => {
-  if (config.wire === 'off' || backend.kind === 'none')
+/**
+ * Puts a relay between the app-server and its backend, unless the deployment does not want one. With a
+ * ChatGPT login there is one in any case: without it codex would ask for the account's settings before
+ * each turn, wait for them, and might add to the prompt what they say.
+ */
+export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): Promise<PlacedRelay> => {
+  const { config, logger, metrics } = options;
+  const targets = targetsOf(backend, options);
+  const addresses = Object.values(targets).filter((target) => target !== null);
+  if (backend.kind === 'none' || addresses.length === 0)
     return { relay: null, backend, close: async () => {} };
   const unknown = unknownParams(config.params ?? []);
   if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS names parameters that are none');
-  const target = targetOf(backend);
-  const certificates = target.startsWith('https:') ? await ownCertificates(environment) : null;
-  const dispatcher = dispatcherFor(target, environment, certificates);
+  const dispatcher = await dispatcherFor(addresses, options.environment);
+  const profile = profileOf(backend, config.params);
   const relay = await startRelay({
-    target,
-    apiKey: backend.kind === 'upstream' ? config.apiKey : null,
-    dispatcher,
-    profile: profileOf(backend, config.params),
-    affinity: {
-      conversations,
-      cacheKeys: backend.kind === 'login' && backend.login === 'chatgpt' ? 'uuid' : 'any',
+    targets,
+    identity: {
+      apiKey: backend.kind === 'upstream' ? config.apiKey : null,
+      version: profile.isChatgpt ? options.codexVersion : null,
     },
+    dispatcher,
+    profile,
+    affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
     onRetry: (reason) => {
       metrics.upstreamRetries.inc();
       logger.warn({ reason }, 'the backend did not answer; trying again');
@@ -62,11 +68,16 @@ export const placeRelay = async (
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
     onUnplaced: () => metrics.relayUnplaced.inc(),
+    onInput: ({ added, missing, isLost }) => {
+      if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
+      if (missing > 0) metrics.upstreamOddities.inc({ oddity: 'input-item-missing' }, missing);
+      if (isLost) logger.error('the items of a turn were not found in its model request');
+    },
     onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
   });
   return {
-    relay,
-    backend: behind(backend, relay.baseUrl),
+    relay: targets.model === null ? null : relay,
+    backend: behind(backend, relay.addresses, targets),
     async close() {
       await relay.close();
       await dispatcher.destroy();
@@ -79,14 +90,47 @@ const unknownParams = (names: readonly string[]): readonly string[] => {
   return names.filter((name) => !known.has(name));
 };
 
-type RealBackend = Exclude<Backend, { kind: 'none' }>;
+const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revoke: null };
 
-const targetOf = (backend: RealBackend): string =>
-  backend.kind === 'login' ? (backend.baseUrl ?? LOGIN_TARGETS[backend.login]) : backend.baseUrl;
+const targetsOf = (backend: Backend, { config, wire, environment }: PlaceRelayOptions): RelayTargets => {
+  if (backend.kind === 'login' && backend.login === 'chatgpt') {
+    const account = config.chatgptBaseUrl;
+    if (wire === 'off') return { ...NOWHERE, account };
+    return {
+      model: `${account}/codex`,
+      account,
+      refresh: environment['CODEX_REFRESH_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/token`,
+      revoke: environment['CODEX_REVOKE_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/revoke`,
+    };
+  }
+  if (wire === 'off' || backend.kind === 'none') return NOWHERE;
+  return { ...NOWHERE, model: backend.kind === 'login' ? (backend.baseUrl ?? API_TARGET) : backend.baseUrl };
+};
 
-/** The key of a provider stays here: the relay sets it, the app-server does not need it. */
-const behind = (backend: RealBackend, baseUrl: string): Backend =>
-  backend.kind === 'upstream' ? { kind: 'upstream', baseUrl, apiKeyEnv: null } : { ...backend, baseUrl };
+/** What the app-server is told. The key of a provider stays here: the relay sets it. */
+const behind = (backend: Backend, at: RelayAddresses, targets: RelayTargets): Backend => {
+  const placed = (name: keyof RelayAddresses): string | null => (targets[name] === null ? null : at[name]);
+  switch (backend.kind) {
+    case 'upstream':
+      return { kind: 'upstream', baseUrl: at.model, apiKeyEnv: null };
+    case 'demo':
+      return { kind: 'demo', baseUrl: at.model };
+    case 'login':
+      return {
+        ...backend,
+        baseUrl: placed('model') ?? directUrl(backend, targets),
+        chatgptBaseUrl: placed('account'),
+        refreshUrl: placed('refresh'),
+        revokeUrl: placed('revoke'),
+      };
+    case 'none':
+      return backend;
+  }
+};
+
+/** Without the relay codex finds its backend beside the account, which the relay now stands in front of. */
+const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string | null =>
+  account === null ? baseUrl : `${account}/codex`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -96,13 +140,19 @@ const ownCertificates = async (environment: Environment): Promise<string | null>
   return file === undefined || file === '' ? null : readFile(file, 'utf8');
 };
 
-const dispatcherFor = (target: string, environment: Environment, own: string | null): Dispatcher => {
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+const isOnThisMachine = (target: string): boolean => {
+  const { hostname } = new URL(target);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+};
+
+const dispatcherFor = async (targets: readonly string[], environment: Environment): Promise<Dispatcher> => {
+  const own = targets.some((target) => target.startsWith('https:')) ? await ownCertificates(environment) : null;
   const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
   const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
-  const { hostname } = new URL(target);
   // What runs on this machine is never behind a proxy.
-  if (hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.'))
-    return new Agent(options);
+  if (targets.every(isOnThisMachine)) return new Agent(options);
   const setting = (name: string): string | undefined => environment[name.toLowerCase()] ?? environment[name];
   const [httpProxy, httpsProxy, noProxy] = [
     setting('HTTP_PROXY'),
@@ -115,6 +165,6 @@ const dispatcherFor = (target: string, environment: Environment, own: string | n
     proxyTls: trust,
     ...(httpProxy === undefined ? {} : { httpProxy }),
     ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
+    noProxy: [...(noProxy === undefined ? [] : [noProxy]), ...LOOPBACK].join(','),
   });
 };

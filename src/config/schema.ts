@@ -136,6 +136,21 @@ export const SETTINGS = {
     description:
       'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out.',
   },
+  PROXY_CHATGPT_BASE_URL: {
+    slice: 'upstream',
+    field: 'chatgptBaseUrl',
+    type: baseUrl,
+    default: 'https://chatgpt.com/backend-api',
+    description: 'Where the backend of a ChatGPT login is, for networks that reach it at another address.',
+  },
+  PROXY_CHATGPT_LANE: {
+    slice: 'upstream',
+    field: 'chatgptLane',
+    type: oneOf(['auto', 'full', 'lite']),
+    default: 'auto',
+    description:
+      "Which form requests of a ChatGPT login have: codex's own for the model (`lite` for newer ones), unless the request needs what that form cannot say; or always the plain one (`full`); or never (`lite`).",
+  },
   PROXY_STATE_DIR: {
     slice: 'state',
     field: 'dir',
