@@ -4,8 +4,9 @@ import { failureOf } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { toTurnRequest } from './to-turn.ts';
+import { modelList } from '../../../test/support/models.ts';
 
-const options = { models: createModelNames([]), affinity: { caller: 'test', session: null } };
+const options = { models: createModelNames(modelList([])), affinity: { caller: 'test', session: null } };
 const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
 
 const refusalOf = (some: object): string => {

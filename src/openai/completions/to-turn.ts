@@ -36,7 +36,7 @@ export const toTurnRequest = (
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,
-      serviceTier: null,
+      serviceTier: model.serviceTier,
       maxOutputTokens: wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
       wire: samplingParams(wire).list,
