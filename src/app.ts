@@ -32,6 +32,7 @@ import type { Logger } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
+import { openModels } from './open-models.ts';
 import { placeRelay } from './place-relay.ts';
 import { loadTokenizer } from './tokenizer/o200k.ts';
 import { VERSION } from './version.ts';
@@ -84,8 +85,16 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
   });
   const { relay, backend } = placed;
   await mkdir(config.codex.workDir, { recursive: true });
+  const offered = await openModels({
+    homes,
+    backend: chosen.backend,
+    relay,
+    apiKey: config.upstream.apiKey,
+    clock: systemAmbient.clock,
+    logger,
+  });
   const workers = createPool(config, createSpawner(), logger, metrics);
-  const models = createModelDirectory(workers, systemAmbient.clock);
+  const models = createModelDirectory(offered);
   const howToSignIn = chosen.backend.kind === 'upstream' ? null : signInCommand(homes);
   const engine =
     backend.kind === 'none'
@@ -134,6 +143,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     metrics,
   });
   const closeBackend = async (): Promise<void> => {
+    await offered.close();
     await placed.close();
     await conversations.close();
     await chosen.close();
@@ -159,6 +169,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     return createWorkerSpawner({
       homes,
       backend,
+      catalogue: () => offered.catalogue(),
       clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
       onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
       onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),

@@ -1,26 +1,32 @@
 import { describe, expect, it } from 'vitest';
 
-import { createModelNames } from './model-names.ts';
+import { knownModel, modelList } from '../../test/support/models.ts';
+import { createModelNames, unknownModel } from './model-names.ts';
 
-const NAMES = createModelNames([
-  { id: 'gpt-5.5', efforts: ['low', 'high'], isDefault: false },
-  { id: 'gpt-6', efforts: ['low', 'max'], isDefault: true },
-  { id: 'gpt-6-low', efforts: [], isDefault: false },
-]);
+const NAMES = createModelNames({
+  models: [
+    knownModel('gpt-5.5', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
+    knownModel('gpt-6', { efforts: ['low', 'max'], serviceTiers: [] }),
+    knownModel('gpt-6-low', { efforts: [] }),
+    unknownModel('llama'),
+  ],
+  standard: 'gpt-6',
+  unlisted: [knownModel('gpt-4', { efforts: ['low'], serviceTiers: ['priority'] })],
+});
+
+const plain = (model: string, listed = true) => ({ model, effort: null, serviceTier: null, listed });
 
 describe('createModelNames', () => {
   it('lists models, then their aliases, then the family of the default', () => {
-    expect(NAMES.all).toEqual([
+    expect(NAMES.all.map(({ id }) => id)).toEqual([
       'gpt-5.5',
       'gpt-6',
       'gpt-6-low',
+      'llama',
       'gpt-5.5-low',
       'gpt-5.5-high',
+      'gpt-5.5-fast',
       'gpt-6-max',
-      'gpt-6-low-low',
-      'gpt-6-low-medium',
-      'gpt-6-low-high',
-      'gpt-6-low-xhigh',
       'codex-5',
       'codex-5-low',
       'codex-5-max',
@@ -28,33 +34,63 @@ describe('createModelNames', () => {
   });
 
   it.each([
-    ['gpt-5.5', { model: 'gpt-5.5', effort: null, listed: true }],
-    ['gpt-5.5-high', { model: 'gpt-5.5', effort: 'high', listed: true }],
+    ['gpt-5.5', plain('gpt-5.5')],
+    ['gpt-5.5-high', { ...plain('gpt-5.5'), effort: 'high' }],
+    ['gpt-5.5-fast', { ...plain('gpt-5.5'), serviceTier: 'priority' }],
+    ['gpt-5.5-high-fast', { ...plain('gpt-5.5'), effort: 'high', serviceTier: 'priority' }],
     // A model goes before an alias of the same name.
-    ['gpt-6-low', { model: 'gpt-6-low', effort: null, listed: true }],
-    ['codex-5', { model: 'gpt-6', effort: null, listed: true }],
-    ['codex-5-max', { model: 'gpt-6', effort: 'max', listed: true }],
-    ['codex-5.3-codex', { model: 'gpt-6', effort: null, listed: true }],
-    ['codex-5-mini-low', { model: 'gpt-6', effort: 'low', listed: true }],
-    ['gpt-5.5-purple', { model: 'gpt-5.5-purple', effort: null, listed: false }],
-    ['GPT-5.5', { model: 'GPT-5.5', effort: null, listed: false }],
-    ['claude', { model: 'claude', effort: null, listed: false }],
-    ['', { model: '', effort: null, listed: false }],
-    ['__proto__', { model: '__proto__', effort: null, listed: false }],
+    ['gpt-6-low', plain('gpt-6-low')],
+    // It has no such tier, so this is no alias.
+    ['gpt-6-fast', plain('gpt-6-fast', false)],
+    ['llama', plain('llama', false)],
+    ['llama-high', plain('llama-high', false)],
+    // Not on offer, but its aliases have a meaning.
+    ['gpt-4-low', { ...plain('gpt-4'), effort: 'low' }],
+    ['gpt-4-low-fast', { ...plain('gpt-4'), effort: 'low', serviceTier: 'priority' }],
+    ['codex-5', plain('gpt-6')],
+    ['codex-5-max', { ...plain('gpt-6'), effort: 'max' }],
+    ['codex-5-fast', plain('gpt-6')],
+    ['codex-5.3-codex', plain('gpt-6')],
+    ['codex-5-mini-low', { ...plain('gpt-6'), effort: 'low' }],
+    ['gpt-5.5-purple', plain('gpt-5.5-purple', false)],
+    ['GPT-5.5', plain('GPT-5.5', false)],
+    ['claude', plain('claude', false)],
+    ['', plain('', false)],
+    ['__proto__', plain('__proto__', false)],
   ])('%s', (name, resolved) => {
     expect(NAMES.resolve(name)).toEqual(resolved);
   });
 
-  it('takes the first model for the default where none says that it is', () => {
-    const names = createModelNames([{ id: 'a', efforts: ['low'], isDefault: false }]);
-    expect(names.resolve('codex-5')).toEqual({ model: 'a', effort: null, listed: true });
+  it('takes the first model for the default where none is named', () => {
+    const names = createModelNames(modelList([knownModel('a', { serviceTiers: ['priority'] })]));
+    expect([names.resolve('codex-5'), names.resolve('codex-5-fast')]).toEqual([
+      plain('a'),
+      { ...plain('a'), serviceTier: 'priority' },
+    ]);
+  });
+
+  it('the family of a model of which nothing is known still has efforts and a tier', () => {
+    const names = createModelNames(modelList([unknownModel('llama')]));
+    expect(names.all.map(({ id }) => id)).toEqual(['llama', 'codex-5']);
+    expect(['codex-5-high', 'codex-5-xhigh-fast', 'codex-5-max'].map((name) => names.resolve(name))).toEqual([
+      { model: 'llama', effort: 'high', serviceTier: null, listed: false },
+      { model: 'llama', effort: 'xhigh', serviceTier: 'priority', listed: false },
+      plain('llama', false),
+    ]);
   });
 
   it('hands every name on where there is no model at all', () => {
-    const names = createModelNames([]);
-    expect([names.all, names.resolve('codex-5')]).toEqual([
-      [],
-      { model: 'codex-5', effort: null, listed: false },
+    const names = createModelNames(modelList([]));
+    expect([names.all, names.resolve('codex-5')]).toEqual([[], plain('codex-5', false)]);
+  });
+
+  it('finds what is on offer, also under a name that is too much for the list', () => {
+    const found = ['gpt-5.5-low-fast', 'gpt-4', 'gpt-4-low', 'nope'].map((name) => NAMES.find(name)?.meaning);
+    expect(found).toEqual([
+      { ...plain('gpt-5.5'), effort: 'low', serviceTier: 'priority' },
+      undefined,
+      undefined,
+      undefined,
     ]);
   });
 });

@@ -1,8 +1,48 @@
-/** A model as the app-server lists it. */
+/** What is known of a model. Null stands for what nobody said. */
 export interface ModelInfo {
   readonly id: string;
-  readonly efforts: readonly string[];
-  readonly isDefault: boolean;
+  /** Whether codex's own catalogue has it: some settings go by another way to models that it has not. */
+  readonly isKnown: boolean;
+  readonly displayName: string | null;
+  readonly ownedBy: string;
+  /** Seconds since the Unix epoch. */
+  readonly created: number | null;
+  /** The efforts that it takes, least first. */
+  readonly efforts: readonly string[] | null;
+  /** The effort that codex itself would ask for. */
+  readonly defaultEffort: string | null;
+  /** The tiers that it has beside the usual one. */
+  readonly serviceTiers: readonly string[] | null;
+  readonly inputModalities: readonly string[] | null;
+  readonly contextWindow: number | null;
+  readonly maxContextWindow: number | null;
+  readonly maxOutputTokens: number | null;
+}
+
+/** A model of which nothing but its name is known. */
+export const unknownModel = (id: string): ModelInfo => ({
+  id,
+  isKnown: false,
+  displayName: null,
+  ownedBy: 'codex',
+  created: null,
+  efforts: null,
+  defaultEffort: null,
+  serviceTiers: null,
+  inputModalities: null,
+  contextWindow: null,
+  maxContextWindow: null,
+  maxOutputTokens: null,
+});
+
+/** The models of a backend. */
+export interface ModelList {
+  /** What the backend offers, in its order. */
+  readonly models: readonly ModelInfo[];
+  /** Which of them is the default; null if there is none. */
+  readonly standard: string | null;
+  /** Models that it does not list, but whose aliases have a meaning all the same. */
+  readonly unlisted: readonly ModelInfo[];
 }
 
 export interface ResolvedModel {
@@ -10,48 +50,88 @@ export interface ResolvedModel {
   readonly model: string;
   /** The effort that the alias stands for. */
   readonly effort: string | null;
-  /** Whether the app-server lists it: some settings reach only models that it knows. */
+  /** The tier that the alias stands for. */
+  readonly serviceTier: string | null;
+  /** Whether codex's own catalogue has it. */
   readonly listed: boolean;
+}
+
+/** One name of the list: a model itself, or an alias. */
+export interface ModelName {
+  readonly id: string;
+  readonly meaning: ResolvedModel;
+  readonly info: ModelInfo;
 }
 
 export interface ModelNames {
   /** A name that is neither listed nor an alias goes to the backend as it is. */
   resolve(name: string): ResolvedModel;
   /** Listed models and their aliases, for `/v1/models`. */
-  readonly all: readonly string[];
+  readonly all: readonly ModelName[];
+  /** One of them, or an effort and `-fast` of one; null for any other name. */
+  find(name: string): ModelName | null;
 }
 
 /** Names of this family mean "the default model", whatever it is today. */
 const FAMILY = 'codex-5';
-/** Aliases of models that do not say which efforts they have. */
-const USUAL_EFFORTS = ['low', 'medium', 'high', 'xhigh'];
+/** What the family's names may end in where the default model does not say which efforts it has. */
+const USUAL_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+const FAST = '-fast';
+/** What `-fast` asks for. codex calls this tier "Fast", the backends "priority". */
+const FAST_TIER = 'priority';
 
-export const createModelNames = (models: readonly ModelInfo[]): ModelNames => {
-  const table = new Map<string, ResolvedModel>();
-  for (const { id } of models) table.set(id, { model: id, effort: null, listed: true });
-  const aliases = (name: string, target: ModelInfo): void => {
-    const efforts = target.efforts.length > 0 ? target.efforts : USUAL_EFFORTS;
-    for (const effort of efforts) {
-      const alias = `${name}-${effort}`;
-      if (!table.has(alias)) table.set(alias, { model: target.id, effort, listed: true });
-    }
+export const createModelNames = ({ models, standard, unlisted }: ModelList): ModelNames => {
+  const table = new Map<string, ModelName>();
+  const add = (id: string, info: ModelInfo, effort: string | null, serviceTier: string | null): void => {
+    if (!table.has(id)) table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier, listed: info.isKnown } });
   };
-  for (const model of models) aliases(model.id, model);
-  const standard = models.find((model) => model.isDefault) ?? models[0];
-  if (standard !== undefined) {
-    table.set(FAMILY, { model: standard.id, effort: null, listed: true });
-    aliases(FAMILY, standard);
+  const addModel = (info: ModelInfo): void => add(info.id, info, null, null);
+  const addAliases = (name: string, info: ModelInfo): void => {
+    for (const effort of info.efforts ?? []) add(`${name}-${effort}`, info, effort, null);
+    if (isFast(info)) add(`${name}${FAST}`, info, null, FAST_TIER);
+  };
+  // Too many to show, but they have a meaning.
+  const addCombined = (name: string, info: ModelInfo): void => {
+    if (!isFast(info)) return;
+    for (const effort of info.efforts ?? []) add(`${name}-${effort}${FAST}`, info, effort, FAST_TIER);
+  };
+  for (const model of models) addModel(model);
+  for (const model of models) addAliases(model.id, model);
+  const chosen = models.find(({ id }) => id === standard) ?? models[0];
+  if (chosen !== undefined) {
+    add(FAMILY, chosen, null, null);
+    addAliases(FAMILY, chosen);
+  }
+  const all = [...table.values()];
+  for (const model of models) addCombined(model.id, model);
+  if (chosen !== undefined) addCombined(FAMILY, chosen);
+  const offered = new Map(table);
+  for (const model of unlisted) {
+    addModel(model);
+    addAliases(model.id, model);
+    addCombined(model.id, model);
   }
   return {
-    all: [...table.keys()],
-    resolve(name) {
-      const found = table.get(name);
-      if (found !== undefined) return found;
-      if (standard !== undefined && name.startsWith(FAMILY)) {
-        const effort = standard.efforts.find((one) => name.endsWith(`-${one}`)) ?? null;
-        return { model: standard.id, effort, listed: true };
-      }
-      return { model: name, effort: null, listed: false };
-    },
+    all,
+    find: (name) => offered.get(name) ?? null,
+    resolve: (name) =>
+      table.get(name)?.meaning ??
+      (chosen !== undefined && name.startsWith(FAMILY)
+        ? ofFamily(name, chosen)
+        : { model: name, effort: null, serviceTier: null, listed: false }),
+  };
+};
+
+const isFast = ({ serviceTiers }: ModelInfo): boolean => serviceTiers?.includes(FAST_TIER) === true;
+
+/** Any other name of the family: its ending still counts, unless the model is known not to have it. */
+const ofFamily = (name: string, info: ModelInfo): ResolvedModel => {
+  const isFastName = name.endsWith(FAST);
+  const rest = isFastName ? name.slice(0, -FAST.length) : name;
+  return {
+    model: info.id,
+    effort: (info.efforts ?? USUAL_EFFORTS).find((effort) => rest.endsWith(`-${effort}`)) ?? null,
+    serviceTier: isFastName && (info.serviceTiers === null || isFast(info)) ? FAST_TIER : null,
+    listed: info.isKnown,
   };
 };

@@ -17,15 +17,14 @@ export class WireParams {
 
   /**
    * Parts that the app-server would replace by a sentence: an image of low detail, which is sent
-   * without its detail instead, and audio for a model that it does not list.
+   * without its detail instead.
    */
-  addInput(items: readonly Item[], places: readonly string[], isListed: boolean): void {
+  addInput(items: readonly Item[], places: readonly string[]): void {
     for (const [index, item] of items.entries()) {
       const { field, parts } = partsOf(item);
       for (const [at, part] of parts.entries()) {
         const place = `${places[index]}.${field}[${at}]`;
         if (part.kind === 'image' && part.detail === 'low') this.add('input', 'low', `${place}.detail`);
-        if (part.kind === 'audio' && !isListed) this.add('input', 'audio', place);
       }
     }
   }

@@ -6,10 +6,11 @@ import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-item
 import { toThreadStart, type ThreadSettings } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
+import { knownModel, modelList } from '../support/models.ts';
 
 /** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
 
-const models = createModelNames([{ id: 'gpt-5.5', efforts: ['low', 'high'], isDefault: true }]);
+const models = createModelNames(modelList([knownModel('gpt-5.5', { efforts: ['low', 'high'] })]));
 const settings: ThreadSettings = {
   instructionsTarget: 'base',
   sandboxMode: 'read-only',

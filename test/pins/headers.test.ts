@@ -11,6 +11,7 @@ import { sseResponse } from '../../src/http/sse-response.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { modelList } from '../support/models.ts';
 
 const ambient: Ambient = {
   clock: { now: () => 1_700_000_000_000 },
@@ -49,7 +50,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
       headers: new Headers(headers),
       signal: new AbortController().signal,
       ambient,
-      models: createModelNames([]),
+      models: createModelNames(modelList([])),
     },
   );
 

@@ -11,6 +11,7 @@ import type { WireEvent, WireReport } from '../../src/codex/translate/wire-repor
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
+import { knownModel, modelList } from '../support/models.ts';
 
 /** One line of `upstream.jsonl`: what the engine heard, in order. */
 export type UpstreamLine =
@@ -25,7 +26,9 @@ type RecordedReport = Omit<WireReport, 'refusals'> & {
 };
 
 export const SCENARIO_OPTIONS: ToTurnOptions = {
-  models: createModelNames([{ id: 'gpt-5.5', efforts: ['low', 'medium', 'high', 'xhigh'], isDefault: true }]),
+  models: createModelNames(
+    modelList([knownModel('gpt-5.5', { efforts: ['low', 'medium', 'high', 'xhigh'] })]),
+  ),
   ignoreClientPrompt: false,
 };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { cleanCatalogue } from './catalogue.ts';
+import { knownModel } from '../../../test/support/models.ts';
+import { cleanCatalogue, completeEntry, entriesOf, fullLaneSlug, ownSlug } from './catalogue.ts';
 
 const CLEAN = {
   tool_mode: 'direct',
@@ -11,6 +12,8 @@ const CLEAN = {
   experimental_supported_tools: [],
   multi_agent_version: null,
   truncation_policy: { mode: 'tokens', limit: 10_000_000 },
+  context_window: 100_000_000,
+  max_context_window: 100_000_000,
   base_instructions: '',
   model_messages: null,
   include_skills_usage_instructions: false,
@@ -21,42 +24,155 @@ const CLEAN = {
   default_reasoning_summary: 'none',
 };
 
+const SOL = {
+  slug: 'gpt-6-sol',
+  display_name: 'Sol',
+  visibility: 'list',
+  priority: 2,
+  default_reasoning_level: 'low',
+  supported_reasoning_levels: [{ effort: 'low', description: '' }],
+  service_tiers: [{ id: 'priority', name: 'Fast', description: '' }],
+  default_verbosity: 'low',
+  shell_type: 'unified_exec',
+  tool_mode: 'code_mode_only',
+  upgrade: { model: 'gpt-7' },
+  use_responses_lite: true,
+  base_instructions: 'You are Codex',
+  input_modalities: ['text', 'image'],
+  context_window: 272_000,
+  max_context_window: 872_000,
+};
+const EARS = {
+  slug: 'ears',
+  visibility: 'list',
+  priority: 1,
+  supported_in_api: false,
+  input_modalities: ['text', 'audio'],
+};
+const BARE = { slug: 'bare' };
+
+const { upgrade: _advice, ...solWithoutAdvice } = SOL;
+const CLEAN_SOL = { ...solWithoutAdvice, ...CLEAN, input_modalities: ['text', 'image', 'audio'] };
+const CLEAN_EARS = { ...EARS, ...CLEAN, use_responses_lite: false };
+const CLEAN_BARE = {
+  ...BARE,
+  ...CLEAN,
+  use_responses_lite: false,
+  input_modalities: ['text', 'image', 'audio'],
+};
+const ANY_OTHER = {
+  ...CLEAN,
+  slug: '',
+  display_name: 'any other model',
+  description: null,
+  visibility: 'hide',
+  supported_in_api: true,
+  priority: 1_000_000,
+  supported_reasoning_levels: [],
+  service_tiers: [{ id: 'priority', name: 'Fast', description: '' }],
+  support_verbosity: true,
+  supports_image_detail_original: true,
+  use_responses_lite: false,
+  input_modalities: ['text', 'image', 'audio'],
+};
+
 describe('cleanCatalogue', () => {
-  it("empties what codex would add, and keeps the rest of a model's entry", () => {
-    const bundled = {
+  it("empties what codex would add, keeps the rest, and has a twin of each model of the lite lane", () => {
+    expect(JSON.parse(cleanCatalogue([SOL, EARS, BARE], 'chatgpt').json)).toEqual({
       models: [
-        {
-          slug: 'gpt-6-sol',
-          default_reasoning_level: 'low',
-          default_verbosity: 'low',
-          shell_type: 'unified_exec',
-          tool_mode: 'code_mode_only',
-          upgrade: { model: 'gpt-7' },
-          use_responses_lite: true,
-          base_instructions: 'You are Codex',
-          input_modalities: ['text', 'image'],
-          context_window: 272_000,
-        },
-        { slug: 'deaf-no-more', input_modalities: ['text', 'audio'], use_responses_lite: false },
-        { slug: 'bare' },
-      ],
-    };
-    expect(cleanCatalogue(bundled)).toEqual({
-      models: [
-        {
-          slug: 'gpt-6-sol',
-          use_responses_lite: true,
-          context_window: 272_000,
-          ...CLEAN,
-          input_modalities: ['text', 'image', 'audio'],
-        },
-        { slug: 'deaf-no-more', use_responses_lite: false, ...CLEAN, input_modalities: ['text', 'audio'] },
-        { slug: 'bare', ...CLEAN, input_modalities: ['text', 'image', 'audio'] },
+        CLEAN_SOL,
+        CLEAN_EARS,
+        CLEAN_BARE,
+        ANY_OTHER,
+        { ...CLEAN_SOL, slug: 'gpt-6-sol--full', use_responses_lite: false, visibility: 'hide' },
       ],
     });
   });
 
+  it('has no lite lane for a backend that does not know it', () => {
+    const catalogue = cleanCatalogue([SOL, EARS], 'none');
+    expect(JSON.parse(catalogue.json)).toEqual({
+      models: [{ ...CLEAN_SOL, use_responses_lite: false }, CLEAN_EARS, ANY_OTHER],
+    });
+    expect([catalogue.isLite('gpt-6-sol'), catalogue.fullLane('gpt-6-sol')]).toEqual([false, 'gpt-6-sol']);
+  });
+
+  it('tells people what codex does not hear: the true window, efforts and tiers, in order', () => {
+    const sol = knownModel('gpt-6-sol', {
+      displayName: 'Sol',
+      efforts: ['low'],
+      defaultEffort: 'low',
+      serviceTiers: ['priority'],
+      inputModalities: ['text', 'image'],
+      contextWindow: 272_000,
+      maxContextWindow: 872_000,
+    });
+    const ears = knownModel('ears', { inputModalities: ['text', 'audio'] });
+    const bare = knownModel('bare');
+    expect(cleanCatalogue([SOL, EARS, BARE], 'chatgpt').list).toEqual({
+      models: [ears, sol],
+      standard: 'ears',
+      unlisted: [bare],
+    });
+    // One of them is for ChatGPT logins only.
+    expect(cleanCatalogue([SOL, EARS, BARE], 'none').list).toEqual({
+      models: [sol],
+      standard: 'gpt-6-sol',
+      unlisted: [ears, bare],
+    });
+  });
+});
+
+describe('lanes', () => {
+  const catalogue = cleanCatalogue([SOL, { ...EARS, slug: 'gpt-6-sol-plain' }], 'chatgpt');
+
+  // codex takes the entry whose slug is the longest beginning of the name.
+  it.each([
+    ['gpt-6-sol', true, 'gpt-6-sol--full'],
+    ['gpt-6-sol-2027', true, 'gpt-6-sol--full-2027'],
+    ['gpt-6-sol-plain', false, 'gpt-6-sol-plain'],
+    ['gpt-6-sol--full', false, 'gpt-6-sol--full'],
+    ['gpt-6-so', false, 'gpt-6-so'],
+    ['other', false, 'other'],
+    ['', false, ''],
+  ])('%s', (name, isLite, fullLane) => {
+    expect([catalogue.isLite(name), catalogue.fullLane(name)]).toEqual([isLite, fullLane]);
+  });
+
+  it('the way back', () => {
+    expect(['gpt-6-sol', 'gpt-6-sol-2027'].map((name) => ownSlug(catalogue.fullLane(name)))).toEqual([
+      'gpt-6-sol',
+      'gpt-6-sol-2027',
+    ]);
+    expect(ownSlug(fullLaneSlug('a'))).toBe('a');
+  });
+});
+
+describe('entriesOf', () => {
+  it('leaves out what has no name', () => {
+    expect(entriesOf({ models: [BARE, {}, 1, { slug: '' }] })).toEqual([BARE]);
+  });
+
   it.each([[null], [[]], [{}], [{ models: {} }]])('refuses %j', (bundled) => {
-    expect(() => cleanCatalogue(bundled)).toThrow('the model catalogue of codex');
+    expect(() => entriesOf(bundled)).toThrow('the model catalogue of codex');
+  });
+});
+
+describe('completeEntry', () => {
+  it('has all that codex needs', () => {
+    expect(completeEntry({ slug: 'new', use_responses_lite: true })).toEqual({
+      slug: 'new',
+      display_name: 'new',
+      description: null,
+      visibility: 'list',
+      supported_in_api: true,
+      priority: 1_000_000,
+      supported_reasoning_levels: [],
+      service_tiers: [],
+      support_verbosity: true,
+      supports_image_detail_original: true,
+      input_modalities: ['text', 'image'],
+      use_responses_lite: true,
+    });
   });
 });

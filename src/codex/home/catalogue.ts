@@ -1,4 +1,28 @@
+import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+
+/**
+ * codex sends the requests of some models in a form of their own, the lite lane: tools inside the
+ * input, one call at a time. Only the backend of a ChatGPT login knows that form.
+ */
+export type Lanes = 'chatgpt' | 'none';
+
+/** The models that a worker knows, and how it treats them. */
+export interface Catalogue {
+  /** The file that codex reads. */
+  readonly json: string;
+  /** For people: what is on offer, best first. */
+  readonly list: ModelList;
+  /** Whether codex takes the lite lane for a name, also for one that it does not list. */
+  isLite(name: string): boolean;
+  /** The name by which codex takes the full lane; `ownSlug` is the way back. */
+  fullLane(name: string): string;
+}
+
+/** Behind a model's name: the same model on the full lane. Only codex and our relay see it. */
+export const FULL_LANE_SUFFIX = '--full';
+export const fullLaneSlug = (slug: string): string => `${slug}${FULL_LANE_SUFFIX}`;
+export const ownSlug = (name: string): string => name.replace(FULL_LANE_SUFFIX, '');
 
 /**
  * What every model of the catalogue gets. Defaults that codex would send by itself are emptied, tools
@@ -14,6 +38,9 @@ const CLEAN_FIELDS = {
   multi_agent_version: null,
   // Ours is a limit that no request reaches: codex's own cuts tool outputs at 10,000 tokens.
   truncation_policy: { mode: 'tokens', limit: 10_000_000 },
+  // Near the window codex would summarise the conversation behind the client's back.
+  context_window: 100_000_000,
+  max_context_window: 100_000_000,
   base_instructions: '',
   model_messages: null,
   include_skills_usage_instructions: false,
@@ -24,24 +51,132 @@ const CLEAN_FIELDS = {
   default_reasoning_summary: 'none',
 } as const satisfies JsonObject;
 
+/**
+ * What codex cannot do without in an entry. The slug is empty: codex takes the entry whose slug is the
+ * longest beginning of a name, so this one is for every name that has no other. Without it codex has
+ * defaults for them that cut the outputs of tools and drop audio, tiers and verbosity.
+ */
+const ANY_OTHER = {
+  slug: '',
+  display_name: 'any other model',
+  description: null,
+  visibility: 'hide',
+  supported_in_api: true,
+  priority: 1_000_000,
+  supported_reasoning_levels: [],
+  service_tiers: [{ id: 'priority', name: 'Fast', description: '' }],
+  support_verbosity: true,
+  supports_image_detail_original: true,
+  input_modalities: ['text', 'image'],
+  use_responses_lite: false,
+} as const satisfies JsonObject;
+
+/** A whole entry for a model, made from what is known of it. */
+export const completeEntry = (fields: JsonObject & { readonly slug: string }): JsonObject => ({
+  ...ANY_OTHER,
+  display_name: fields.slug,
+  visibility: 'list',
+  service_tiers: [],
+  ...fields,
+});
+
 /** Without "audio" codex replaces audio parts by a text. Whether a model can hear is the backend's to say. */
 const withAudio = (modalities: Json | undefined): Json => [
   ...new Set([...(Array.isArray(modalities) ? modalities : ['text', 'image']), 'audio']),
 ];
 
-const cleanModel = (model: JsonObject): JsonObject => {
-  const { upgrade: _advice, input_modalities, ...rest } = model;
-  return { ...rest, ...CLEAN_FIELDS, input_modalities: withAudio(input_modalities) };
+const cleanEntry = (entry: JsonObject, lanes: Lanes): JsonObject => {
+  const { upgrade: _advice, input_modalities, ...rest } = entry;
+  return {
+    ...rest,
+    ...CLEAN_FIELDS,
+    use_responses_lite: lanes === 'chatgpt' && entry['use_responses_lite'] === true,
+    input_modalities: withAudio(input_modalities),
+  };
 };
 
-/**
- * The JSON of `codex debug models --bundled`, turned into the catalogue for the clean prompt.
- * `use_responses_lite` stays as it is: that is the backend's contract.
- */
-export const cleanCatalogue = (bundled: unknown): JsonObject => {
-  const models = isJsonObject(bundled) ? bundled['models'] : undefined;
-  if (!isJsonObject(bundled) || !Array.isArray(models)) {
+/** The entries in the JSON of `codex debug models`. */
+export const entriesOf = (listed: unknown): readonly JsonObject[] => {
+  const models = isJsonObject(listed) ? listed['models'] : undefined;
+  if (!Array.isArray(models)) {
     throw new Error('the model catalogue of codex does not have the form that we know');
   }
-  return { ...bundled, models: models.filter((model) => isJsonObject(model)).map(cleanModel) };
+  return models.filter((model): model is JsonObject => isJsonObject(model) && slugOf(model) !== '');
 };
+
+/** The catalogue for the clean prompt, made from entries of codex's own form. */
+export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Catalogue => {
+  const clean = [...entries, ANY_OTHER].map((entry) => cleanEntry(entry, lanes));
+  const twins = clean.filter(isLiteEntry).map((entry) => ({
+    ...entry,
+    slug: fullLaneSlug(slugOf(entry)),
+    use_responses_lite: false,
+    visibility: 'hide',
+  }));
+  const lite = clean.filter(isLiteEntry).map(slugOf);
+  const plain = [...clean.filter((entry) => !isLiteEntry(entry)), ...twins].map(slugOf);
+  /** The slug of the entry that codex takes for a name, if that is one of the lite lane. */
+  const liteSlug = (name: string): string | null => {
+    const slug = longestBeginning(lite, name);
+    return slug !== null && slug.length > (longestBeginning(plain, name) ?? '').length ? slug : null;
+  };
+  return {
+    json: JSON.stringify({ models: [...clean, ...twins] }),
+    list: modelList(entries, lanes),
+    isLite: (name) => liteSlug(name) !== null,
+    fullLane(name) {
+      const slug = liteSlug(name);
+      return slug === null ? name : `${fullLaneSlug(slug)}${name.slice(slug.length)}`;
+    },
+  };
+};
+
+const slugOf = ({ slug }: JsonObject): string => (typeof slug === 'string' ? slug : '');
+const isLiteEntry = (entry: JsonObject): boolean => entry['use_responses_lite'] === true;
+
+const longestBeginning = (slugs: readonly string[], name: string): string | null =>
+  slugs
+    .filter((slug) => name.startsWith(slug))
+    .reduce<string | null>((best, slug) => (best === null || slug.length > best.length ? slug : best), null);
+
+/** What people are shown, in codex's order; the first is its default. */
+const modelList = (entries: readonly JsonObject[], lanes: Lanes): ModelList => {
+  const isShown = (entry: JsonObject): boolean =>
+    entry['visibility'] === 'list' && (lanes === 'chatgpt' || entry['supported_in_api'] !== false);
+  const models = entries
+    .filter(isShown)
+    .toSorted((one, other) => priorityOf(one) - priorityOf(other))
+    .map(modelInfo);
+  return {
+    models,
+    standard: models[0]?.id ?? null,
+    unlisted: entries.filter((entry) => !isShown(entry)).map(modelInfo),
+  };
+};
+
+const priorityOf = ({ priority }: JsonObject): number => (typeof priority === 'number' ? priority : Infinity);
+
+const modelInfo = (entry: JsonObject): ModelInfo => ({
+  ...unknownModel(slugOf(entry)),
+  isKnown: true,
+  displayName: typeof entry['display_name'] === 'string' ? entry['display_name'] : null,
+  efforts: namesIn(entry['supported_reasoning_levels'], 'effort'),
+  defaultEffort: typeof entry['default_reasoning_level'] === 'string' ? entry['default_reasoning_level'] : null,
+  serviceTiers: namesIn(entry['service_tiers'], 'id'),
+  inputModalities: Array.isArray(entry['input_modalities'])
+    ? entry['input_modalities'].filter((one) => typeof one === 'string')
+    : null,
+  contextWindow: numberIn(entry['context_window']),
+  maxContextWindow: numberIn(entry['max_context_window']),
+});
+
+const numberIn = (value: Json | undefined): number | null => (typeof value === 'number' ? value : null);
+
+/** `[{ effort: 'low', description: … }]` → `['low']` */
+const namesIn = (value: Json | undefined, member: string): readonly string[] | null =>
+  Array.isArray(value)
+    ? value.flatMap((one: Json) => {
+        const name = isJsonObject(one) ? one[member] : undefined;
+        return typeof name === 'string' ? [name] : [];
+      })
+    : null;

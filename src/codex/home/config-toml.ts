@@ -4,8 +4,8 @@ import type { Backend } from './backend.ts';
 /** What differs from one home to the next. All else is fixed: see `CLEAN_PROMPT`. */
 export interface CodexSettings {
   readonly backend: Backend;
-  /** Absolute. codex reads it at start-up only. */
-  readonly catalogueFile: string;
+  /** Absolute. codex reads it at start-up only. Null: codex asks its backend which models there are. */
+  readonly catalogueFile: string | null;
 }
 
 type TomlValue = string | number | boolean;
@@ -103,7 +103,7 @@ const PROVIDER_FIXED = {
 export const configToml = ({ backend, catalogueFile }: CodexSettings): string => {
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
-    model_catalog_json: catalogueFile,
+    ...(catalogueFile === null ? {} : { model_catalog_json: catalogueFile }),
     ...CLEAN_PROMPT.root,
     ...QUIET.root,
   };

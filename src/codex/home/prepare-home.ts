@@ -4,10 +4,11 @@ import { mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import type { JsonObject } from '../../kit/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from '../worker/environment.ts';
 import type { Backend } from './backend.ts';
-import { cleanCatalogue } from './catalogue.ts';
+import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { runDirectoryName, sweepRunDirectories } from './run-directories.ts';
@@ -27,9 +28,20 @@ import { runDirectoryName, sweepRunDirectories } from './run-directories.ts';
 export interface CodexHomes {
   /** Where `codex login` puts a login that we use: `CODEX_HOME=<this> codex login`. */
   readonly loginHome: string;
+  /** What lasts beside the login. */
+  readonly lastingDirectory: string;
   readonly binary: CodexBinary;
-  create(backend: Backend): Promise<CodexHome>;
+  /** The models that this version of codex brings along, in its own form. */
+  readonly bundled: readonly JsonObject[];
+  /** Without a catalogue: the bundled models. */
+  create(backend: Backend, catalogue?: Catalogue): Promise<CodexHome>;
+  /** For a command of codex that needs the login and nothing of ours but this `config.toml`. */
+  createPlain(config: string): Promise<CodexHome>;
 }
+
+/** Only the backend of a ChatGPT login has lanes. */
+export const lanesOf = (backend: Backend): Lanes =>
+  backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'none';
 
 export interface CodexHome {
   readonly path: string;
@@ -65,7 +77,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
     };
   };
 
-  const catalogue = await loadCatalogue(path.join(lasting, `models-${binary.version}.json`), async () => {
+  const bundled = await loadBundled(path.join(lasting, `models-${binary.version}.json`), async () => {
     const scratch = await emptyHome(null);
     try {
       return await bundledModels(binary, scratch);
@@ -76,39 +88,60 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
 
+  const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
+  const furnished = async (home: CodexHome, furniture: Furniture): Promise<CodexHome> => {
+    try {
+      await furnish(home.path, furniture);
+      return home;
+    } catch (error) {
+      await home.remove();
+      throw error;
+    }
+  };
+
   return {
     loginHome,
+    lastingDirectory: lasting,
     binary,
-    create: async (backend) => {
+    bundled,
+    create: async (backend, catalogue = catalogues[lanesOf(backend)]()) => {
       const home = await emptyHome(backend.kind === 'upstream' ? backend.apiKeyEnv : null);
-      try {
-        await furnish(home.path, { backend, catalogue, installationId, loginHome });
-      } catch (error) {
-        await home.remove();
-        throw error;
-      }
-      return home;
+      const catalogueFile = path.join(home.path, 'catalog.json');
+      return furnished(home, {
+        loginHome,
+        files: {
+          'catalog.json': catalogue.json,
+          installation_id: installationId,
+          'config.toml': configToml({ backend, catalogueFile }),
+        },
+      });
     },
+    createPlain: async (config) =>
+      furnished(await emptyHome(null), {
+        loginHome,
+        files: { installation_id: installationId, 'config.toml': config },
+      }),
   };
 };
 
+/** A catalogue has some hundred KB, and most processes need one of them. */
+const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue) => {
+  let made: Catalogue | null = null;
+  return () => (made ??= cleanCatalogue(bundled, lanes));
+};
+
 interface Furniture {
-  readonly backend: Backend;
-  readonly catalogue: string;
-  readonly installationId: string;
+  readonly files: Readonly<Record<string, string>>;
   readonly loginHome: string;
 }
 
-const furnish = async (directory: string, furniture: Furniture): Promise<void> => {
-  const within = (name: string): string => path.join(directory, name);
-  const write = (name: string, text: string): Promise<void> => writeFile(within(name), text, { mode: 0o600 });
-  const catalogueFile = within('catalog.json');
-  await write('catalog.json', furniture.catalogue);
-  await write('installation_id', furniture.installationId);
-  await write('config.toml', configToml({ backend: furniture.backend, catalogueFile }));
-  const auth = path.join(furniture.loginHome, 'auth.json');
+const furnish = async (directory: string, { files, loginHome }: Furniture): Promise<void> => {
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(path.join(directory, name), text, { mode: 0o600 });
+  }
+  const auth = path.join(loginHome, 'auth.json');
   // codex writes a refreshed token through the link, and a logout removes only the link.
-  if (await exists(auth)) await symlink(auth, within('auth.json'));
+  if (await exists(auth)) await symlink(auth, path.join(directory, 'auth.json'));
 };
 
 /**
@@ -125,20 +158,20 @@ const loginHomeOf = async (named: string | undefined, own: string): Promise<stri
  * The models of a version of codex never change, so its own list is kept. Our edits are applied anew at
  * each start: a cache of the result would outlive a change of ours.
  */
-const loadCatalogue = async (cache: string, ask: () => Promise<string>): Promise<string> => {
+const loadBundled = async (cache: string, ask: () => Promise<string>): Promise<readonly JsonObject[]> => {
   const cached = await readIfPresent(cache);
-  const kept = cached === null ? null : catalogueOrNull(cached);
+  const kept = cached === null ? null : entriesOrNull(cached);
   if (kept !== null) return kept;
   const text = await ask();
-  const catalogue = JSON.stringify(cleanCatalogue(JSON.parse(text)));
+  const entries = entriesOf(JSON.parse(text));
   await writeAtomically(cache, text);
-  return catalogue;
+  return entries;
 };
 
 /** A broken cache is no reason to stop: it is made again. */
-const catalogueOrNull = (cached: string): string | null => {
+const entriesOrNull = (cached: string): readonly JsonObject[] | null => {
   try {
-    return JSON.stringify(cleanCatalogue(JSON.parse(cached)));
+    return entriesOf(JSON.parse(cached));
   } catch {
     return null;
   }

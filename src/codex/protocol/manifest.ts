@@ -15,8 +15,6 @@ export const PROTOCOL_ROOTS = [
   'v2/TurnStartResponse',
   'v2/TurnInterruptParams',
   'v2/TurnInterruptResponse',
-  'v2/ModelListParams',
-  'v2/ModelListResponse',
   'v2/GetAccountParams',
   'v2/GetAccountResponse',
   'v2/ServerDiagnosticsParams',

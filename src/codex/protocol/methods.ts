@@ -8,8 +8,6 @@ import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
 import type { GetAccountResponse } from './generated/v2/GetAccountResponse.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
-import type { ModelListParams } from './generated/v2/ModelListParams.ts';
-import type { ModelListResponse } from './generated/v2/ModelListResponse.ts';
 import type { RawResponseCompletedNotification } from './generated/v2/RawResponseCompletedNotification.ts';
 import type { RawResponseItemCompletedNotification } from './generated/v2/RawResponseItemCompletedNotification.ts';
 import type { ReasoningSummaryPartAddedNotification } from './generated/v2/ReasoningSummaryPartAddedNotification.ts';
@@ -54,7 +52,6 @@ interface ClientMethods {
     result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
   };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
-  readonly 'model/list': { params: ModelListParams; result: ModelListResponse };
   readonly 'account/read': { params: GetAccountParams; result: GetAccountResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }

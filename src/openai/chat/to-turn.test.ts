@@ -5,8 +5,11 @@ import { GatewayError, type Failure } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
 import type { Json } from '../../kit/json.ts';
 import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+import { knownModel, modelList } from '../../../test/support/models.ts';
 
-const models = createModelNames([{ id: 'gpt-5.5', efforts: [], isDefault: true }]);
+const models = createModelNames(
+  modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]),
+);
 const user = { role: 'user', content: 'hi' };
 
 const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>

@@ -57,7 +57,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       reasoning: { effort: readEffort(wire) ?? model.effort, summary: wire.reasoning?.summary ?? null },
       format: readFormat(wire),
       verbosity: model.listed ? (wire.verbosity ?? null) : null,
-      serviceTier: wire.service_tier ?? null,
+      serviceTier: wire.service_tier ?? model.serviceTier,
       maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
       wire: wireParams(wire, model, tools, read),
@@ -208,6 +208,6 @@ const wireParams = (
   // The choice itself is the request's `toolChoice`; this only names it.
   if (isForced(choice)) params.add('tool_choice', choice.mode, isLegacy ? 'function_call' : 'tool_choice');
   if (!model.listed) params.add('text.verbosity', wire.verbosity, 'verbosity');
-  params.addInput(read.items, read.places, model.listed);
+  params.addInput(read.items, read.places);
   return params.list;
 };

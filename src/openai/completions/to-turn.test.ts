@@ -4,8 +4,9 @@ import { failureOf } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
 import { askedTurn } from '../../../test/support/turn-request.ts';
 import { toTurnRequest } from './to-turn.ts';
+import { modelList } from '../../../test/support/models.ts';
 
-const options = { models: createModelNames([]) };
+const options = { models: createModelNames(modelList([])) };
 const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
 
 const refusalOf = (some: object): string => {

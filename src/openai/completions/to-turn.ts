@@ -34,7 +34,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,
-      serviceTier: null,
+      serviceTier: model.serviceTier,
       maxOutputTokens: wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
       wire: samplingParams(wire).list,

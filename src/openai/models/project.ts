@@ -1,15 +1,35 @@
 import { fail } from '../../canonical/failure.ts';
-import type { ModelNames } from '../../canonical/model-names.ts';
+import type { ModelName, ModelNames } from '../../canonical/model-names.ts';
 
-/** When a model was made is not known here; OpenAI's schema wants a number. */
+/** OpenAI's schema wants a number, also where nobody said when a model was made. */
 const UNKNOWN_TIME = 0;
 
-const projectModel = (id: string) => ({
+/**
+ * OpenAI's four members, and what else is known under the names that gateways and codex use. An alias
+ * says of which model it is one, and what it sets.
+ */
+const projectModel = ({ id, info, meaning }: ModelName) => ({
   id,
   object: 'model' as const,
-  created: UNKNOWN_TIME,
-  owned_by: 'codex',
+  created: info.created ?? UNKNOWN_TIME,
+  owned_by: info.ownedBy,
+  ...(id === info.id ? {} : { alias_of: info.id }),
+  ...known({
+    display_name: info.displayName,
+    context_window: info.contextWindow,
+    max_context_window: info.maxContextWindow,
+    max_output_tokens: info.maxOutputTokens,
+    input_modalities: info.inputModalities,
+    reasoning_efforts: info.efforts,
+    default_reasoning_effort: meaning.effort ?? info.defaultEffort,
+    service_tiers: info.serviceTiers,
+    default_service_tier: meaning.serviceTier,
+  }),
 });
+
+/** What is not known is left out: a null would read as "has none". */
+const known = (members: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 export const projectModels = (names: ModelNames) => ({
   object: 'list' as const,
@@ -17,8 +37,9 @@ export const projectModels = (names: ModelNames) => ({
 });
 
 export const projectOneModel = (names: ModelNames, id: string) => {
-  if (!names.all.includes(id)) {
+  const found = names.find(id);
+  if (found === null) {
     throw fail('model_not_found', { param: 'model', message: `The model '${id}' does not exist.` });
   }
-  return projectModel(id);
+  return projectModel(found);
 };

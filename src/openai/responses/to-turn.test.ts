@@ -3,11 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { failureOf, type Failure } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
 import { toTurnRequest, type ToTurnOptions } from './to-turn.ts';
+import { knownModel, modelList } from '../../../test/support/models.ts';
 
-const models = createModelNames([
-  { id: 'gpt-6', efforts: ['low', 'high'], isDefault: true },
-  { id: 'gpt-5.5', efforts: ['low', 'medium'], isDefault: false },
-]);
+const models = createModelNames(
+  modelList([
+    knownModel('gpt-6', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
+    knownModel('gpt-5.5', { efforts: ['low', 'medium'] }),
+  ]),
+);
 
 const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
   toTurnRequest(body, {

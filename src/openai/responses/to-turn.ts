@@ -106,7 +106,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       },
       format: readFormat(wire),
       verbosity: model.listed ? (wire.text?.verbosity ?? null) : null,
-      serviceTier: wire.service_tier ?? null,
+      serviceTier: wire.service_tier ?? model.serviceTier,
       maxOutputTokens: wire.max_output_tokens ?? null,
       stop: [],
       wire: wireParams(wire, model, toolChoice, input),
@@ -179,7 +179,7 @@ const wireParams = (
   // The choice itself is the request's `toolChoice`; this only names it.
   if (isForced(choice)) params.add('tool_choice', choice.mode);
   if (!model.listed) params.add('text.verbosity', wire.text?.verbosity);
-  params.addInput(items, places, model.listed);
+  params.addInput(items, places);
   return params.list;
 };
 

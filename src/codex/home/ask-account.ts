@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+
+import { isJsonObject } from '../../kit/json.ts';
+import { readAccountModels, type AccountModel } from './account-list.ts';
+import { configToml } from './config-toml.ts';
+import { readIfPresent } from './files.ts';
+import { startListener, type ListedAnswer } from './models-listener.ts';
+import type { CodexHomes } from './prepare-home.ts';
+
+export type AccountAnswer =
+  | { readonly kind: 'listed'; readonly models: readonly AccountModel[] }
+  /** `reason` is for a log: it holds nothing of the login. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export interface AskAccountOptions {
+  readonly homes: CodexHomes;
+  /** What model requests of the login are sent to; null: codex's own default. */
+  readonly baseUrl: string | null;
+  /**
+   * `us`: the request passes through this process, as it does where `baseUrl` is the relay, and the
+   * answer is read with care. `codex`: codex asks by itself, as it must where our own connections are
+   * refused, and only an answer that it understands is one.
+   */
+  readonly via: 'us' | 'codex';
+  /** Added to what the process gets, such as where tokens are refreshed. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** codex gives its request 5 s; a token may have to be refreshed before. */
+const COMMAND_TIMEOUT_MS = 15_000;
+
+/**
+ * Asks the backend which models a ChatGPT login has. `codex debug models` does it: it knows the
+ * request, holds the tokens and refreshes them, and we need to know none of that. It says nothing of a
+ * failure but falls back to its bundled list, so what it prints is not read.
+ */
+export const askAccount = async (options: AskAccountOptions): Promise<AccountAnswer> => {
+  const listener = options.via === 'us' && options.baseUrl !== null ? await startListener(options.baseUrl) : null;
+  try {
+    const home = await options.homes.createPlain(
+      configToml({
+        backend: { kind: 'login', login: 'chatgpt', baseUrl: listener?.baseUrl ?? options.baseUrl },
+        catalogueFile: null,
+      }),
+    );
+    try {
+      const environment = { ...home.environment, ...options.environment };
+      const ran = await run(options.homes.binary.path, { ...options, cwd: home.path, environment });
+      if (!ran) return { kind: 'failed', reason: 'codex did not end in time' };
+      if (listener !== null) return heard(listener.answer());
+      const cache = await readIfPresent(path.join(home.path, 'models_cache.json'));
+      return cache === null ? { kind: 'failed', reason: 'codex got no list' } : readAnswer(cache);
+    } finally {
+      await home.remove();
+    }
+  } finally {
+    await listener?.close();
+  }
+};
+
+interface Run {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Whether it ended by itself. */
+const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean> =>
+  new Promise((resolve) => {
+    const limits = { timeout: COMMAND_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+    execFile(binary, ['debug', 'models'], { cwd, env: environment, signal, ...limits }, (error) => {
+      resolve(error === null || typeof error.code === 'number');
+    });
+  });
+
+const heard = (answer: ListedAnswer | null): AccountAnswer => {
+  if (answer === null) return { kind: 'failed', reason: 'codex did not ask: its login may have ended' };
+  if ('reason' in answer) return { kind: 'failed', reason: answer.reason };
+  return answer.status === 200
+    ? readAnswer(answer.text)
+    : { kind: 'failed', reason: `the backend answered with status ${answer.status}` };
+};
+
+const readAnswer = (text: string): AccountAnswer => {
+  const models = readAccountModels(parsed(text));
+  return models === null ? { kind: 'failed', reason: 'the answer is no list of models' } : { kind: 'listed', models };
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+/** What can be known of a login without a secret: whose it is, and until when its token is good. */
+export interface AccountIdentity {
+  readonly accountId: string;
+  readonly expiresAtMs: number | null;
+}
+
+export const readIdentity = (authJson: string | null): AccountIdentity | null => {
+  const auth = authJson === null ? null : parsed(authJson);
+  const tokens = isJsonObject(auth) ? auth['tokens'] : null;
+  if (!isJsonObject(tokens)) return null;
+  const claims = claimsOf(tokens['access_token']);
+  const named = tokens['account_id'] ?? claimsOf(tokens['id_token'])?.['chatgpt_account_id'];
+  const exp = claims?.['exp'];
+  return typeof named === 'string' && named !== ''
+    ? { accountId: named, expiresAtMs: typeof exp === 'number' ? exp * 1000 : null }
+    : null;
+};
+
+/** The claims of a token, with OpenAI's own ones beside the others. */
+const claimsOf = (token: unknown): Readonly<Record<string, unknown>> | null => {
+  if (typeof token !== 'string') return null;
+  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  if (!isJsonObject(claims)) return null;
+  const own = claims['https://api.openai.com/auth'];
+  return { ...claims, ...(isJsonObject(own) ? own : {}) };
+};

@@ -1,4 +1,0 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
-// Do not edit: run `npm run protocol:update`.
-
-export type ModelServiceTier = { id: string, name: string, description: string, };

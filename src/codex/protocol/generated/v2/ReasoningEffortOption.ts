@@ -1,6 +1,0 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
-// Do not edit: run `npm run protocol:update`.
-
-import type { ReasoningEffort } from "../ReasoningEffort.ts";
-
-export type ReasoningEffortOption = { reasoningEffort: ReasoningEffort, description: string, };

@@ -1,0 +1,98 @@
+import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+
+/** Aggregators list some hundred models; a list from outside has an end. */
+const MAX_MODELS = 2_000;
+const MAX_NAME = 200;
+
+/**
+ * A provider's answer to `GET /models`: OpenAI's `{ data: [{ id }] }`, a bare array, or an object with
+ * `models`, of objects or of names. Null for what is no list, or an empty one. What codex's own catalogue
+ * knows of a model of the same name is added.
+ */
+export const readProviderModels = (answer: unknown, bundled: ModelList): ModelList | null => {
+  const listed = isJsonObject(answer) ? (answer['data'] ?? answer['models']) : answer;
+  if (!Array.isArray(listed)) return null;
+  const known = new Map([...bundled.models, ...bundled.unlisted].map((model) => [model.id, model]));
+  const found = new Map<string, Found>();
+  for (const one of listed.slice(0, MAX_MODELS)) {
+    const model = readModel(one, known);
+    if (model !== null && !found.has(model.info.id)) found.set(model.info.id, model);
+  }
+  if (found.size === 0) return null;
+  const models = [...found.values()];
+  const best = bundled.models.find(({ id }) => found.has(id))?.id;
+  const first = models.find(({ isForText }) => isForText) ?? models[0];
+  return {
+    models: models.map(({ info }) => info),
+    standard: best ?? first?.info.id ?? null,
+    // Lists are often not complete: what codex knows of these names holds all the same.
+    unlisted: [...known.values()].filter(({ id }) => !found.has(id)),
+  };
+};
+
+interface Found {
+  readonly info: ModelInfo;
+  readonly isForText: boolean;
+}
+
+const readModel = (one: Json, known: ReadonlyMap<string, ModelInfo>): Found | null => {
+  const fields: JsonObject = isJsonObject(one) ? one : { id: one };
+  const id = [fields['id'], fields['slug'], fields['name'], fields['model']].find((name) => isName(name));
+  if (!isName(id)) return null;
+  const info = known.get(id) ?? unknownModel(id);
+  const part = (name: string): JsonObject => (isJsonObject(fields[name]) ? fields[name] : {});
+  const provider = part('top_provider');
+  return {
+    isForText: isForText(id, fields, part('architecture')),
+    info: {
+      ...info,
+      ownedBy: isName(fields['owned_by']) ? fields['owned_by'] : 'provider',
+      created: firstCount(fields['created']),
+      contextWindow:
+        firstCount(
+          fields['context_window'],
+          fields['context_length'],
+          fields['max_model_len'],
+          fields['max_context_length'],
+          fields['max_input_tokens'],
+          provider['context_length'],
+        ) ?? info.contextWindow,
+      maxOutputTokens: firstCount(
+        fields['max_output_tokens'],
+        fields['max_completion_tokens'],
+        provider['max_completion_tokens'],
+      ),
+      inputModalities:
+        names(fields['input_modalities'] ?? part('architecture')['input_modalities']) ?? info.inputModalities,
+    },
+  };
+};
+
+const isName = (value: Json | undefined): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_NAME;
+
+const firstCount = (...values: readonly (Json | undefined)[]): number | null => {
+  const found = values.find((value) => Number.isSafeInteger(value) && Number(value) > 0);
+  return typeof found === 'number' ? found : null;
+};
+
+const names = (value: Json | undefined): readonly string[] | null => {
+  if (!Array.isArray(value)) return null;
+  const found = value.filter((one): one is string => isName(one)).slice(0, 16);
+  return found.length === 0 ? null : found;
+};
+
+/** Kinds of models that do not answer in words, as providers name them. */
+const OTHER_KINDS =
+  /embed|whisper|transcri|tts|speech|audio|realtime|image|dall-?e|diffusion|flux|sora|video|moderation|guard|rerank|ocr|bge-|e5-|babbage|davinci|search-api|computer-use/i;
+const OTHER_TYPES = /embed|image|audio|video|rerank|moderation|transcri|speech|tts/i;
+
+/** A guess by what the provider says of the model, or else by its name. */
+const isForText = (id: string, fields: JsonObject, architecture: JsonObject): boolean => {
+  const outputs = names(fields['output_modalities'] ?? architecture['output_modalities']);
+  if (outputs !== null) return outputs.includes('text') && !OTHER_KINDS.test(id);
+  const type = fields['type'] ?? fields['task'] ?? fields['mode'];
+  if (typeof type === 'string' && OTHER_TYPES.test(type)) return false;
+  return !OTHER_KINDS.test(id);
+};

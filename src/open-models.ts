@@ -1,0 +1,101 @@
+import path from 'node:path';
+
+import type { Backend } from './codex/home/backend.ts';
+import { createAccountModels } from './codex/home/account-models.ts';
+import { askAccount, readIdentity } from './codex/home/ask-account.ts';
+import { cleanCatalogue, type Catalogue } from './codex/home/catalogue.ts';
+import { readIfPresent } from './codex/home/files.ts';
+import { keepLists } from './codex/home/kept-lists.ts';
+import { lanesOf, type CodexHomes } from './codex/home/prepare-home.ts';
+import { createProviderModels } from './codex/relay/provider-models.ts';
+import type { Relay } from './codex/relay/relay.ts';
+import type { ModelSource } from './engine/model-directory.ts';
+import type { Clock } from './kit/ambient.ts';
+import type { Logger } from './observe/log.ts';
+
+/** The models of a backend: for `/v1/models`, and for the workers. */
+export interface OpenModels extends ModelSource {
+  /** For a worker that is about to start. */
+  catalogue(): Promise<Catalogue>;
+  /** What the workers of now are told: which models have lanes, say. */
+  current(): Catalogue;
+  /** The backend does not know a model that was asked for: its list may be another by now. */
+  refresh(): void;
+  /** Told when later workers will know other models than those that run. */
+  onChange(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export interface OpenModelsOptions {
+  readonly homes: CodexHomes;
+  /** As it was chosen, not as the app-server is told it. */
+  readonly backend: Backend;
+  readonly relay: Pick<Relay, 'baseUrl'> | null;
+  /** The key of a provider. */
+  readonly apiKey: string | null;
+  /** For the command that asks for an account's models, such as where it refreshes tokens. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** An account and a provider are asked which models they have; else codex's own list is all there is. */
+export const openModels = async (options: OpenModelsOptions): Promise<OpenModels> => {
+  const { backend, homes } = options;
+  if (backend.kind === 'login' && backend.login === 'chatgpt') return openAccount(options, backend.baseUrl);
+  const catalogue = cleanCatalogue(homes.bundled, lanesOf(backend));
+  const fixed = {
+    catalogue: async () => catalogue,
+    current: () => catalogue,
+    onChange: () => {},
+  };
+  if (backend.kind !== 'upstream') {
+    return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
+  }
+  const provider = createProviderModels({
+    ...(options.relay === null
+      ? { baseUrl: backend.baseUrl, apiKey: options.apiKey }
+      : { baseUrl: options.relay.baseUrl, apiKey: null }),
+    bundled: catalogue.list,
+    clock: options.clock,
+    onFailed: (reason) =>
+      options.logger.info({ reason }, 'the provider lists no models; the list of codex stands in for it'),
+  });
+  return {
+    ...fixed,
+    models: () => provider.models(),
+    refresh: () => provider.refresh(),
+    close: () => provider.close(),
+  };
+};
+
+/** A token that is good for less than this may be refreshed by a worker at any moment. */
+const FRESH_FOR_MS = 15 * 60_000;
+
+const openAccount = async (
+  { homes, relay, environment, clock, logger }: OpenModelsOptions,
+  baseUrl: string | null,
+): Promise<OpenModels> => {
+  const identity = async () => readIdentity(await readIfPresent(path.join(homes.loginHome, 'auth.json')));
+  const account = (await identity())?.accountId ?? '';
+  return createAccountModels({
+    bundled: homes.bundled,
+    ask: (signal) =>
+      askAccount({
+        homes,
+        baseUrl: relay?.baseUrl ?? baseUrl,
+        via: relay === null ? 'codex' : 'us',
+        ...(environment === undefined ? {} : { environment }),
+        signal,
+      }),
+    mayAskAgain: async () => {
+      const now = await identity();
+      // Of another account, once its login took the place of this one, nothing is asked here.
+      return now?.accountId === account && (now.expiresAtMs ?? Infinity) - clock.now() > FRESH_FOR_MS;
+    },
+    kept: keepLists(path.join(homes.lastingDirectory, 'account-models'), account),
+    clock,
+    onFailed: (reason) =>
+      logger.warn({ reason }, "the account's models are not known; the last list stands in for it"),
+  });
+};

@@ -1,0 +1,14 @@
+import { unknownModel, type ModelInfo, type ModelList } from '../../src/canonical/model-names.ts';
+
+/** A model of codex's catalogue with these facts; all else is not known. */
+export const knownModel = (id: string, facts: Partial<ModelInfo> = {}): ModelInfo => ({
+  ...unknownModel(id),
+  isKnown: true,
+  ...facts,
+});
+
+export const modelList = (models: readonly ModelInfo[], standard: string | null = null): ModelList => ({
+  models,
+  standard,
+  unlisted: [],
+});
