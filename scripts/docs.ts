@@ -61,7 +61,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/models': 'The models of the app-server, and the aliases of this server.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /healthz': 'Whether the process is alive.',
-  'GET /readyz': 'Whether a worker is ready: 200, else 503.',
+  'GET /readyz':
+    'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
   'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
 };
 
@@ -80,6 +81,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     models: { names: notCalled },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
+    backendHealth: notCalled,
   }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */

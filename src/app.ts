@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 
-import { chooseBackend, signedOutEngine, signInCommand } from './backend.ts';
+import { chooseBackend, signedOutEngine } from './backend.ts';
+import type { BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
 import { prepareHomes } from './codex/home/prepare-home.ts';
 import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
@@ -25,6 +26,7 @@ import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer } from './http/server.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
+import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
@@ -36,13 +38,13 @@ import { VERSION } from './version.ts';
 
 export interface App {
   readonly fetch: (http: Request) => Promise<Response> | Response;
-  /** Which backend answers, in words. */
-  readonly backend: string;
-  /** Null where signing in would change nothing, because a provider was named. */
-  readonly howToSignIn: string | null;
+  /** Who answers now. */
+  state(): BackendState;
   /** The key that was made at the first start; null where the configuration names keys. */
   readonly ownKey: string | null;
   workers(): readonly WorkerDescription[];
+  /** How many requests have not got their whole answer yet. */
+  answersUnderWay(): number;
   /** Finish what runs, up to the limit, and leave nothing behind. */
   stop(timeoutMs: number): Promise<void>;
 }
@@ -58,25 +60,18 @@ const WORKER_WAIT_MS = 15_000;
 /** The composition root: the only file that knows every part. */
 export const createApp = async (config: Config, { environment, logger }: AppDeps): Promise<App> => {
   const metrics = createMetrics();
+  const watch = new BackendWatch(systemAmbient.clock);
   const homes = await prepareHomes({
     stateDir: config.state.dir,
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
   });
   const chosen = await chooseBackend(config.upstream, homes);
-  if (
-    config.upstream.codexHome !== null &&
-    chosen.backend.kind !== 'login' &&
-    chosen.backend.kind !== 'upstream'
-  ) {
-    logger.warn({ codexHome: config.upstream.codexHome }, 'CODEX_HOME holds no login');
-  }
   const placed = await placeRelay(chosen.backend, config.upstream, environment, { logger, metrics });
   const { relay, backend } = placed;
   await mkdir(config.codex.workDir, { recursive: true });
   const workers = createPool(config, createSpawner(), logger, metrics);
   const models = createModelDirectory(workers, systemAmbient.clock);
-  const howToSignIn = chosen.backend.kind === 'upstream' ? null : signInCommand(homes);
   const engine =
     backend.kind === 'none'
       ? signedOutEngine
@@ -113,10 +108,11 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
-      turns: { engine, models, ...turnDeps(config, logger, metrics) },
+      turns: { engine, models, ...turnDeps(config, logger, metrics, watch) },
       models,
       metrics,
       isReady: () => workers.ready && !server.draining(),
+      backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
     ambient: systemAmbient,
@@ -133,10 +129,10 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
   });
   return {
     fetch: server.fetch,
-    backend: chosen.description,
-    howToSignIn,
+    state: () => chosen.state,
     ownKey,
     workers: () => workers.describe(),
+    answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
       await workers.drain(LAST_INTERRUPTS_MS);
@@ -183,7 +179,12 @@ const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metr
   logger[isTrouble ? 'warn' : 'info'](facts, kind);
 };
 
-const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDeps, 'engine' | 'models'> => ({
+const turnDeps = (
+  config: Config,
+  logger: Logger,
+  metrics: Metrics,
+  watch: BackendWatch,
+): Omit<TurnDeps, 'engine' | 'models'> => ({
   ambient: systemAmbient,
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,
@@ -191,6 +192,7 @@ const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDe
   }),
   observersOf: (ask, exchange) => [
     turnMetrics(metrics),
+    watch,
     turnTotal((turn) => exchange.note({ turn })),
     ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
   ],

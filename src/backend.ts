@@ -1,3 +1,4 @@
+import type { BackendState } from './banner.ts';
 import { fail } from './canonical/failure.ts';
 import type { Backend } from './codex/home/backend.ts';
 import { detectLogin } from './codex/home/login.ts';
@@ -9,8 +10,7 @@ import type { Engine } from './engine/engine.ts';
 
 export interface ChosenBackend {
   readonly backend: Backend;
-  /** For the banner. */
-  readonly description: string;
+  readonly state: BackendState;
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export const chooseBackend = async (
     const apiKeyEnv = config.apiKey === null ? null : UPSTREAM_KEY_ENV;
     return {
       backend: { kind: 'upstream', baseUrl: config.baseUrl, apiKeyEnv },
-      description: `the provider at ${config.baseUrl}`,
+      state: { kind: 'upstream', baseUrl: config.baseUrl },
       close: nothingToClose,
     };
   }
@@ -36,25 +36,25 @@ export const chooseBackend = async (
   if (login !== null) {
     return {
       backend: { kind: 'login', login, baseUrl: null },
-      description: `the Codex login (${login === 'chatgpt' ? 'ChatGPT' : 'API key'}) in ${homes.loginHome}`,
+      state: { kind: 'login', login, home: homes.loginHome },
       close: nothingToClose,
     };
   }
-  if (!config.demoEnabled) {
-    return { backend: { kind: 'none' }, description: 'none: nobody is signed in', close: nothingToClose };
+  // Who named a home meant its login: the demo model would only hide that there is none.
+  const isNamed = config.codexHome !== null;
+  if (isNamed || !config.demoEnabled) {
+    const state: BackendState = { kind: 'signed-out', home: homes.loginHome, isNamed };
+    return { backend: { kind: 'none' }, state, close: nothingToClose };
   }
   const demo: ModelServer = await startModelServer({
     script: demoScript(),
   });
   return {
     backend: { kind: 'demo', baseUrl: demo.baseUrl },
-    description: 'the built-in demo model (no account needed; it is not intelligent)',
+    state: { kind: 'demo' },
     close: () => demo.close(),
   };
 };
-
-export const signInCommand = (homes: CodexHomes): string =>
-  `run "CODEX_HOME=${homes.loginHome} npx codex login" and start this server again.`;
 
 /** Serves nobody; the failure says how to change that. */
 export const signedOutEngine: Engine = {
