@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure.ts';
-import type { Backend } from '../src/codex/home/backend.ts';
+import { directLogin, type Backend } from '../src/codex/home/backend.ts';
 import { EDIT_FIELDS, profileOf } from '../src/codex/relay/profile.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { chatEndpoint } from '../src/http/routes/chat.ts';
@@ -46,7 +46,7 @@ const BACKENDS: readonly BackendColumn[] = [
     title: 'OpenAI, other providers',
     takes: takenBy({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }),
   },
-  { title: 'ChatGPT login', takes: takenBy({ kind: 'login', login: 'chatgpt', baseUrl: null }) },
+  { title: 'ChatGPT login', takes: takenBy(directLogin('chatgpt')) },
 ];
 
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
@@ -61,7 +61,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/models': 'The models of the app-server, and the aliases of this server.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /healthz': 'Whether the process is alive.',
-  'GET /readyz': 'Whether a worker is ready: 200, else 503.',
+  'GET /readyz':
+    'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
   'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
 };
 
@@ -80,6 +81,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     models: { names: notCalled },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
+    backendHealth: notCalled,
   }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */

@@ -1,22 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import { chooseBackend, signedOutEngine, signInCommand } from './backend.ts';
+import { createChooser } from './backend.ts';
+import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
 import { prepareHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
-import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
-import {
-  createWorkerPool,
-  type WorkerDescription,
-  type WorkerPool,
-  type WorkerPoolEvent,
-} from './codex/worker/supervisor.ts';
+import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
-import { withEmulations } from './engine/emulate.ts';
-import { createModelDirectory } from './engine/model-directory.ts';
-import { createEngine } from './engine/run-turn.ts';
-import { SpareThreads } from './engine/spare-threads.ts';
+import { Detour, DETOUR_MS } from './detour.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
@@ -27,25 +19,24 @@ import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer } from './http/server.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
+import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
-import { openModels } from './open-models.ts';
-import { placeRelay } from './place-relay.ts';
-import { loadTokenizer } from './tokenizer/o200k.ts';
-import { VERSION } from './version.ts';
+import { createSouth } from './south.ts';
+import { createSwitchboard } from './switchboard.ts';
 
 export interface App {
   readonly fetch: (http: Request) => Promise<Response> | Response;
-  /** Which backend answers, in words. */
-  readonly backend: string;
-  /** Null where signing in would change nothing, because a provider was named. */
-  readonly howToSignIn: string | null;
+  /** Who answers now. */
+  state(): BackendState;
   /** The key that was made at the first start; null where the configuration names keys. */
   readonly ownKey: string | null;
   workers(): readonly WorkerDescription[];
+  /** How many requests have not got their whole answer yet. */
+  answersUnderWay(): number;
   /** Finish what runs, up to the limit, and leave nothing behind. */
   stop(timeoutMs: number): Promise<void>;
 }
@@ -55,68 +46,66 @@ export interface AppDeps {
   readonly logger: Logger;
 }
 
-/** How long a request may wait for a worker. */
-const WORKER_WAIT_MS = 15_000;
+/** How often it is looked whether somebody signed in or out. */
+const LOOK_EVERY_MS = 2_000;
+/** After the last answer, interrupts of aborted turns may still be under way. */
+const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
 export const createApp = async (config: Config, { environment, logger }: AppDeps): Promise<App> => {
   const metrics = createMetrics();
+  const watch = new BackendWatch(systemAmbient.clock);
   const homes = await prepareHomes({
     stateDir: config.state.dir,
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
   });
-  const chosen = await chooseBackend(config.upstream, homes);
-  if (
-    config.upstream.codexHome !== null &&
-    chosen.backend.kind !== 'login' &&
-    chosen.backend.kind !== 'upstream'
-  ) {
-    logger.warn({ codexHome: config.upstream.codexHome }, 'CODEX_HOME holds no login');
-  }
+  await mkdir(config.codex.workDir, { recursive: true });
+  const ownKey = config.http.apiKeys.length > 0 ? null : (await loadOrCreateApiKey(config.state.dir)).key;
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
-  const placed = await placeRelay(chosen.backend, config.upstream, environment, {
-    conversations,
-    logger,
-    metrics,
+  const detour = new Detour(systemAmbient.clock);
+  const southDeps = { config, homes, environment, conversations, logger, metrics };
+  const choose = createChooser(config.upstream, homes);
+  const board = await createSwitchboard({
+    async choose() {
+      const chosen = await choose();
+      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
+      return {
+        identity: `${chosen.identity}, wire ${wire}`,
+        revision: chosen.revision,
+        make: () => createSouth(chosen, wire, { ...southDeps, ...watchFor(wire) }),
+      };
+    },
+    lookEveryMs: LOOK_EVERY_MS,
+    onSwitch: (south) => {
+      metrics.backendSwitches.inc();
+      logger.warn({ backend: describeState(south.state) }, 'another backend answers from now on');
+    },
+    onTrouble: (err) => logger.error({ err }, 'the backend could not be changed; it is tried again'),
+  }).catch(async (error: unknown) => {
+    await conversations.close();
+    throw error;
   });
-  const { relay, backend } = placed;
-  await mkdir(config.codex.workDir, { recursive: true });
-  const offered = await openModels({
-    homes,
-    backend: chosen.backend,
-    relay,
-    apiKey: config.upstream.apiKey,
-    clock: systemAmbient.clock,
-    logger,
-  });
-  const workers = createPool(config, createSpawner(), logger, metrics);
-  const models = createModelDirectory(offered);
-  const howToSignIn = chosen.backend.kind === 'upstream' ? null : signInCommand(homes);
-  const engine =
-    backend.kind === 'none'
-      ? signedOutEngine
-      : withEmulations(
-          createEngine({
-            workers,
-            relay,
-            spares: new SpareThreads(systemAmbient.clock),
-            settings: {
-              instructionsTarget: config.api.instructionsTarget,
-              sandboxMode: config.codex.sandboxMode,
-              approvalPolicy: config.codex.approvalPolicy,
-              workdir: config.codex.workDir,
-              choosesToolsOnWire: relay !== null,
-            },
-            ids: systemAmbient.ids,
-            onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
-          }),
-          loadTokenizer,
+
+  /** Pages that stand in the relay's way lead around it for a while. */
+  function watchFor(wire: 'on' | 'off') {
+    return {
+      onBlocked() {
+        metrics.relayBlocked.inc();
+        if (wire === 'off' || !detour.blocked()) return;
+        logger.error(
+          { minutes: DETOUR_MS / 60_000 },
+          'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
         );
-  const ownKey = config.http.apiKeys.length > 0 ? null : (await loadOrCreateApiKey(config.state.dir)).key;
+        void board.look();
+      },
+      onServed: () => detour.served(),
+    };
+  }
+
   const server = createServer({
     routes: routeTable({
       endpoints: [
@@ -132,80 +121,37 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
-      turns: { engine, models, ...turnDeps(config, logger, metrics) },
-      models,
+      turns: { engine: board.engine, models: board.models, ...turnDeps(config, logger, metrics, watch) },
+      models: board.models,
       metrics,
-      isReady: () => workers.ready && !server.draining(),
+      isReady: () => board.south.ready() && !server.draining(),
+      backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
     ambient: systemAmbient,
     logger,
     metrics,
   });
-  const closeBackend = async (): Promise<void> => {
-    await offered.close();
-    await placed.close();
-    await conversations.close();
-    await chosen.close();
-  };
-  await workers.start().catch(async (error: unknown) => {
-    await closeBackend();
-    throw error;
-  });
   return {
     fetch: server.fetch,
-    backend: chosen.description,
-    howToSignIn,
+    state: () => board.south.state,
     ownKey,
-    workers: () => workers.describe(),
+    workers: () => board.south.workers(),
+    answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await workers.drain(LAST_INTERRUPTS_MS);
-      await closeBackend();
+      await board.close(LAST_INTERRUPTS_MS);
+      await conversations.close();
     },
   };
-
-  function createSpawner() {
-    return createWorkerSpawner({
-      homes,
-      backend,
-      catalogue: () => offered.catalogue(),
-      clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
-      onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-      onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
-      onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
-      onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
-    });
-  }
 };
 
-/** After the last answer, interrupts of aborted turns may still be under way. */
-const LAST_INTERRUPTS_MS = 2_000;
-
-const createPool = (
+const turnDeps = (
   config: Config,
-  spawnWorker: Parameters<typeof createWorkerPool>[0]['spawnWorker'],
   logger: Logger,
   metrics: Metrics,
-): WorkerPool =>
-  createWorkerPool({
-    spawnWorker,
-    maxThreads: config.worker.maxThreads,
-    maxRssMb: config.worker.maxRssMb,
-    waitMs: WORKER_WAIT_MS,
-    clock: systemAmbient.clock,
-    onEvent: (event) => reportWorkerEvent(event, logger, metrics),
-  });
-
-const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metrics): void => {
-  const { kind, ...facts } = event;
-  if (kind === 'worker-lost') metrics.workerRestarts.inc();
-  if (kind === 'worker-worn') metrics.workerReplacements.inc();
-  const isTrouble = kind === 'worker-lost' || kind === 'start-failed' || kind === 'diagnostics-failed';
-  logger[isTrouble ? 'warn' : 'info'](facts, kind);
-};
-
-const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDeps, 'engine' | 'models'> => ({
+  watch: BackendWatch,
+): Omit<TurnDeps, 'engine' | 'models'> => ({
   ambient: systemAmbient,
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,
@@ -213,6 +159,7 @@ const turnDeps = (config: Config, logger: Logger, metrics: Metrics): Omit<TurnDe
   }),
   observersOf: (ask, exchange) => [
     turnMetrics(metrics),
+    watch,
     turnTotal((turn) => exchange.note({ turn })),
     ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
   ],

@@ -1,60 +1,77 @@
+import type { BackendState } from './banner.ts';
 import { fail } from './canonical/failure.ts';
-import type { Backend } from './codex/home/backend.ts';
-import { detectLogin } from './codex/home/login.ts';
+import { directLogin, type Backend } from './codex/home/backend.ts';
+import { createLoginWatch } from './codex/home/login-watch.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Config } from './config/schema.ts';
 import { demoScript } from './demo/demo-script.ts';
-import { startModelServer, type ModelServer } from './demo/model-server.ts';
+import { startModelServer } from './demo/model-server.ts';
 import type { Engine } from './engine/engine.ts';
 
+/** Who should answer. */
 export interface ChosenBackend {
-  readonly backend: Backend;
-  /** For the banner. */
-  readonly description: string;
-  close(): Promise<void>;
+  /** The same as long as it is the same backend, with the same account. */
+  readonly identity: string;
+  /** Another one when its processes should start over. */
+  readonly revision: string;
+  readonly state: BackendState;
+  open(): Promise<OpenBackend>;
 }
 
-const nothingToClose = async (): Promise<void> => {};
+export interface OpenBackend {
+  readonly backend: Backend;
+  close(): Promise<void>;
+}
 
 /** The environment variable by which the app-server gets the key: it is never written to a file. */
 const UPSTREAM_KEY_ENV = 'PROXY_UPSTREAM_API_KEY';
 
-/** An upstream that was named; else the Codex login; else the demo model; else none. */
-export const chooseBackend = async (
+/**
+ * An upstream that was named; else the Codex login; else the demo model; else none. Asked again and
+ * again, because a login may come and go.
+ */
+export const createChooser = (
   config: Config['upstream'],
   homes: CodexHomes,
-): Promise<ChosenBackend> => {
-  if (config.baseUrl !== null) {
+): (() => Promise<ChosenBackend>) => {
+  const { baseUrl, codexHome } = config;
+  if (baseUrl !== null) {
     const apiKeyEnv = config.apiKey === null ? null : UPSTREAM_KEY_ENV;
-    return {
-      backend: { kind: 'upstream', baseUrl: config.baseUrl, apiKeyEnv },
-      description: `the provider at ${config.baseUrl}`,
-      close: nothingToClose,
-    };
+    const backend: Backend = { kind: 'upstream', baseUrl, apiKeyEnv };
+    return async () => fixed('upstream', backend, { kind: 'upstream', baseUrl });
   }
-  const login = await detectLogin(homes);
-  if (login !== null) {
-    return {
-      backend: { kind: 'login', login, baseUrl: null },
-      description: `the Codex login (${login === 'chatgpt' ? 'ChatGPT' : 'API key'}) in ${homes.loginHome}`,
-      close: nothingToClose,
-    };
-  }
-  if (!config.demoEnabled) {
-    return { backend: { kind: 'none' }, description: 'none: nobody is signed in', close: nothingToClose };
-  }
-  const demo: ModelServer = await startModelServer({
-    script: demoScript(),
-  });
-  return {
-    backend: { kind: 'demo', baseUrl: demo.baseUrl },
-    description: 'the built-in demo model (no account needed; it is not intelligent)',
-    close: () => demo.close(),
+  const presentLogin = createLoginWatch(homes);
+  const home = homes.loginHome;
+  return async () => {
+    const login = await presentLogin();
+    if (login !== null) {
+      const { kind, account, revision } = login;
+      const chosen = fixed(`login ${kind} ${account}`, directLogin(kind), { kind: 'login', login: kind, home });
+      return { ...chosen, revision };
+    }
+    // Who named a home meant its login: the demo model would only hide that there is none.
+    const isNamed = codexHome !== null;
+    if (!isNamed && config.demoEnabled) return demo;
+    return fixed('none', { kind: 'none' }, { kind: 'signed-out', home, isNamed });
   };
 };
 
-export const signInCommand = (homes: CodexHomes): string =>
-  `run "CODEX_HOME=${homes.loginHome} npx codex login" and start this server again.`;
+const fixed = (identity: string, backend: Backend, state: BackendState): ChosenBackend => ({
+  identity,
+  revision: '',
+  state,
+  open: async () => ({ backend, close: async () => {} }),
+});
+
+const demo: ChosenBackend = {
+  identity: 'demo',
+  revision: '',
+  state: { kind: 'demo' },
+  async open() {
+    const server = await startModelServer({ script: demoScript() });
+    return { backend: { kind: 'demo', baseUrl: server.baseUrl }, close: () => server.close() };
+  },
+};
 
 /** Serves nobody; the failure says how to change that. */
 export const signedOutEngine: Engine = {

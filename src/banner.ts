@@ -1,27 +1,71 @@
-import type { App } from './app.ts';
+import { assertNever } from './kit/assert-never.ts';
+
+/** Who answers, as far as a person needs to know. */
+export type BackendState =
+  | { readonly kind: 'upstream'; readonly baseUrl: string }
+  | { readonly kind: 'login'; readonly login: 'chatgpt' | 'api-key'; readonly home: string }
+  | { readonly kind: 'demo' }
+  /** Requests get `sign_in_required`. `isNamed`: the folder is a CODEX_HOME that the user named. */
+  | { readonly kind: 'signed-out'; readonly home: string; readonly isNamed: boolean };
+
+export interface BannerFacts {
+  readonly url: string;
+  /** The key that was made at the first start; null where the configuration names keys. */
+  readonly ownKey: string | null;
+  readonly state: BackendState;
+  /** Command lines that work where the person is. */
+  readonly commands: { readonly login: string; readonly doctor: string };
+}
 
 /** What a person sees at the start: what answers, where, with which key, and what to try. */
-export const banner = (app: Pick<App, 'backend' | 'howToSignIn' | 'ownKey'>, url: string): string => {
-  const signIn =
-    app.howToSignIn === null
-      ? []
-      : [
-          `  To sign in, ${app.howToSignIn}`,
-          '  To use a login that you have: CODEX_HOME=~/.codex npm start',
-          '',
-        ];
-  return [
+export const banner = ({ url, ownKey, state, commands }: BannerFacts): string =>
+  [
     '',
+    ...warningOf(state, commands.login),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
-    `  key      ${app.ownKey ?? 'one of PROXY_API_KEY'}`,
-    `  backend  ${app.backend}`,
+    `  key      ${ownKey ?? 'one of PROXY_API_KEY'}`,
+    `  backend  ${describeState(state)}`,
     '',
     '  Try it:',
-    `    curl ${url}/v1/responses -H "Authorization: Bearer ${app.ownKey ?? '<key>'}" \\`,
+    `    curl ${url}/v1/responses -H "Authorization: Bearer ${ownKey ?? '<key>'}" \\`,
     `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
     '',
-    ...signIn,
+    ...signInOf(state, commands.login),
+    `  Something is wrong? ${commands.doctor}`,
+    '',
     '',
   ].join('\n');
+
+export const describeState = (state: BackendState): string => {
+  switch (state.kind) {
+    case 'upstream':
+      return `the provider at ${state.baseUrl}`;
+    case 'login':
+      return `the Codex login (${state.login === 'chatgpt' ? 'ChatGPT' : 'API key'}) in ${state.home}`;
+    case 'demo':
+      return 'the built-in demo model (no account needed; it is not intelligent)';
+    case 'signed-out':
+      return 'none: nobody is signed in';
+    default:
+      return assertNever(state);
+  }
 };
+
+/** What stands before everything else, because nothing works without it. */
+const warningOf = (state: BackendState, login: string): readonly string[] => {
+  if (state.kind !== 'signed-out') return [];
+  const where = state.isNamed ? `CODEX_HOME=${state.home} holds no usable login` : 'Nobody is signed in';
+  return [`  ${where}: requests get sign_in_required until you run ${login}`, ''];
+};
+
+/** Nobody is asked to sign in who has signed in, or has named a provider. */
+const signInOf = (state: BackendState, login: string): readonly string[] =>
+  state.kind === 'demo'
+    ? [
+        `  To sign in with ChatGPT: ${login}`,
+        '  To use a login that you have, start with CODEX_HOME=~/.codex',
+        '  A login is noticed while the server runs.',
+        '',
+      ]
+    : [];

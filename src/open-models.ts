@@ -1,14 +1,14 @@
 import path from 'node:path';
 
-import type { Backend } from './codex/home/backend.ts';
+import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import { createAccountModels } from './codex/home/account-models.ts';
-import { askAccount, readIdentity } from './codex/home/ask-account.ts';
+import { askAccount } from './codex/home/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from './codex/home/catalogue.ts';
 import { readIfPresent } from './codex/home/files.ts';
 import { keepLists } from './codex/home/kept-lists.ts';
 import { lanesOf, type CodexHomes } from './codex/home/prepare-home.ts';
+import { readLogin } from './codex/home/read-login.ts';
 import { createProviderModels } from './codex/relay/provider-models.ts';
-import type { Relay } from './codex/relay/relay.ts';
 import type { ModelSource } from './engine/model-directory.ts';
 import type { Clock } from './kit/ambient.ts';
 import type { Logger } from './observe/log.ts';
@@ -30,7 +30,9 @@ export interface OpenModelsOptions {
   readonly homes: CodexHomes;
   /** As it was chosen, not as the app-server is told it. */
   readonly backend: Backend;
-  readonly relay: Pick<Relay, 'baseUrl'> | null;
+  /** As the app-server is told it: the relay, as far as there is one. */
+  readonly told: Backend;
+  readonly hasRelay: boolean;
   /** The key of a provider. */
   readonly apiKey: string | null;
   /** For the command that asks for an account's models, such as where it refreshes tokens. */
@@ -42,7 +44,7 @@ export interface OpenModelsOptions {
 /** An account and a provider are asked which models they have; else codex's own list is all there is. */
 export const openModels = async (options: OpenModelsOptions): Promise<OpenModels> => {
   const { backend, homes } = options;
-  if (backend.kind === 'login' && backend.login === 'chatgpt') return openAccount(options, backend.baseUrl);
+  if (options.told.kind === 'login' && options.told.login === 'chatgpt') return openAccount(options, options.told);
   const catalogue = cleanCatalogue(homes.bundled, lanesOf(backend));
   const fixed = {
     catalogue: async () => catalogue,
@@ -53,9 +55,9 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
     return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
   }
   const provider = createProviderModels({
-    ...(options.relay === null
-      ? { baseUrl: backend.baseUrl, apiKey: options.apiKey }
-      : { baseUrl: options.relay.baseUrl, apiKey: null }),
+    baseUrl: options.told.kind === 'upstream' ? options.told.baseUrl : backend.baseUrl,
+    // The relay has the key itself.
+    apiKey: options.hasRelay ? null : options.apiKey,
     bundled: catalogue.list,
     clock: options.clock,
     onFailed: (reason) =>
@@ -73,25 +75,26 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
-  { homes, relay, environment, clock, logger }: OpenModelsOptions,
-  baseUrl: string | null,
+  { homes, hasRelay, environment, clock, logger }: OpenModelsOptions,
+  backend: LoginBackend,
 ): Promise<OpenModels> => {
-  const identity = async () => readIdentity(await readIfPresent(path.join(homes.loginHome, 'auth.json')));
-  const account = (await identity())?.accountId ?? '';
+  const login = async () => readLogin((await readIfPresent(path.join(homes.loginHome, 'auth.json'))) ?? '');
+  const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,
     ask: (signal) =>
       askAccount({
         homes,
-        baseUrl: relay?.baseUrl ?? baseUrl,
-        via: relay === null ? 'codex' : 'us',
+        backend,
+        via: hasRelay ? 'us' : 'codex',
         ...(environment === undefined ? {} : { environment }),
         signal,
       }),
     mayAskAgain: async () => {
-      const now = await identity();
+      const now = await login();
       // Of another account, once its login took the place of this one, nothing is asked here.
-      return now?.accountId === account && (now.expiresAtMs ?? Infinity) - clock.now() > FRESH_FOR_MS;
+      if (now?.accountId !== account) return false;
+      return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },
     kept: keepLists(path.join(homes.lastingDirectory, 'account-models'), account),
     clock,

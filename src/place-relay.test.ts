@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { Backend } from './codex/home/backend.ts';
+import { directLogin, type Backend } from './codex/home/backend.ts';
 import { loadConfig } from './config/load.ts';
 import { createLogger } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -41,7 +41,11 @@ const place = async (
   const { upstream } = loadConfig(settings);
   log.length = 0;
   const logger = createLogger({ level: 'warn', destination: { write: (line) => void log.push(line) } });
-  const placed = await placeRelay(backend, upstream, environment, {
+  const placed = await placeRelay(backend, {
+    config: upstream,
+    wire: upstream.wire,
+    codexVersion: '1.2.3',
+    environment,
     conversations,
     logger,
     metrics: createMetrics(),
@@ -56,7 +60,7 @@ const provider = (baseUrl: string): Backend => ({
   apiKeyEnv: 'PROXY_UPSTREAM_API_KEY',
 });
 const ask = async ({ relay }: PlacedRelay): Promise<readonly [number, string]> => {
-  const response = await fetch(`${relay?.baseUrl ?? ''}/responses`, { method: 'POST', body: '{}' });
+  const response = await fetch(`${relay?.addresses.model ?? ''}/responses`, { method: 'POST', body: '{}' });
   return [response.status, await response.text()];
 };
 
@@ -69,13 +73,30 @@ describe('where a relay is placed', () => {
 
   it('is in front of a provider, a login or the demo, and keeps the key of the provider', async () => {
     const one = await place(provider('http://127.0.0.1:1/v1'));
-    expect(one.backend).toEqual({ kind: 'upstream', baseUrl: one.relay?.baseUrl, apiKeyEnv: null });
-    for (const login of ['chatgpt', 'api-key'] as const) {
-      const signedIn = await place({ kind: 'login', login, baseUrl: null });
-      expect(signedIn.backend).toEqual({ kind: 'login', login, baseUrl: signedIn.relay?.baseUrl });
-    }
+    expect(one.backend).toEqual({ kind: 'upstream', baseUrl: one.relay?.addresses.model, apiKeyEnv: null });
+    const apiKey = await place(directLogin('api-key'));
+    expect(apiKey.backend).toEqual({ ...directLogin('api-key'), baseUrl: apiKey.relay?.addresses.model });
+    const chatgpt = await place(directLogin('chatgpt'));
+    const { model, account, refresh, revoke } = chatgpt.relay?.addresses ?? {};
+    expect(chatgpt.backend).toEqual({
+      ...directLogin('chatgpt'),
+      baseUrl: model,
+      chatgptBaseUrl: account,
+      refreshUrl: refresh,
+      revokeUrl: revoke,
+    });
+    // Even without it, so that codex does not wait for settings before each turn.
+    const direct = await place(directLogin('chatgpt'), { PROXY_WIRE: 'off' });
+    expect(direct).toMatchObject({
+      relay: null,
+      backend: {
+        ...directLogin('chatgpt'),
+        baseUrl: 'https://chatgpt.com/backend-api/codex',
+        chatgptBaseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/account$/),
+      },
+    });
     const demo = await place({ kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' });
-    expect(demo.backend).toEqual({ kind: 'demo', baseUrl: demo.relay?.baseUrl });
+    expect(demo.backend).toEqual({ kind: 'demo', baseUrl: demo.relay?.addresses.model });
   });
 });
 

@@ -7,6 +7,8 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
+import { OTHER_HISTORY } from '../codex/translate/fit-history.ts';
+import { Approaches } from './approaches.ts';
 import { createEngine } from './run-turn.ts';
 import { SpareThreads } from './spare-threads.ts';
 
@@ -101,12 +103,14 @@ const engineOf = ({ pool }: FakePool) =>
     workers: pool,
     relay: null,
     spares: new SpareThreads(fixedAmbient().clock),
+    approaches: new Approaches({ lanes: null, hasRelay: false, clock: fixedAmbient().clock }),
+    historyRules: OTHER_HISTORY,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',
       approvalPolicy: 'never',
       workdir: '/tmp/work',
-      choosesToolsOnWire: false,
+      hasRelay: false,
     },
     ids: fixedAmbient().ids,
     onOddity() {},

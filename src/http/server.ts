@@ -34,6 +34,8 @@ export interface ServerDeps {
 export interface HttpServer {
   readonly fetch: (http: Request) => Promise<Response> | Response;
   draining(): boolean;
+  /** How many requests have not got their whole answer yet. */
+  answersUnderWay(): number;
   /** Refuse new requests, wait for the running ones up to the limit, then abort what is left. */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -92,6 +94,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
   return {
     fetch: router(deps.routes, answer),
     draining: () => isDraining,
+    answersUnderWay: () => active.size,
     async drain(timeoutMs) {
       isDraining = true;
       if (active.size === 0) return;

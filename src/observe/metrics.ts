@@ -66,8 +66,20 @@ export const METRICS = {
   upstreamOddities: {
     kind: 'counter',
     name: 'proxy_upstream_oddities_total',
-    help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, text that differs from its deltas.',
+    help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, text that differs from its deltas, what codex added to a prompt or left out of it.',
     labels: ['oddity'],
+  },
+  relayBlocked: {
+    kind: 'counter',
+    name: 'proxy_relay_blocked_total',
+    help: 'Pages of a network (such as a challenge of Cloudflare) that came in place of an answer.',
+    labels: [],
+  },
+  backendSwitches: {
+    kind: 'counter',
+    name: 'proxy_backend_switches_total',
+    help: 'How often another backend took over: a login that came, changed or went, or a way around the relay.',
+    labels: [],
   },
   upstreamMalformedLines: {
     kind: 'counter',

@@ -31,10 +31,23 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   http: [...CENTRE, 'openai', 'engine', 'observe', 'node:', ...WEB_PACKAGES],
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
-  backend: ['canonical', 'codex', 'config', 'demo', 'engine'],
+  backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
   'place-relay': ['codex', 'config', 'observe', 'node:', 'undici'],
-  banner: ['app'],
-  main: ['app', 'banner', 'config', 'http', 'observe'],
+  banner: ['kit'],
+  main: ['command'],
+  command: [
+    ...CENTRE,
+    'codex',
+    'config',
+    'http',
+    'observe',
+    'node:',
+    'undici',
+    'app',
+    'banner',
+    'place-relay',
+    'version',
+  ],
   app: [
     'codex',
     'config',
@@ -45,6 +58,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'tokenizer',
     'node:',
     'backend',
+    'banner',
     'place-relay',
     'version',
   ],
@@ -111,7 +125,7 @@ describe('imports', () => {
     expect(['kit', 'canonical', 'codex/translate', 'engine'].flatMap(outside)).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
-    expect(whoMayImport('http')).toEqual(['main', 'app']);
+    expect(whoMayImport('http')).toEqual(['command', 'app']);
     expect(whoMayImport('openai')).toEqual(['http']);
     expect(RULES['codex']).not.toContain('openai');
   });

@@ -16,7 +16,7 @@ const settings: ThreadSettings = {
   sandboxMode: 'read-only',
   approvalPolicy: 'never',
   workdir: '/tmp/codex-work',
-  choosesToolsOnWire: false,
+  hasRelay: false,
 };
 
 const payloads = (body: object) => {
@@ -31,8 +31,8 @@ const payloads = (body: object) => {
   });
   const request = { ...ask, conversation: 'conversation' };
   return {
-    'thread/start': toThreadStart(request, settings),
-    'thread/inject_items': toInjectItems(injectedOf(request, settings)),
+    'thread/start': toThreadStart(request, settings, { lane: 'full', slug: request.model }),
+    'thread/inject_items': toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),
     'turn/start': toTurnStart(request, 'thread'),
     'set on the wire': request.wire,
     'done by us': {

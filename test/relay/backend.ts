@@ -5,8 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Agent } from 'undici';
 
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
-import type { EditField } from '../../src/codex/relay/profile.ts';
-import { EDIT_FIELDS } from '../../src/codex/relay/profile.ts';
+import { profileOf } from '../../src/codex/relay/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
 import type { WireEvent } from '../../src/codex/translate/wire-report.ts';
 import { conversations } from '../support/conversations.ts';
@@ -93,10 +92,10 @@ export const startTestRelay = async (
   const dispatcher = new Agent();
   const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0 };
   const relay = await startRelay({
-    target: backend.url,
-    apiKey: null,
+    targets: { model: backend.url, account: null, refresh: null, revoke: null },
+    identity: {},
     dispatcher,
-    profile: new Set<EditField>(EDIT_FIELDS),
+    profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
     affinity: { conversations, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
@@ -104,6 +103,7 @@ export const startTestRelay = async (
     onUnplaced() {
       noted.unplaced += 1;
     },
+    onInput() {},
     onBug: (error) => noted.bugs.push(error),
     ...options,
   });
@@ -115,13 +115,17 @@ export const startTestRelay = async (
       const events: WireEvent[] = [];
       const ticket = relay.open(threadId, {
         request: turnRequest(request),
-        shape: { items: [], instructions: 0, inFront: 0 },
+        shape: {
+          approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
+          injected: { instructions: null, items: [] },
+          developerInstructions: null,
+        },
         onEvent: (event) => events.push(event),
       });
       return { ticket, events };
     },
     post: (threadId, body, init = {}) =>
-      fetch(`${relay.baseUrl}/responses`, {
+      fetch(`${relay.addresses.model}/responses`, {
         method: 'POST',
         body: typeof body === 'string' ? body : JSON.stringify(body),
         ...init,

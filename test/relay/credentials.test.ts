@@ -7,13 +7,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/canonical/outcome.ts';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
-import type { Backend } from '../../src/codex/home/backend.ts';
+import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import { createWorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
@@ -75,9 +77,14 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
   closers.push(() => model.close());
   const log: string[] = [];
   const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
-  const login: Backend = { kind: 'login', login: kind, baseUrl: model.baseUrl };
-  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
-  const placed = await placeRelay(login, upstream, environment, {
+  // An API key is sent to OpenAI's own address, a ChatGPT login to one that can be set.
+  const login: Backend = { ...directLogin(kind), baseUrl: kind === 'api-key' ? model.baseUrl : null };
+  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir, PROXY_CHATGPT_BASE_URL: model.baseUrl });
+  const placed = await placeRelay(login, {
+    config: upstream,
+    wire: 'on',
+    codexVersion: homes.binary.version,
+    environment,
     conversations,
     logger,
     metrics: createMetrics(),
@@ -107,12 +114,14 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
     workers,
     relay,
     spares: new SpareThreads(systemAmbient.clock),
+    approaches: new Approaches({ lanes: null, hasRelay: true, clock: systemAmbient.clock }),
+    historyRules: kind === 'chatgpt' ? CHATGPT_HISTORY : OTHER_HISTORY,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',
       approvalPolicy: 'never',
       workdir: directory,
-      choosesToolsOnWire: true,
+      hasRelay: true,
     },
     ids: systemAmbient.ids,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
@@ -120,7 +129,7 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
   return {
     model,
     log,
-    relayUrl: relay.baseUrl,
+    relayUrl: relay.addresses.model,
     async run(request) {
       let outcome: Outcome | null = null;
       let text = '';

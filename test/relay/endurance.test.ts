@@ -130,7 +130,7 @@ describe('an answer of 50 MB', () => {
     open('t1');
     const { promise: head, resolve } = Promise.withResolvers<IncomingMessage>();
     const sent = httpRequest(
-      `${relay.baseUrl}/responses`,
+      `${relay.addresses.model}/responses`,
       { method: 'POST', headers: { 'thread-id': 't1' } },
       resolve,
     );

@@ -31,7 +31,7 @@ describe('a request that belongs to no turn of ours', () => {
       response.write(back.subarray(0, 100_000));
       response.end(back.subarray(100_000));
     });
-    const response = await fetch(`${relay.baseUrl}/responses/compact?a=b%20c&d`, {
+    const response = await fetch(`${relay.addresses.model}/responses/compact?a=b%20c&d`, {
       method: 'POST',
       body: sent,
       headers: { 'thread-id': 'not ours', 'x-odd': 'kept', authorization: 'Bearer kept' },
@@ -63,9 +63,9 @@ describe('a request that belongs to no turn of ours', () => {
         status(404, 'nothing here', { 'x-odd': '1' })(response, arrival, 0);
       else response.writeHead(204).end();
     });
-    const empty = await fetch(`${relay.baseUrl}/x`, { method: 'DELETE' });
+    const empty = await fetch(`${relay.addresses.model}/x`, { method: 'DELETE' });
     expect([empty.status, await empty.text()]).toEqual([204, '']);
-    const missing = await fetch(`${relay.baseUrl}/models`);
+    const missing = await fetch(`${relay.addresses.model}/models`);
     expect([missing.status, await missing.text(), missing.headers.get('x-odd')]).toEqual([
       404,
       'nothing here',
@@ -80,7 +80,7 @@ describe('a request that belongs to no turn of ours', () => {
   it('is not edited either when it is no model request of a thread of ours', async () => {
     const { relay, backend, open } = await start(completed);
     open('t1', { maxOutputTokens: 5 });
-    await fetch(`${relay.baseUrl}/responses/compact`, {
+    await fetch(`${relay.addresses.model}/responses/compact`, {
       method: 'POST',
       body: '{"prompt_cache_key":"t1"}',
       headers: { 'thread-id': 't1' },
@@ -103,7 +103,7 @@ describe('a body of ours that cannot be read', () => {
 describe('a stranger', () => {
   it('is told nothing', async () => {
     const { relay, backend, noted } = await start(completed);
-    const { origin, pathname } = new URL(relay.baseUrl);
+    const { origin, pathname } = new URL(relay.addresses.model);
     const secret = pathname.slice(1);
     const guesses = [
       '/',
@@ -133,7 +133,7 @@ describe('a stranger', () => {
 
   it('cannot keep a connection by sending without end', async () => {
     const { relay } = await start(completed);
-    const { port } = new URL(relay.baseUrl);
+    const { port } = new URL(relay.addresses.model);
     const socket = connect(Number(port), '127.0.0.1');
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => {});
@@ -146,7 +146,7 @@ describe('a stranger', () => {
 
   it('cannot smuggle a second request behind the first', async () => {
     const { relay, backend } = await start(completed);
-    const { port, pathname } = new URL(relay.baseUrl);
+    const { port, pathname } = new URL(relay.addresses.model);
     const socket = connect(Number(port), '127.0.0.1');
     let answer = '';
     socket.on('data', (chunk: Buffer) => {
@@ -176,7 +176,7 @@ describe('a stranger', () => {
 
   it('at another address finds no port', async () => {
     const { relay } = await start(completed);
-    const { port } = new URL(relay.baseUrl);
+    const { port } = new URL(relay.addresses.model);
     const addresses = Object.values(networkInterfaces())
       .flat()
       .flatMap((one) =>

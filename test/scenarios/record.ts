@@ -12,6 +12,8 @@ import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import { createWorkerPool, type WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
@@ -86,14 +88,15 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const upstream = { kind: 'upstream', baseUrl: model.baseUrl, apiKeyEnv: null } as const;
   const relay = scenario.relay
     ? await startRelay({
-        target: model.baseUrl,
-        apiKey: null,
+        targets: { model: model.baseUrl, account: null, refresh: null, revoke: null },
+        identity: {},
         dispatcher,
         profile: profileOf(upstream, null),
         affinity: { conversations, cacheKeys: 'any' },
         onRetry() {},
         onLearnt() {},
         onUnplaced() {},
+        onInput() {},
         onFirstByte() {},
         onBug(error) {
           throw error;
@@ -104,7 +107,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const workers = createWorkerPool({
     spawnWorker: createWorkerSpawner({
       homes,
-      backend: relay === null ? upstream : { ...upstream, baseUrl: relay.baseUrl },
+      backend: relay === null ? upstream : { ...upstream, baseUrl: relay.addresses.model },
       clientInfo: { name: 'record', title: null, version: '0' },
       onStderr() {},
       onListenerError(error) {
@@ -122,12 +125,14 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     workers: recordingPool(workers, write),
     relay: relay === null ? null : recordingRelay(relay, write),
     spares: new SpareThreads(systemAmbient.clock),
+    approaches: new Approaches({ lanes: null, hasRelay: scenario.relay, clock: systemAmbient.clock }),
+    historyRules: OTHER_HISTORY,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',
       approvalPolicy: 'never',
       workdir: stateDir,
-      choosesToolsOnWire: scenario.relay,
+      hasRelay: scenario.relay,
     },
     ids: systemAmbient.ids,
     onOddity() {},

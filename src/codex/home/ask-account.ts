@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 
-import { isJsonObject } from '../../kit/json.ts';
+import type { LoginBackend } from './backend.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
 import { configToml } from './config-toml.ts';
 import { readIfPresent } from './files.ts';
@@ -15,10 +15,10 @@ export type AccountAnswer =
 
 export interface AskAccountOptions {
   readonly homes: CodexHomes;
-  /** What model requests of the login are sent to; null: codex's own default. */
-  readonly baseUrl: string | null;
+  /** As the app-server is told it. */
+  readonly backend: LoginBackend;
   /**
-   * `us`: the request passes through this process, as it does where `baseUrl` is the relay, and the
+   * `us`: the request passes through this process, as it does where the backend is the relay, and the
    * answer is read with care. `codex`: codex asks by itself, as it must where our own connections are
    * refused, and only an answer that it understands is one.
    */
@@ -37,11 +37,12 @@ const COMMAND_TIMEOUT_MS = 15_000;
  * failure but falls back to its bundled list, so what it prints is not read.
  */
 export const askAccount = async (options: AskAccountOptions): Promise<AccountAnswer> => {
-  const listener = options.via === 'us' && options.baseUrl !== null ? await startListener(options.baseUrl) : null;
+  const { backend } = options;
+  const listener = options.via === 'us' && backend.baseUrl !== null ? await startListener(backend.baseUrl) : null;
   try {
     const home = await options.homes.createPlain(
       configToml({
-        backend: { kind: 'login', login: 'chatgpt', baseUrl: listener?.baseUrl ?? options.baseUrl },
+        backend: { ...backend, baseUrl: listener?.baseUrl ?? backend.baseUrl },
         catalogueFile: null,
       }),
     );
@@ -94,31 +95,4 @@ const parsed = (text: string): unknown => {
   } catch {
     return null;
   }
-};
-
-/** What can be known of a login without a secret: whose it is, and until when its token is good. */
-export interface AccountIdentity {
-  readonly accountId: string;
-  readonly expiresAtMs: number | null;
-}
-
-export const readIdentity = (authJson: string | null): AccountIdentity | null => {
-  const auth = authJson === null ? null : parsed(authJson);
-  const tokens = isJsonObject(auth) ? auth['tokens'] : null;
-  if (!isJsonObject(tokens)) return null;
-  const claims = claimsOf(tokens['access_token']);
-  const named = tokens['account_id'] ?? claimsOf(tokens['id_token'])?.['chatgpt_account_id'];
-  const exp = claims?.['exp'];
-  return typeof named === 'string' && named !== ''
-    ? { accountId: named, expiresAtMs: typeof exp === 'number' ? exp * 1000 : null }
-    : null;
-};
-
-/** The claims of a token, with OpenAI's own ones beside the others. */
-const claimsOf = (token: unknown): Readonly<Record<string, unknown>> | null => {
-  if (typeof token !== 'string') return null;
-  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-  if (!isJsonObject(claims)) return null;
-  const own = claims['https://api.openai.com/auth'];
-  return { ...claims, ...(isJsonObject(own) ? own : {}) };
 };

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ToolChoice, TurnRequest, WireField } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
+import type { Approach } from '../translate/approach.ts';
 import {
   lacksTier,
   NEUTRAL_INSTRUCTIONS,
@@ -68,7 +69,7 @@ describe('wire edits', () => {
       shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
     ): unknown => {
       const { as = 'field', lane = 'full', ...rest } = shape;
-      const approach = { ...SHAPE.approach, instructions: as, lane };
+      const approach: Approach = { ...SHAPE.approach, instructions: as, lane };
       const edits = wireEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
         profile,
         refuses: new Set(),

@@ -30,7 +30,8 @@ const HEALTHY_AFTER_MS = 10_000;
 export const afterHealth = (backoff: Backoff, readyForMs: number): Backoff =>
   readyForMs >= HEALTHY_AFTER_MS ? NO_FAILURES : backoff;
 
-export type Wear = 'threads' | 'memory';
+/** `renewal`: nothing is wrong with it, but a new one would know a new login or new models. */
+export type Wear = 'threads' | 'memory' | 'renewal';
 
 export interface WearLimits {
   readonly maxThreads: number;

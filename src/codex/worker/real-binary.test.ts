@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import type { ThreadSignal } from '../app-server.ts';
 import { findCodexBinary } from '../binary.ts';
-import type { Backend } from '../home/backend.ts';
+import { directLogin, type Backend } from '../home/backend.ts';
 import { prepareHomes } from '../home/prepare-home.ts';
 import { isKnownNotification } from '../protocol/methods.ts';
 import { createWorkerSpawner } from './spawn-worker.ts';
@@ -206,7 +206,7 @@ describe('the pool with the real app-server', () => {
     await runOne();
     await pool.drain(0);
     await writeFile(path.join(stateDir, 'codex', 'auth.json'), '{"OPENAI_API_KEY":"sk-login"}');
-    await startPool(500, { kind: 'login', login: 'api-key', baseUrl });
+    await startPool(500, { ...directLogin('api-key'), baseUrl });
     await runOne();
     expect(keys).toEqual([undefined, 'Bearer sk-upstream', 'Bearer sk-login']);
   });

@@ -23,6 +23,8 @@ export interface WorkerPool {
   readonly ready: boolean;
   /** Resolves when the first worker is ready. Rejects if it cannot be started: nothing is retried then. */
   start(): Promise<void>;
+  /** The next leases are on a new worker, as soon as there is one; nothing waits for it. */
+  renew(): void;
   /** No more leases; waits up to `timeoutMs` for those that are out, then ends all processes. */
   drain(timeoutMs: number): Promise<void>;
   describe(): readonly WorkerDescription[];
@@ -131,6 +133,10 @@ class SupervisedPool implements WorkerPool {
     return this.#waiting.wait(signal, this.#options.waitMs, () =>
       fail('worker_unavailable', { retryAfterSeconds: this.#secondsToRetry() }),
     );
+  }
+
+  renew(): void {
+    if (this.#current !== null) this.#replace(this.#current, 'renewal');
   }
 
   drain(timeoutMs: number): Promise<void> {

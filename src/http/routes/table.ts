@@ -1,7 +1,9 @@
 import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
 import { unsupportedRoutes } from './unsupported.ts';
@@ -12,6 +14,8 @@ export interface RouteDeps {
   readonly models: ModelDirectory;
   readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
   readonly isReady: () => boolean;
+  /** What the last requests met. */
+  readonly backendHealth: () => BackendHealth;
 }
 
 /** Everything that is served. */
@@ -41,10 +45,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'GET',
     path: '/readyz',
     access: 'open',
-    handle: () => {
-      const ready = deps.isReady();
-      return Response.json({ status: ready ? 'ready' : 'not ready' }, { status: ready ? 200 : 503 });
-    },
+    handle: (http) => readiness(http, deps),
   },
   {
     method: 'GET',

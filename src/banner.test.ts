@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+
+import { banner, type BackendState } from './banner.ts';
+
+const show = (state: BackendState, ownKey: string | null = 'sk-proxy-1'): string =>
+  banner({
+    url: 'http://127.0.0.1:11435',
+    ownKey,
+    state,
+    commands: { login: 'npm run login', doctor: 'npm run doctor' },
+  });
+
+const TRY_IT = [
+  '  Try it:',
+  '    curl http://127.0.0.1:11435/v1/responses -H "Authorization: Bearer sk-proxy-1" \\',
+  `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
+  '',
+];
+const DOCTOR = ['  Something is wrong? npm run doctor', '', ''];
+
+describe('banner', () => {
+  it('says what answers, where, with which key, and how to sign in', () => {
+    expect(show({ kind: 'demo' }).split('\n')).toEqual([
+      '',
+      '  codex-app-server-proxy',
+      '  URL      http://127.0.0.1:11435/v1',
+      '  key      sk-proxy-1',
+      '  backend  the built-in demo model (no account needed; it is not intelligent)',
+      '',
+      ...TRY_IT,
+      '  To sign in with ChatGPT: npm run login',
+      '  To use a login that you have, start with CODEX_HOME=~/.codex',
+      '  A login is noticed while the server runs.',
+      '',
+      ...DOCTOR,
+    ]);
+  });
+
+  it.each<readonly [BackendState, string]>([
+    [{ kind: 'upstream', baseUrl: 'https://x.example/v1' }, 'the provider at https://x.example/v1'],
+    [{ kind: 'login', login: 'chatgpt', home: '/h' }, 'the Codex login (ChatGPT) in /h'],
+    [{ kind: 'login', login: 'api-key', home: '/h' }, 'the Codex login (API key) in /h'],
+  ])('does not offer to sign in: %j', (state, backend) => {
+    expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
+  });
+
+  it('does not show keys that the user has set', () => {
+    expect(show({ kind: 'demo' }, null)).toContain('  key      one of PROXY_API_KEY\n');
+    expect(show({ kind: 'demo' }, null)).toContain('Bearer <key>');
+  });
+
+  it.each<readonly [boolean, string]>([
+    [true, 'CODEX_HOME=/h holds no usable login: requests get sign_in_required until you run npm run login'],
+    [false, 'Nobody is signed in: requests get sign_in_required until you run npm run login'],
+  ])('says first that nothing will work without a login; named: %j', (isNamed, first) => {
+    const lines = show({ kind: 'signed-out', home: '/h', isNamed }).split('\n');
+    expect([lines[1], lines[3], lines[6]]).toEqual([
+      `  ${first}`,
+      '  codex-app-server-proxy',
+      '  backend  none: nobody is signed in',
+    ]);
+  });
+});

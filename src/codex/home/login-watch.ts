@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+
+import type { Login } from './backend.ts';
+import { readIfPresent } from './files.ts';
+import { detectLogin } from './login.ts';
+import type { CodexHomes } from './prepare-home.ts';
+import { readLogin } from './read-login.ts';
+
+/** The login that is there now. */
+export interface PresentLogin {
+  readonly kind: Login;
+  /** The same as long as it is the same account. */
+  readonly account: string;
+  /** Another one when its tokens are others: a worker that has the old ones may find them used up. */
+  readonly revision: string;
+}
+
+/**
+ * Looks for the login again and again: people sign in and out while the server runs. While the file
+ * stays as it is nothing is read, let alone started.
+ */
+export const createLoginWatch = (homes: CodexHomes): (() => Promise<PresentLogin | null>) => {
+  const file = path.join(homes.loginHome, 'auth.json');
+  let seen: { readonly stamp: string; readonly login: PresentLogin | null } | null = null;
+  return async () => {
+    const stamp = await stampOf(file);
+    if (seen?.stamp === stamp) return seen.login;
+    const text = await readIfPresent(file);
+    // Someone is writing it right now: what was there before holds until it can be read.
+    if (text !== null && seen !== null && !isWhole(text)) return seen.login;
+    const login = text === null ? null : await present(text, homes);
+    seen = { stamp, login };
+    return login;
+  };
+};
+
+const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | null> => {
+  const kind = await detectLogin(homes);
+  if (kind === null) return null;
+  const revision = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const facts = readLogin(text);
+  // Of an API key nothing can be told but that it is another one.
+  return { kind, account: facts?.accountId ?? revision, revision };
+};
+
+/** Links are followed: the file may be one. */
+const stampOf = async (file: string): Promise<string> => {
+  try {
+    const { mtimeMs, size, ino } = await stat(file);
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return 'none';
+  }
+};
+
+const isWhole = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,94 @@
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import type { Login } from './backend.ts';
+
+/** What may be said about a login: never a token, and an address only so far that its owner knows it. */
+export interface LoginFacts {
+  readonly kind: Login;
+  /** Which account or workspace it is; null for an API key. */
+  readonly accountId: string | null;
+  readonly plan: string | null;
+  /** `a***@example.com` */
+  readonly account: string | null;
+  /** When the access token ends. codex gets a new one by itself as long as `canRefresh`. */
+  readonly expiresAt: Date | null;
+  readonly canRefresh: boolean;
+  /** When the subscription ends, as the login was told. */
+  readonly paidUntil: Date | null;
+}
+
+/** The text of an `auth.json`; null where it holds nothing that codex could use. */
+export const readLogin = (text: string): LoginFacts | null => {
+  const auth = parseObject(text);
+  if (auth === null) return null;
+  const tokens = objectIn(auth, 'tokens');
+  const access = tokens === null ? null : textIn(tokens, 'access_token');
+  if (tokens === null || access === null) {
+    return textIn(auth, 'OPENAI_API_KEY') === null
+      ? null
+      : {
+          kind: 'api-key',
+          accountId: null,
+          plan: null,
+          account: null,
+          expiresAt: null,
+          canRefresh: false,
+          paidUntil: null,
+        };
+  }
+  const identity = claimsOf(textIn(tokens, 'id_token') ?? '');
+  const claims = claimsOf(access);
+  const about = { ...objectIn(claims, AUTH_CLAIMS), ...objectIn(identity, AUTH_CLAIMS) };
+  const address = textIn(identity, 'email') ?? textIn(objectIn(claims, PROFILE_CLAIMS) ?? {}, 'email');
+  return {
+    kind: 'chatgpt',
+    accountId: textIn(tokens, 'account_id') ?? textIn(about, 'chatgpt_account_id'),
+    plan: textIn(about, 'chatgpt_plan_type'),
+    account: address === null ? null : masked(address),
+    expiresAt: secondsIn(claims, 'exp'),
+    canRefresh: textIn(tokens, 'refresh_token') !== null,
+    paidUntil: dateIn(about, 'chatgpt_subscription_active_until'),
+  };
+};
+
+const AUTH_CLAIMS = 'https://api.openai.com/auth';
+const PROFILE_CLAIMS = 'https://api.openai.com/profile';
+
+/** The middle part of a token. Nobody here checks its signature: it is only shown to its owner. */
+const claimsOf = (token: string): JsonObject =>
+  parseObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) ?? {};
+
+const masked = (address: string): string => address.replace(/^(.)[^@]*/u, '$1***');
+
+const parseObject = (text: string): JsonObject | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+const objectIn = (object: JsonObject, key: string): JsonObject | null => {
+  const value = object[key];
+  return isJsonObject(value) ? value : null;
+};
+
+const textIn = (object: JsonObject, key: string): string | null => {
+  const value = object[key];
+  return typeof value === 'string' && value !== '' ? value : null;
+};
+
+const secondsIn = (object: JsonObject, key: string): Date | null => {
+  const value = object[key];
+  return typeof value === 'number' ? validDate(value * 1000) : null;
+};
+
+const dateIn = (object: JsonObject, key: string): Date | null => {
+  const text = textIn(object, key);
+  return text === null ? null : validDate(text);
+};
+
+const validDate = (value: number | string): Date | null => {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? null : date;
+};

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import type { CodexBinary } from '../binary.ts';
+import type { Environment } from '../worker/environment.ts';
+import { makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
+import { runDirectoryName } from './run-directories.ts';
+
+/**
+ * Signing in and out with `codex login` and `codex logout`, in a home that is made for it and goes with
+ * it. So neither a `config.toml` of the user decides what happens (a broken one stops codex, another
+ * one makes it keep the login in the keyring of the system, where we do not look), nor does codex
+ * write anything to the user's home but the login itself; and a sign-in that is broken off leaves the
+ * login that was there.
+ */
+export interface SignIn {
+  readonly binary: CodexBinary;
+  readonly stateDir: string;
+  /** Where `auth.json` is kept: our own home, or the CODEX_HOME that the user named. */
+  readonly loginHome: string;
+  readonly environment: Environment;
+  /** `ignore` is for tests: a person must see and answer what codex says. */
+  readonly stdio: 'inherit' | 'ignore';
+}
+
+const CONFIG = [
+  'cli_auth_credentials_store = "file"',
+  'check_for_update_on_startup = false',
+  '[analytics]',
+  'enabled = false',
+  '',
+].join('\n');
+
+/** Resolves to codex's exit code; with 0 the login is in its place. */
+export const signIn = async (options: SignIn, flags: readonly string[]): Promise<number> => {
+  // A folder of the user's own keeps its rights; one that we make is for this user alone.
+  await mkdir(options.loginHome, { recursive: true, mode: 0o700 });
+  return inScratchHome(options, async (home) => {
+    const code = await runCodex(options, home, ['login', ...flags]);
+    if (code !== 0) return code;
+    const auth = await readIfPresent(path.join(home, 'auth.json'));
+    if (auth === null) throw new Error('codex says that it signed in, but left no login');
+    await writeAtomically(await realFile(path.join(options.loginHome, 'auth.json')), auth);
+    return 0;
+  });
+};
+
+/** Takes the login back from its issuer too, where that can be reached. */
+export const signOut = async (options: SignIn): Promise<number> => {
+  const file = path.join(options.loginHome, 'auth.json');
+  const auth = await readIfPresent(file);
+  if (auth === null) return 0;
+  return inScratchHome(options, async (home) => {
+    await writeFile(path.join(home, 'auth.json'), auth, { mode: 0o600 });
+    const code = await runCodex(options, home, ['logout']);
+    if (code === 0) await rm(file, { force: true });
+    return code;
+  });
+};
+
+const inScratchHome = async (
+  { stateDir }: SignIn,
+  use: (home: string) => Promise<number>,
+): Promise<number> => {
+  const runs = path.resolve(stateDir, 'run');
+  await makePrivateDirectory(runs);
+  // Below `run`, where the next start of a server removes it should we be killed.
+  const home = path.join(runs, runDirectoryName(process.pid, Date.now()));
+  await mkdir(home, { mode: 0o700 });
+  try {
+    await writeFile(path.join(home, 'config.toml'), CONFIG, { mode: 0o600 });
+    return await use(home);
+  } finally {
+    await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+};
+
+/** A link to the login, as people keep among their dotfiles, stays a link. */
+const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
+
+/** What the terminal sends, codex gets too; we wait for what it makes of it, and clean up. */
+const runCodex = async (
+  { binary, environment, stdio }: SignIn,
+  home: string,
+  words: readonly string[],
+): Promise<number> => {
+  const child = spawn(binary.path, words, {
+    cwd: home,
+    env: { ...signInEnvironment(environment), CODEX_HOME: home },
+    stdio,
+  });
+  const stay = (): void => {};
+  const end = (): void => void child.kill('SIGTERM');
+  process.on('SIGINT', stay).on('SIGTERM', end);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      // As a shell says it: a process that a signal ended has no code of its own.
+      child.once('exit', (code) => resolve(code ?? 130));
+    });
+  } finally {
+    process.off('SIGINT', stay).off('SIGTERM', end);
+  }
+};
+
+/**
+ * Everything that opening a browser may need, but none of our settings, keys, or variables by which
+ * codex would sign in as someone else. Its certificates and its sign-in servers are the user's choice.
+ */
+const signInEnvironment = (environment: Environment): Environment =>
+  Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name]) =>
+        !/^(PROXY|OPENAI|CODEX)_/.test(name) || /^CODEX_(CA_CERTIFICATE|.*_TOKEN_URL_OVERRIDE)$/.test(name),
+    ),
+  );

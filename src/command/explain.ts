@@ -1,0 +1,29 @@
+import { ConfigError } from '../config/load.ts';
+
+/** Stops a command with one line that a person can do something about. */
+export class PlainError extends Error {}
+
+/** What a person can do something about, in one line; null for what is a bug of ours. */
+export const explain = (error: unknown): string | null => {
+  if (error instanceof ConfigError || error instanceof PlainError) return error.message;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === undefined || path === undefined || syscall === undefined) return null;
+  return `Cannot use ${path} (${code}): check PROXY_STATE_DIR and PROXY_CODEX_WORKDIR.`;
+};
+
+/** What is in the way of listening, and what to do. */
+export const explainListening = (
+  error: unknown,
+  { host, port }: { readonly host: string; readonly port: number },
+): unknown => {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
+  if (code === 'EADDRINUSE') {
+    return new PlainError(
+      `Port ${port} on ${host} is taken, perhaps by another copy of this server: end that one, or set PORT to another port.`,
+    );
+  }
+  if (code === 'EACCES')
+    return new PlainError(`Port ${port} may not be used by this user: set PORT to one above 1023.`);
+  return new PlainError(`Cannot listen on ${host}, port ${port} (${code}): check PROXY_HOST.`);
+};

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+
+import { commandLine, type Invocation } from './invocation.ts';
+
+const clone: Invocation = {
+  root: '/src/proxy/',
+  isClone: true,
+  script: '/src/proxy/bin/codex-app-server-proxy.js',
+  directory: '/src/proxy',
+  environment: {},
+  platform: 'linux',
+};
+const installed: Invocation = {
+  ...clone,
+  root: '/usr/lib/node_modules/codex-app-server-proxy',
+  isClone: false,
+  script: '/usr/bin/codex-app-server-proxy',
+  directory: '/home/ann',
+};
+
+describe('commandLine', () => {
+  it.each<readonly [string, Invocation, readonly [string, ...string[]], string]>([
+    ['a clone', clone, ['login'], 'npm run login'],
+    ['its server', clone, ['serve'], 'npm start'],
+    ['a flag through npm', clone, ['login', '--device'], 'npm run login -- --device'],
+    [
+      'a clone, from elsewhere',
+      { ...clone, directory: '/home/ann' },
+      ['login'],
+      'npm --prefix /src/proxy run login',
+    ],
+    ['an installed command', installed, ['login', '--device'], 'codex-app-server-proxy login --device'],
+    ['its server', installed, ['serve'], 'codex-app-server-proxy'],
+    [
+      'a dependency of a project',
+      { ...installed, script: '/home/ann/app/node_modules/.bin/codex-app-server-proxy' },
+      ['doctor'],
+      'npx codex-app-server-proxy doctor',
+    ],
+    [
+      'npx',
+      { ...installed, script: '/home/ann/.npm/_npx/1f/node_modules/.bin/codex-app-server-proxy' },
+      ['doctor'],
+      'npx codex-app-server-proxy doctor',
+    ],
+    [
+      'a file in a package that is on no path',
+      { ...installed, script: '/opt/package/dist/main.js' },
+      ['doctor'],
+      'npx codex-app-server-proxy doctor',
+    ],
+    [
+      'the settings that say which login',
+      { ...clone, environment: { CODEX_HOME: '~/.codex', PROXY_STATE_DIR: "/data/it's", PORT: '1' } },
+      ['login'],
+      String.raw`CODEX_HOME=~/.codex PROXY_STATE_DIR='/data/it'\''s' npm run login`,
+    ],
+    [
+      'an empty setting is none',
+      { ...clone, environment: { CODEX_HOME: '', PROXY_STATE_DIR: ' ' } },
+      ['login'],
+      'npm run login',
+    ],
+    [
+      'PowerShell',
+      { ...clone, platform: 'win32', environment: { CODEX_HOME: String.raw`C:\it's` } },
+      ['login'],
+      String.raw`$env:CODEX_HOME='C:\it''s'; npm run login`,
+    ],
+  ])('%s', (_, invocation, [command, ...flags], expected) => {
+    expect(commandLine(invocation, command, ...flags)).toBe(expected);
+  });
+});

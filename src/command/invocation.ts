@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** How this program was started: what a person has to type to start it again. */
+export interface Invocation {
+  /** The project or package folder. */
+  readonly root: string;
+  /** A clone runs its TypeScript; an installed package has JavaScript only. */
+  readonly isClone: boolean;
+  /** The file that Node was given. */
+  readonly script: string;
+  /** Where the person is. npm scripts run in the project's folder, so npm says it in a variable. */
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly platform: string;
+}
+
+const NAME = 'codex-app-server-proxy';
+
+/** Names a login to sign in to, or where our own is kept: a command without them would mean another one. */
+const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR'];
+
+export const thisInvocation = (environment: Invocation['environment']): Invocation => ({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  isClone: import.meta.url.endsWith('.ts'),
+  script: process.argv[1] ?? '',
+  directory: environment['INIT_CWD'] ?? process.cwd(),
+  environment,
+  platform: process.platform,
+});
+
+/** The command line that runs a command of ours from where the person is: `npm run login`. */
+export const commandLine = (invocation: Invocation, command: string, ...flags: readonly string[]): string => {
+  const { environment, platform } = invocation;
+  const settings = CARRIED.flatMap((name) => {
+    const value = environment[name];
+    return value === undefined || value.trim() === '' ? [] : [setting(name, value, platform)];
+  });
+  return [...settings, ...programOf(invocation, command, flags)].join(' ');
+};
+
+const programOf = (invocation: Invocation, command: string, flags: readonly string[]): readonly string[] => {
+  if (!invocation.isClone) {
+    const name = isOnPath(invocation) ? NAME : `npx ${NAME}`;
+    return [name, ...(command === 'serve' ? [] : [command]), ...flags];
+  }
+  const isThere = path.resolve(invocation.directory) === path.resolve(invocation.root);
+  const npm = isThere ? 'npm' : `npm --prefix ${quoted(path.resolve(invocation.root), invocation.platform)}`;
+  const script = command === 'serve' ? 'start' : `run ${command}`;
+  // npm keeps flags for itself unless they stand behind `--`.
+  return [npm, script, ...(flags.length === 0 ? [] : ['--', ...flags])];
+};
+
+/** npx runs it out of a cache of its own; a project's own copy is only found by npx. */
+const isOnPath = ({ script, environment }: Invocation): boolean =>
+  environment['npm_command'] !== 'exec' &&
+  !/[\\/](_npx|node_modules[\\/]\.bin)[\\/]/.test(script) &&
+  path.basename(script).startsWith(NAME);
+
+const setting = (name: string, value: string, platform: string): string =>
+  platform === 'win32' ? `$env:${name}=${quoted(value, platform)};` : `${name}=${quoted(value, platform)}`;
+
+/** For a shell to read back as it is: PowerShell on Windows, else the shells of Unix. */
+const quoted = (text: string, platform: string): string => {
+  if (platform === 'win32') return `'${text.replaceAll("'", "''")}'`;
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+};

@@ -1,0 +1,23 @@
+import path from 'node:path';
+
+import { findCodexBinary } from '../codex/binary.ts';
+import type { SignIn } from '../codex/home/sign-in.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { World } from './command.ts';
+
+/** The home whose login the server would use. `~/.codex` is only looked at when it is the named one. */
+export const loginHomeOf = (config: Config): string =>
+  config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
+
+export const signInOptions = ({ environment }: World): SignIn & { readonly config: Config } => {
+  const config = loadConfig(environment);
+  return {
+    config,
+    binary: findCodexBinary(),
+    stateDir: config.state.dir,
+    loginHome: loginHomeOf(config),
+    environment,
+    stdio: 'inherit',
+  };
+};

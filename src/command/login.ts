@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { readLogin, type LoginFacts } from '../codex/home/read-login.ts';
+import { signIn } from '../codex/home/sign-in.ts';
+import type { Run } from './command.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
+import { signInOptions } from './login-home.ts';
+
+export const login: Run = async (flags, world) => {
+  const { config, ...options } = signInOptions(world);
+  const device = commandLine(thisInvocation(world.environment), 'login', '--device');
+  world.say(`Signing in for ${options.loginHome}\n`);
+  // codex will name a command of its own for this, which nobody has who has only this server.
+  if (!flags.has('device')) world.say(`On a machine without a browser: ${device}\n`);
+  const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
+  if (code !== 0) {
+    world.say('Not signed in; nothing was changed.\n');
+    return code;
+  }
+  const facts = readLogin(await readFile(path.join(options.loginHome, 'auth.json'), 'utf8'));
+  world.say(`Signed in${facts === null ? '' : ` with ${describeLogin(facts)}`}.\n`);
+  world.say(
+    config.upstream.baseUrl === null
+      ? 'A server that is running notices it by itself.\n'
+      : 'PROXY_UPSTREAM_BASE_URL is set, and goes before a login.\n',
+  );
+  return 0;
+};
+
+/** `ChatGPT, a***@example.com, plan plus` */
+export const describeLogin = ({ kind, account, plan }: LoginFacts): string =>
+  [
+    kind === 'chatgpt' ? 'ChatGPT' : 'an API key',
+    ...(account === null ? [] : [account]),
+    ...(plan === null ? [] : [`plan ${plan}`]),
+  ].join(', ');

@@ -1,0 +1,14 @@
+import { signOut } from '../codex/home/sign-in.ts';
+import type { Run } from './command.ts';
+import { signInOptions } from './login-home.ts';
+
+export const logout: Run = async (_flags, world) => {
+  const options = signInOptions(world);
+  const code = await signOut(options);
+  world.say(
+    code === 0
+      ? `No login is left in ${options.loginHome}.\n`
+      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine alone.\n`,
+  );
+  return code;
+};

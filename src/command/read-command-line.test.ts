@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { readCommandLine, type CommandLine } from './read-command-line.ts';
+
+const run = (command: string, ...flags: string[]): unknown => ({
+  kind: 'run',
+  command,
+  flags: new Set(flags),
+});
+const wrong = (message: string): CommandLine => ({
+  kind: 'wrong',
+  message: `${message} See codex-app-server-proxy --help.`,
+});
+
+describe('readCommandLine', () => {
+  it.each<readonly [string, unknown]>([
+    ['', run('serve')],
+    ['serve', run('serve')],
+    ['login', run('login')],
+    ['login --device', run('login', 'device')],
+    ['doctor --json --no-turns', run('doctor', 'json', 'no-turns')],
+    ['--help', { kind: 'help' }],
+    ['help', { kind: 'help' }],
+    ['login -h', { kind: 'help' }],
+    ['--version', { kind: 'version' }],
+    ['-v', { kind: 'version' }],
+    ['sevre', wrong('There is no command "sevre".')],
+    ['constructor', wrong('There is no command "constructor".')],
+    ['--port 80', wrong('serve does not know "--port".')],
+    ['login --json', wrong('login does not know "--json".')],
+    ['login device', wrong('login does not know "device".')],
+    ['doctor now', wrong('doctor does not know "now".')],
+  ])('%j', (line, expected) => {
+    expect(readCommandLine(line.split(' ').filter((word) => word !== ''))).toEqual(expected);
+  });
+});

@@ -1,0 +1,36 @@
+import { COMMANDS, type CommandName } from './table.ts';
+import type { Command } from './command.ts';
+
+export type CommandLine =
+  | { readonly kind: 'run'; readonly command: CommandName; readonly flags: ReadonlySet<string> }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  /** With the one line that says why. */
+  | { readonly kind: 'wrong'; readonly message: string };
+
+const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word);
+
+/** What was asked for. The words are those after the name of the program. */
+export const readCommandLine = (words: readonly string[]): CommandLine => {
+  if (words.some((word) => word === '--help' || word === '-h') || words[0] === 'help')
+    return { kind: 'help' };
+  if (words.some((word) => word === '--version' || word === '-v')) return { kind: 'version' };
+  const [first, ...others] = words;
+  const isNamed = first !== undefined && !first.startsWith('-');
+  const name = isNamed ? first : 'serve';
+  if (!isCommand(name)) return wrong(`There is no command ${JSON.stringify(name)}.`);
+  const { flags }: Command = COMMANDS[name];
+  const given = new Set<string>();
+  for (const word of isNamed ? others : words) {
+    const flag = word.replace(/^--/, '');
+    if (word === flag || !Object.hasOwn(flags, flag))
+      return wrong(`${name} does not know ${JSON.stringify(word)}.`);
+    given.add(flag);
+  }
+  return { kind: 'run', command: name, flags: given };
+};
+
+const wrong = (message: string): CommandLine => ({
+  kind: 'wrong',
+  message: `${message} See codex-app-server-proxy --help.`,
+});

@@ -1,0 +1,34 @@
+import { assertNever } from '../kit/assert-never.ts';
+import type { World } from './command.ts';
+import { explain } from './explain.ts';
+import type { CommandLine } from './read-command-line.ts';
+import { COMMANDS } from './table.ts';
+
+/** Wrong usage, as other programs say it. */
+const USAGE = 2;
+
+/** Does what was asked for. Resolves to the exit code, and never throws. */
+export const runCommandLine = async (line: CommandLine, world: World): Promise<number> => {
+  try {
+    switch (line.kind) {
+      case 'run': {
+        const run = await COMMANDS[line.command].load();
+        return await run(line.flags, world);
+      }
+      case 'help':
+        world.out((await import('./help.ts')).helpText());
+        return 0;
+      case 'version':
+        world.out((await import('./versions.ts')).versionText());
+        return 0;
+      case 'wrong':
+        world.say(`${line.message}\n`);
+        return USAGE;
+      default:
+        return assertNever(line);
+    }
+  } catch (error) {
+    world.say(`${explain(error) ?? (error instanceof Error ? error.stack : String(error))}\n`);
+    return 1;
+  }
+};

@@ -1,0 +1,80 @@
+import { stat } from 'node:fs/promises';
+
+import { createApp, type App } from '../app.ts';
+import { banner } from '../banner.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { listen, type Listener } from '../http/listen.ts';
+import { startingFetch } from '../http/starting.ts';
+import { createLogger, type Logger } from '../observe/log.ts';
+import type { Run, World } from './command.ts';
+import { explainListening, PlainError } from './explain.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
+import { watchSignals } from './signals.ts';
+
+export const serve: Run = async (_flags, world) => {
+  const config = loadConfig(world.environment);
+  if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
+  const logger = createLogger({ level: config.log.level });
+  for (const warning of config.warnings) logger.warn(warning);
+  let answer: App['fetch'] = startingFetch;
+  const listener = await listen((http) => answer(http), config.http).catch((error: unknown) => {
+    throw explainListening(error, config.http);
+  });
+  const app = await createApp(config, { environment: world.environment, logger });
+  answer = app.fetch;
+  world.say(bannerOf(app, listener, world));
+  // Until here a signal ends the process by itself: nothing is under way yet.
+  const signals = watchSignals();
+  const stopped = stop(await signals.first, { app, listener, config, logger, world });
+  const stoppedAtOnce = signals.second.then((signal) => {
+    logger.warn({ signal }, 'stopping at once');
+    return 1;
+  });
+  return Promise.race([stopped, stoppedAtOnce]);
+};
+
+/** Without this a misspelt path would look like a home that nobody has signed in to. */
+const requireNamedHome = async (home: string | null): Promise<void> => {
+  if (home === null) return;
+  const isThere = await stat(home).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
+};
+
+const bannerOf = (app: App, { url }: Listener, { environment }: World): string => {
+  const invocation = thisInvocation(environment);
+  return banner({
+    url,
+    ownKey: app.ownKey,
+    state: app.state(),
+    commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
+  });
+};
+
+interface Running {
+  readonly app: App;
+  readonly listener: Listener;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly world: World;
+}
+
+const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> => {
+  const { app, listener, config, logger, world } = running;
+  logger.info({ signal }, 'stopping');
+  const answers = app.answersUnderWay();
+  if (answers > 0) world.say(waitingFor(answers, config.http.drainTimeoutMs, signal));
+  listener.stop();
+  await app.stop(config.http.drainTimeoutMs);
+  await listener.close();
+  return 0;
+};
+
+const waitingFor = (answers: number, timeoutMs: number, signal: NodeJS.Signals): string => {
+  const what = answers === 1 ? '1 answer is' : `${answers} answers are`;
+  const atOnce = signal === 'SIGINT' ? 'Press Ctrl-C again' : `Send ${signal} again`;
+  return `\n  Stopping: ${what} under way and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop at once.\n`;
+};

@@ -1,0 +1,30 @@
+import type { Command } from './command.ts';
+
+/** Every command there is. The help text is made from this table. */
+export const COMMANDS = {
+  serve: {
+    summary: 'run the server (this is what happens without a command)',
+    flags: {},
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  login: {
+    summary: 'sign in with ChatGPT, for this server',
+    flags: { device: 'show a code to enter in the browser of another machine' },
+    load: async () => (await import('./login.ts')).login,
+  },
+  logout: {
+    summary: 'sign out again',
+    flags: {},
+    load: async () => (await import('./logout.ts')).logout,
+  },
+  doctor: {
+    summary: 'find out what is wrong, from Node to the answer of the model',
+    flags: {
+      json: 'print one JSON object',
+      'no-turns': 'ask the model nothing, so that it costs nothing',
+    },
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+} as const satisfies Record<string, Command>;
+
+export type CommandName = keyof typeof COMMANDS;

@@ -1,0 +1,37 @@
+import type { Clock } from './kit/ambient.ts';
+
+/** How long the way around the relay is taken. */
+export const DETOUR_MS = 15 * 60_000;
+/** So many pages, with no answer between them, are no passing trouble. */
+const PAGES = 3;
+
+/**
+ * Some networks show a page to programs that they take for robots. They know codex and may not know
+ * us: when such pages come again and again, the app-server goes to its backend by itself for a while.
+ */
+export class Detour {
+  readonly #clock: Clock;
+  #pages = 0;
+  #until = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isOpen(): boolean {
+    return this.#clock.now() < this.#until;
+  }
+
+  /** True: from now on the way around is taken. */
+  blocked(): boolean {
+    this.#pages += 1;
+    if (this.#pages < PAGES || this.isOpen()) return false;
+    this.#pages = 0;
+    this.#until = this.#clock.now() + DETOUR_MS;
+    return true;
+  }
+
+  served(): void {
+    this.#pages = 0;
+  }
+}

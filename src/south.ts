@@ -1,0 +1,180 @@
+import { signedOutEngine, type ChosenBackend } from './backend.ts';
+import type { BackendState } from './banner.ts';
+import type { Backend } from './codex/home/backend.ts';
+import type { CodexHomes } from './codex/home/prepare-home.ts';
+import type { Conversations } from './codex/relay/conversations.ts';
+import type { Relay } from './codex/relay/relay.ts';
+import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';
+import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
+import {
+  createWorkerPool,
+  type WorkerDescription,
+  type WorkerPool,
+  type WorkerPoolEvent,
+} from './codex/worker/supervisor.ts';
+import type { Config } from './config/schema.ts';
+import { Approaches } from './engine/approaches.ts';
+import { withEmulations } from './engine/emulate.ts';
+import type { Engine } from './engine/engine.ts';
+import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
+import { createEngine } from './engine/run-turn.ts';
+import { SpareThreads } from './engine/spare-threads.ts';
+import { systemAmbient } from './kit/system-ambient.ts';
+import type { Logger } from './observe/log.ts';
+import type { Metrics } from './observe/metrics.ts';
+import { openModels, type OpenModels } from './open-models.ts';
+import { placeRelay } from './place-relay.ts';
+import { loadTokenizer } from './tokenizer/o200k.ts';
+import { VERSION } from './version.ts';
+
+/** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
+export interface South {
+  readonly engine: Engine;
+  readonly models: ModelDirectory;
+  readonly state: BackendState;
+  ready(): boolean;
+  workers(): readonly WorkerDescription[];
+  /** New turns run on new processes; those that run finish where they are. */
+  renew(): void;
+  /** Waits for the running turns, up to the limit, and leaves nothing behind. */
+  close(timeoutMs: number): Promise<void>;
+}
+
+export interface SouthDeps {
+  readonly config: Config;
+  readonly homes: CodexHomes;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly conversations: Conversations;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** A page stood between the relay and the backend. */
+  readonly onBlocked: () => void;
+  /** The backend itself answered. */
+  readonly onServed: () => void;
+}
+
+/** How long a request may wait for a worker. */
+const WORKER_WAIT_MS = 15_000;
+
+/** `wire`: whether model requests pass through the relay. */
+export const createSouth = async (
+  chosen: ChosenBackend,
+  wire: 'on' | 'off',
+  deps: SouthDeps,
+): Promise<South> => {
+  const { config, homes } = deps;
+  const closers: (() => Promise<void>)[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const close of closers.splice(0).toReversed()) await close();
+  };
+  try {
+    const opened = await chosen.open();
+    closers.push(() => opened.close());
+    const codexVersion = homes.binary.version;
+    const placed = await placeRelay(opened.backend, { ...deps, config: config.upstream, wire, codexVersion });
+    closers.push(() => placed.close());
+    const offered = await openModels({
+      homes,
+      backend: opened.backend,
+      told: placed.backend,
+      hasRelay: placed.relay !== null,
+      apiKey: config.upstream.apiKey,
+      clock: systemAmbient.clock,
+      logger: deps.logger,
+    });
+    closers.push(() => offered.close());
+    const workers = createPool(placed.backend, offered, deps);
+    closers.push(() => workers.drain(0));
+    offered.onChange(() => workers.renew());
+    await workers.start();
+    return {
+      engine: engineOf(placed, { chosen: opened.backend, offered, workers, deps }),
+      models: createModelDirectory(offered),
+      state: chosen.state,
+      ready: () => workers.ready,
+      workers: () => workers.describe(),
+      renew: () => workers.renew(),
+      async close(timeoutMs) {
+        await workers.drain(timeoutMs);
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+};
+
+interface EngineParts {
+  /** As it was chosen, not as the app-server is told it. */
+  readonly chosen: Backend;
+  readonly offered: OpenModels;
+  readonly workers: WorkerPool;
+  readonly deps: SouthDeps;
+}
+
+const engineOf = (
+  { relay, backend }: { readonly relay: Relay | null; readonly backend: Backend },
+  { chosen, offered, workers, deps }: EngineParts,
+): Engine => {
+  if (backend.kind === 'none') return signedOutEngine;
+  const { config, metrics } = deps;
+  const isChatgpt = chosen.kind === 'login' && chosen.login === 'chatgpt';
+  const lanes = {
+    setting: config.upstream.chatgptLane,
+    isLite: (model: string) => offered.current().isLite(model),
+    fullSlug: (model: string) => offered.current().fullLane(model),
+  };
+  const engine = createEngine({
+    workers,
+    relay,
+    spares: new SpareThreads(systemAmbient.clock),
+    approaches: new Approaches({
+      lanes: isChatgpt ? lanes : null,
+      hasRelay: relay !== null,
+      clock: systemAmbient.clock,
+    }),
+    historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
+    settings: {
+      instructionsTarget: config.api.instructionsTarget,
+      sandboxMode: config.codex.sandboxMode,
+      approvalPolicy: config.codex.approvalPolicy,
+      workdir: config.codex.workDir,
+      hasRelay: relay !== null,
+    },
+    ids: systemAmbient.ids,
+    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+  });
+  return withEmulations(engine, loadTokenizer);
+};
+
+const createPool = (
+  backend: Backend,
+  offered: OpenModels,
+  { config, homes, logger, metrics }: SouthDeps,
+): WorkerPool =>
+  createWorkerPool({
+    spawnWorker: createWorkerSpawner({
+      homes,
+      backend,
+      catalogue: () => offered.catalogue(),
+      clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
+      onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
+      onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
+      onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
+      onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
+    }),
+    maxThreads: config.worker.maxThreads,
+    maxRssMb: config.worker.maxRssMb,
+    waitMs: WORKER_WAIT_MS,
+    clock: systemAmbient.clock,
+    onEvent: (event) => reportWorkerEvent(event, logger, metrics),
+  });
+
+const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metrics): void => {
+  const { kind, ...facts } = event;
+  if (kind === 'worker-lost') metrics.workerRestarts.inc();
+  if (kind === 'worker-worn') metrics.workerReplacements.inc();
+  const isTrouble = kind === 'worker-lost' || kind === 'start-failed' || kind === 'diagnostics-failed';
+  logger[isTrouble ? 'warn' : 'info'](facts, kind);
+};
