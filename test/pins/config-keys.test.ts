@@ -18,6 +18,8 @@ it('has these settings, each with its default', () => {
     PROXY_WIRE: 'on',
     CODEX_HOME: null,
     PROXY_DEMO: 'true',
+    PROXY_CHATGPT_BASE_URL: 'https://chatgpt.com/backend-api',
+    PROXY_CHATGPT_LANE: 'auto',
     PROXY_STATE_DIR: '~/.codex-app-server-proxy',
     PROXY_STRICT_PARAMS: 'false',
     PROXY_INSTRUCTIONS_TARGET: 'base',

@@ -17,6 +17,8 @@ it('has these metrics', () => {
     'counter proxy_observer_errors_total{}',
     'counter proxy_upstream_unknown_events_total{method}',
     'counter proxy_upstream_oddities_total{oddity}',
+    'counter proxy_relay_blocked_total{}',
+    'counter proxy_backend_switches_total{}',
     'counter proxy_upstream_malformed_lines_total{}',
     'histogram proxy_upstream_first_byte_seconds{}',
     'counter proxy_upstream_retries_total{}',

@@ -7,7 +7,7 @@ const token = (claims: object): string =>
     .map((part) => Buffer.from(part).toString('base64url'))
     .join('.');
 
-const NOTHING = { plan: null, account: null, expiresAt: null, canRefresh: false, paidUntil: null };
+const NOTHING = { accountId: null, plan: null, account: null, expiresAt: null, canRefresh: false, paidUntil: null };
 
 describe('readLogin', () => {
   it('says what its owner may see of a ChatGPT login', () => {
@@ -18,6 +18,7 @@ describe('readLogin', () => {
           email: 'ann@example.com',
           'https://api.openai.com/auth': {
             chatgpt_plan_type: 'plus',
+            chatgpt_account_id: 'acc-1',
             chatgpt_subscription_active_until: '2026-12-01T00:00:00+00:00',
           },
         }),
@@ -27,6 +28,7 @@ describe('readLogin', () => {
     };
     expect(readLogin(JSON.stringify(auth))).toEqual({
       kind: 'chatgpt',
+      accountId: 'acc-1',
       plan: 'plus',
       account: 'a***@example.com',
       expiresAt: new Date(1_794_800_000_000),
