@@ -1,0 +1,103 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { isJsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Settings } from './settings.ts';
+
+/** A: seen live by several people, or codex depends on it. B: one good observation. C: plausible. */
+export type Confidence = 'A' | 'B' | 'C';
+
+export type Lane = 'full' | 'lite';
+
+/** One model request, as the rules look at it. */
+export interface Seen {
+  readonly body: JsonObject;
+  readonly headers: IncomingHttpHeaders;
+  readonly lane: Lane;
+  readonly model: string;
+  readonly settings: Settings;
+  /** What the backend knows about its own earlier answers. */
+  readonly memory: Memory;
+}
+
+export interface Memory {
+  /** Encrypted reasoning that this backend gave out. */
+  readonly issued: ReadonlySet<string>;
+  /** Which turn a value of `x-codex-turn-state` was given to. */
+  readonly turnStates: ReadonlyMap<string, string>;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** `counted`: the service says nothing about it, but it is a violation all the same. */
+export type Answer = Refusal | 'counted';
+
+export interface Rule {
+  readonly id: string;
+  readonly confidence: Confidence;
+  readonly lane: Lane | 'both';
+  /**
+   * What nobody can know before trying, such as whose encrypted content it is. It is refused, and
+   * written down, but it is no violation.
+   */
+  readonly onlyFoundByTrying?: true;
+  readonly breaks: (seen: Seen) => Answer | null;
+}
+
+/** How most refusals of this service look. */
+export const detail = (text: string, status = 400): Refusal => ({ status, body: { detail: text } });
+
+/** How refusals look that come from the API behind it. */
+export const apiError = (
+  message: string,
+  more: { readonly param?: string; readonly code?: string; readonly status?: number } = {},
+): Refusal => ({
+  status: more.status ?? 400,
+  body: {
+    error: {
+      message,
+      type: 'invalid_request_error',
+      param: more.param ?? null,
+      code: more.code ?? null,
+    },
+  },
+});
+
+export interface PlacedItem {
+  readonly item: JsonObject;
+  readonly at: string;
+}
+
+export const inputItems = (body: JsonObject): readonly PlacedItem[] => objects(body['input'], 'input');
+
+/** Parts of messages and of tool outputs. */
+export const inputParts = (body: JsonObject): readonly PlacedItem[] =>
+  inputItems(body).flatMap(({ item, at }) => [
+    ...objects(item['content'], `${at}.content`),
+    ...objects(item['output'], `${at}.output`),
+  ]);
+
+export const typeOf = (item: JsonObject): string => textOf(item['type'] ?? 'message');
+
+export const textOf = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+const objects = (value: Json | undefined, at: string): readonly PlacedItem[] =>
+  (Array.isArray(value) ? value : []).flatMap((item, index) =>
+    isJsonObject(item) ? [{ item, at: `${at}[${String(index)}]` }] : [],
+  );
+
+/** The first that is not null. */
+export const firstAnswer = <T>(list: readonly T[], look: (one: T) => Answer | null): Answer | null => {
+  for (const one of list) {
+    const answer = look(one);
+    if (answer !== null) return answer;
+  }
+  return null;
+};
+
+export const isLiteModel = (settings: Settings, model: string): boolean =>
+  settings.models.some((entry) => entry['slug'] === model && entry['use_responses_lite'] === true);

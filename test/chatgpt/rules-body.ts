@@ -1,0 +1,180 @@
+import { isJsonObject } from '../../src/kit/json.ts';
+import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel } from './rule.ts';
+import type { Rule, Seen } from './rule.ts';
+
+const REFUSED_PARAMETERS = [
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'metadata',
+  'truncation',
+  'user',
+  'safety_identifier',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'context_management',
+  'background',
+  'previous_response_id',
+];
+
+/** What codex itself sends, and what others saw taken. Of all else nobody knows anything good. */
+const KNOWN_PARAMETERS = new Set([
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'store',
+  'stream',
+  'stream_options',
+  'include',
+  'service_tier',
+  'prompt_cache_key',
+  'text',
+  'client_metadata',
+]);
+
+const unsupported = (name: string): ReturnType<typeof detail> => detail(`Unsupported parameter: ${name}`);
+
+const refusedParameter = (name: string): Rule => ({
+  id: `parameter.${name}`,
+  confidence: 'A',
+  lane: 'both',
+  breaks: ({ body }) => (body[name] === undefined ? null : unsupported(name)),
+});
+
+const opensWithDeveloper = ({ body }: Seen): boolean => inputItems(body)[0]?.item['role'] === 'developer';
+
+const hasInstructions = (seen: Seen): boolean => {
+  const { body, settings } = seen;
+  const text = body['instructions'];
+  if (text === undefined || text === null)
+    return settings.instructionsNeeded === 'or-developer-message' && opensWithDeveloper(seen);
+  return true;
+};
+
+export const BODY_RULES: readonly Rule[] = [
+  {
+    id: 'model.supported',
+    confidence: 'A',
+    lane: 'both',
+    onlyFoundByTrying: true,
+    breaks: ({ model, settings }) => {
+      const known = settings.unlistedModels.has(model) || settings.models.some(({ slug }) => slug === model);
+      return known && !settings.modelsNotInPlan.has(model)
+        ? null
+        : detail(`The '${model}' model is not supported when using Codex with a ChatGPT account.`);
+    },
+  },
+  {
+    id: 'store',
+    confidence: 'A',
+    lane: 'both',
+    breaks: ({ body }) => (body['store'] === false ? null : detail('Store must be set to false')),
+  },
+  {
+    id: 'stream',
+    confidence: 'A',
+    lane: 'both',
+    breaks: ({ body }) => (body['stream'] === true ? null : detail('Stream must be set to true')),
+  },
+  {
+    id: 'input',
+    confidence: 'A',
+    lane: 'both',
+    breaks: ({ body }) => (Array.isArray(body['input']) ? null : detail('Input must be a list')),
+  },
+  {
+    id: 'instructions.required',
+    confidence: 'A',
+    lane: 'full',
+    breaks: (seen) => (hasInstructions(seen) ? null : detail('Instructions are required')),
+  },
+  {
+    id: 'instructions.empty',
+    confidence: 'B',
+    lane: 'full',
+    onlyFoundByTrying: true,
+    breaks: ({ body, settings }) =>
+      settings.emptyInstructions === 'missing' && body['instructions'] === ''
+        ? detail('Instructions are required')
+        : null,
+  },
+  {
+    id: 'instructions.valid',
+    confidence: 'B',
+    lane: 'full',
+    onlyFoundByTrying: true,
+    breaks: ({ body, settings }) =>
+      typeof body['instructions'] === 'string' && !settings.isValidInstructions(body['instructions'])
+        ? detail('Instructions are not valid')
+        : null,
+  },
+  ...REFUSED_PARAMETERS.map(refusedParameter),
+  {
+    id: 'parameter.prompt_cache_breakpoint',
+    confidence: 'A',
+    lane: 'both',
+    breaks: ({ body }) =>
+      firstAnswer([...inputItems(body), ...inputParts(body)], ({ item }) =>
+        item['prompt_cache_breakpoint'] === undefined ? null : unsupported('prompt_cache_breakpoint'),
+      ),
+  },
+  {
+    id: 'parameter.service_tier',
+    confidence: 'B',
+    lane: 'both',
+    breaks: ({ body }) =>
+      body['service_tier'] === undefined || body['service_tier'] === 'priority'
+        ? null
+        : detail(`Unsupported service_tier: ${JSON.stringify(body['service_tier'])}`),
+  },
+  {
+    id: 'parameter.unknown',
+    confidence: 'C',
+    lane: 'both',
+    breaks: ({ body }) =>
+      firstAnswer(Object.keys(body), (name) =>
+        KNOWN_PARAMETERS.has(name) || REFUSED_PARAMETERS.includes(name) ? null : unsupported(name),
+      ),
+  },
+  {
+    id: 'prompt_cache_key.length',
+    confidence: 'B',
+    lane: 'both',
+    breaks: ({ body }) => {
+      const key = body['prompt_cache_key'];
+      return typeof key === 'string' && key.length > 64 ? tooLong('prompt_cache_key', key) : null;
+    },
+  },
+  {
+    id: 'effort.minimal',
+    confidence: 'B',
+    lane: 'both',
+    breaks: ({ body, model }) =>
+      isJsonObject(body['reasoning']) && body['reasoning']['effort'] === 'minimal'
+        ? apiError(
+            `Unsupported value: 'minimal' is not supported with the '${model}' model. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.`,
+            { param: 'reasoning.effort', code: 'unsupported_value' },
+          )
+        : null,
+  },
+  {
+    id: 'lane.full-for-lite-model',
+    confidence: 'B',
+    lane: 'full',
+    onlyFoundByTrying: true,
+    breaks: ({ model, settings }) =>
+      settings.fullLaneForLiteModels === 'refused' && isLiteModel(settings, model)
+        ? detail(`The '${model}' model is only available with responses lite.`)
+        : null,
+  },
+];
+
+export const tooLong = (param: string, value: string): ReturnType<typeof apiError> =>
+  apiError(
+    `Invalid '${param}': string too long. Expected a string with maximum length 64, but got a string with length ${String(value.length)} instead.`,
+    { param, code: 'string_above_max_length' },
+  );

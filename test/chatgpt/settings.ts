@@ -1,0 +1,103 @@
+import type { JsonObject } from '../../src/kit/json.ts';
+
+/** What a test may change while the backend runs: `backend.settings.x = …`; `reset()` puts it all back. */
+export interface Settings {
+  /** What `/codex/models` lists; it also says which models are lite. */
+  models: readonly JsonObject[];
+  /** Taken though not listed. */
+  unlistedModels: ReadonlySet<string>;
+  /** Listed, but not for this account. */
+  modelsNotInPlan: ReadonlySet<string>;
+  /** The oldest `version` that is taken. */
+  oldestVersion: string;
+
+  /**
+   * Observed on clients of other makers: `always`. codex 0.166 itself sends none, but a developer message
+   * first, so the service must take that from somebody: `or-developer-message`.
+   */
+  instructionsNeeded: 'always' | 'or-developer-message';
+  emptyInstructions: 'present' | 'missing';
+  /** False is answered with "Instructions are not valid". */
+  isValidInstructions: (text: string) => boolean;
+  namespaceOnCalls: 'taken' | 'refused';
+  /** Encrypted reasoning that counts as this backend's own, besides what it gave out. */
+  ownEncrypted: ReadonlySet<string>;
+  fullLaneForLiteModels: 'open' | 'refused';
+  liteLane: 'open' | 'refused';
+  /** Ids of rules that do not hold. */
+  rulesOff: ReadonlySet<string>;
+
+  attribution: boolean;
+  settingsDelayMs: number;
+  bundle: 'ok' | 'fails';
+  modelsEndpoint: 'ok' | 'fails' | 'hangs';
+  /** Whether the person has typed the code of a device login. */
+  deviceLogin: 'pending' | 'approved';
+  refresh: 'ok' | 'refresh_token_expired' | 'refresh_token_reused' | 'refresh_token_invalidated' | 'fails';
+}
+
+/** As much of a model as codex needs to know it, without its prompts. */
+const model = (slug: string, more: JsonObject = {}): JsonObject => ({
+  slug,
+  display_name: slug,
+  description: null,
+  default_reasoning_level: 'low',
+  supported_reasoning_levels: ['low', 'medium', 'high', 'xhigh'].map((effort) => ({
+    effort,
+    description: effort,
+  })),
+  shell_type: 'unified_exec',
+  visibility: 'list',
+  supported_in_api: true,
+  priority: 2,
+  additional_speed_tiers: ['fast'],
+  service_tiers: [{ id: 'priority', name: 'Fast', description: 'faster, increased usage' }],
+  availability_nux: null,
+  upgrade: null,
+  model_messages: null,
+  default_reasoning_summary: 'none',
+  support_verbosity: true,
+  default_verbosity: 'low',
+  apply_patch_tool_type: 'freeform',
+  web_search_tool_type: 'text_and_image',
+  truncation_policy: { mode: 'tokens', limit: 10_000 },
+  supports_image_detail_original: true,
+  context_window: 272_000,
+  max_context_window: 872_000,
+  effective_context_window_percent: 95,
+  experimental_supported_tools: [],
+  input_modalities: ['text', 'image'],
+  supports_search_tool: true,
+  use_responses_lite: false,
+  base_instructions: '',
+  ...more,
+});
+
+/** The models that an ordinary account has, in this imitation. */
+const MODELS: readonly JsonObject[] = [
+  ...['gpt-6.1-sol', 'gpt-6-luna', 'gpt-5.6-sol', 'gpt-5.6-luna'].map((slug) =>
+    model(slug, { use_responses_lite: true, tool_mode: 'code_mode_only' }),
+  ),
+  model('gpt-5.5'),
+];
+
+export const standardSettings = (): Settings => ({
+  models: MODELS,
+  unlistedModels: new Set(['gpt-5.4-mini']),
+  modelsNotInPlan: new Set(),
+  oldestVersion: '0.160.0',
+  instructionsNeeded: 'always',
+  emptyInstructions: 'present',
+  isValidInstructions: () => true,
+  namespaceOnCalls: 'taken',
+  ownEncrypted: new Set(),
+  fullLaneForLiteModels: 'open',
+  liteLane: 'open',
+  rulesOff: new Set(),
+  attribution: false,
+  settingsDelayMs: 0,
+  bundle: 'ok',
+  modelsEndpoint: 'ok',
+  deviceLogin: 'pending',
+  refresh: 'ok',
+});

@@ -1,0 +1,102 @@
+import { encodeEvent } from '../../src/demo/connection.ts';
+import type { ModelConnection, WireEvent } from '../../src/demo/connection.ts';
+import { isJsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import type { Account } from './login.ts';
+
+/** Numbers that a test can follow to the client. */
+export const LIMITS = {
+  primaryUsedPercent: 42,
+  primaryWindowMinutes: 300,
+  primaryResetAt: 1_900_000_000,
+  secondaryUsedPercent: 7,
+  secondaryWindowMinutes: 10_080,
+  secondaryResetAt: 1_900_500_000,
+};
+
+export const MODELS_ETAG = 'W/"models-1"';
+
+export const limitHeaders = (plan: string): Readonly<Record<string, string>> => ({
+  'x-codex-primary-used-percent': String(LIMITS.primaryUsedPercent),
+  'x-codex-primary-window-minutes': String(LIMITS.primaryWindowMinutes),
+  'x-codex-primary-reset-at': String(LIMITS.primaryResetAt),
+  'x-codex-secondary-used-percent': String(LIMITS.secondaryUsedPercent),
+  'x-codex-secondary-window-minutes': String(LIMITS.secondaryWindowMinutes),
+  'x-codex-secondary-reset-at': String(LIMITS.secondaryResetAt),
+  'x-codex-plan-type': plan,
+  'x-codex-credits-has-credits': 'False',
+  'x-codex-credits-unlimited': 'False',
+  'x-codex-credits-balance': '',
+});
+
+const window = (usedPercent: number, minutes: number, resetAt: number): JsonObject => ({
+  used_percent: usedPercent,
+  window_minutes: minutes,
+  reset_at: resetAt,
+});
+
+/** Events that only this service sends, between those of the model. */
+const extraEvents = (plan: string): readonly WireEvent[] => [
+  {
+    type: 'codex.rate_limits',
+    plan_type: plan,
+    rate_limits: {
+      allowed: true,
+      limit_reached: false,
+      primary: window(LIMITS.primaryUsedPercent, LIMITS.primaryWindowMinutes, LIMITS.primaryResetAt),
+      secondary: window(LIMITS.secondaryUsedPercent, LIMITS.secondaryWindowMinutes, LIMITS.secondaryResetAt),
+    },
+    credits: null,
+  },
+  { type: 'response.metadata', metadata: {} },
+  { type: 'keepalive' },
+];
+
+export interface StreamOptions {
+  readonly account: Account;
+  readonly model: string;
+  readonly turnState: string;
+  /** Encrypted reasoning that went out. */
+  readonly onIssued: (encrypted: string) => void;
+}
+
+/** The scripted model's answer, as this service would send it: some more events, and no output at the end. */
+export const asChatGptSends = (connection: ModelConnection, options: StreamOptions): ModelConnection => {
+  const headers = {
+    ...limitHeaders(options.account.plan),
+    'openai-model': options.model,
+    'x-models-etag': MODELS_ETAG,
+    'x-codex-turn-state': options.turnState,
+  };
+  const write = (raw: string): void => {
+    const event = eventIn(raw);
+    if (event?.type === 'response.output_item.done') noteIssued(event, options.onIssued);
+    connection.write(event?.type === 'response.completed' ? encodeEvent(withoutOutput(event)) : raw);
+    if (event?.type === 'response.in_progress')
+      connection.write(extraEvents(options.account.plan).map(encodeEvent).join(''));
+  };
+  // The getters of the connection must stay getters.
+  return Object.defineProperties({} as ModelConnection, {
+    ...Object.getOwnPropertyDescriptors(connection),
+    open: { value: (more = {}) => connection.open({ ...headers, ...more }) },
+    write: { value: write },
+    event: { value: (event: WireEvent) => write(encodeEvent(event)) },
+  });
+};
+
+const INTERESTING = /^event: response\.(?:output_item\.done|completed|in_progress)\ndata: (.*)\n\n$/s;
+
+const eventIn = (raw: string): WireEvent | null => {
+  const data = INTERESTING.exec(raw)?.[1];
+  return data === undefined ? null : (JSON.parse(data) as WireEvent);
+};
+
+const noteIssued = (event: WireEvent, onIssued: (encrypted: string) => void): void => {
+  const encrypted = isJsonObject(event['item']) ? event['item']['encrypted_content'] : undefined;
+  if (typeof encrypted === 'string') onIssued(encrypted);
+};
+
+const withoutOutput = (event: WireEvent): WireEvent => ({
+  ...event,
+  response: isJsonObject(event['response']) ? { ...event['response'], output: [] } : null,
+});

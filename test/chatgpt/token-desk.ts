@@ -1,0 +1,106 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { accountOf, makeTokens, readAccessToken, readRefreshToken } from './login.ts';
+import type { Account, Tokens } from './login.ts';
+import { textOf } from './rule.ts';
+import type { Refusal } from './rule.ts';
+import type { Settings } from './settings.ts';
+
+type TokenFault = 'expired' | 'invalidated';
+
+/** Gives out tokens, and knows which of them are still good. */
+export class TokenDesk {
+  readonly #settings: () => Settings;
+  readonly #usedRefresh = new Set<string>();
+  readonly #revoked = new Set<string>();
+  /** Every access token is bad in this way, except those in `#goodAgain`. */
+  #fault: TokenFault | null = null;
+  #goodAgain = new Set<string>();
+  #refreshes = 0;
+
+  constructor(settings: () => Settings) {
+    this.#settings = settings;
+  }
+
+  get refreshes(): number {
+    return this.#refreshes;
+  }
+
+  /** All access tokens that are out there stop working. What is given out from now on works. */
+  spoil(fault: TokenFault): void {
+    this.#fault = fault;
+    this.#goodAgain = new Set();
+  }
+
+  accept(tokens: Tokens): void {
+    this.#goodAgain.add(tokens.access_token);
+  }
+
+  reset(): void {
+    this.#fault = null;
+    this.#refreshes = 0;
+    this.#usedRefresh.clear();
+    this.#revoked.clear();
+  }
+
+  /** Null: the credentials are good. Headers that are missing are a matter of the rules. */
+  refusal(headers: IncomingHttpHeaders): Refusal | null {
+    const token = (headers.authorization ?? '').replace(/^Bearer /, '');
+    if (token === '') return null;
+    const read = readAccessToken(token);
+    if (read === null || this.#revoked.has(token)) return INVALIDATED;
+    if (read.expiresAt * 1000 <= Date.now()) return EXPIRED;
+    if (this.#fault !== null && !this.#goodAgain.has(token))
+      return this.#fault === 'expired' ? EXPIRED : INVALIDATED;
+    const account = headers['chatgpt-account-id'];
+    return account === undefined || account === read.accountId ? null : INVALIDATED;
+  }
+
+  accountOf(headers: IncomingHttpHeaders): Account {
+    const token = (headers.authorization ?? '').replace(/^Bearer /, '');
+    return readAccessToken(token) ?? accountOf({});
+  }
+
+  /** `POST /oauth/token`: a refresh token works once. */
+  grant(form: JsonObject): { readonly status: number; readonly body: Json } {
+    if (form['grant_type'] === 'authorization_code') return { status: 200, body: this.#give(accountOf({})) };
+    this.#refreshes += 1;
+    const { refresh } = this.#settings();
+    const token = textOf(form['refresh_token']);
+    const account = readRefreshToken(token);
+    if (refresh === 'fails') return { status: 503, body: { error: 'temporarily_unavailable' } };
+    if (refresh !== 'ok') return refreshRefused(refresh);
+    if (account === null || this.#revoked.has(token)) return refreshRefused('refresh_token_invalidated');
+    if (this.#usedRefresh.has(token)) return refreshRefused('refresh_token_reused');
+    this.#usedRefresh.add(token);
+    return { status: 200, body: this.#give(account) };
+  }
+
+  revoke(form: JsonObject): void {
+    this.#revoked.add(textOf(form['token']));
+  }
+
+  #give(account: Account): Json {
+    const tokens = makeTokens(account);
+    this.accept(tokens);
+    return { ...tokens, token_type: 'Bearer', expires_in: 86_400 };
+  }
+}
+
+const unauthorized = (code: string, message: string): Refusal => ({
+  status: 401,
+  body: { error: { message, type: 'invalid_request_error', param: null, code }, status: 401 },
+});
+
+const EXPIRED = unauthorized(
+  'token_expired',
+  'Provided authentication token is expired. Please try signing in again.',
+);
+const INVALIDATED = unauthorized(
+  'token_invalidated',
+  'Your authentication token has been invalidated. Please try signing in again.',
+);
+
+const refreshRefused = (code: Exclude<Settings['refresh'], 'ok' | 'fails'>): Refusal =>
+  unauthorized(code, `Your refresh token is of no use any more (${code}). Please sign in again.`);
