@@ -32,6 +32,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
   backend: ['canonical', 'codex', 'config', 'demo', 'engine'],
+  'open-models': ['codex', 'engine', 'kit', 'observe', 'node:'],
   'place-relay': ['codex', 'config', 'observe', 'node:', 'undici'],
   banner: ['app'],
   main: ['app', 'banner', 'config', 'http', 'observe'],
@@ -45,6 +46,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'tokenizer',
     'node:',
     'backend',
+    'open-models',
     'place-relay',
     'version',
   ],

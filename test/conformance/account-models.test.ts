@@ -39,15 +39,19 @@ beforeEach(async () => {
   closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   [asked, troubles] = [[], []];
   answer = json({}, 404);
-  const server = createServer(async (incoming, response) => {
-    const text = (await Array.fromAsync(incoming as AsyncIterable<Buffer>)).join('');
-    const one = {
-      url: incoming.url ?? '',
-      headers: incoming.headers,
-      body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
-    };
-    asked.push(one);
-    answer(one, response);
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      const one = {
+        url: incoming.url ?? '',
+        headers: incoming.headers,
+        body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
+      };
+      asked.push(one);
+      answer(one, response);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -67,7 +71,9 @@ const tokenUntil = (seconds: number): string => {
     exp: Math.floor(Date.now() / 1000) + seconds,
     'https://api.openai.com/auth': { chatgpt_plan_type: 'plus', chatgpt_account_id: 'acc_1' },
   };
-  const encoded = [{ alg: 'none' }, claims].map((one) => Buffer.from(JSON.stringify(one)).toString('base64url'));
+  const encoded = [{ alg: 'none' }, claims].map((one) =>
+    Buffer.from(JSON.stringify(one)).toString('base64url'),
+  );
   return [...encoded, 'made-up'].join('.');
 };
 const DAYS = 86_400 * 5;
@@ -92,7 +98,7 @@ const open = async (homes: CodexHomes, options: Partial<OpenModelsOptions> = {})
     relay: { baseUrl },
     apiKey: null,
     clock: { now: () => Date.now() },
-    logger: { warn: trouble, info: trouble } as unknown as OpenModelsOptions['logger'],
+    logger: { warn: trouble, info: trouble },
     ...options,
   });
   closers.push(() => models.close());
@@ -215,10 +221,21 @@ describe('the models of an account', () => {
   });
 });
 
-const TOOL = { type: 'function' as const, name: 'f', description: 'd', inputSchema: { type: 'object', properties: {} } };
+const TOOL = {
+  type: 'function' as const,
+  name: 'f',
+  description: 'd',
+  inputSchema: { type: 'object', properties: {} },
+};
 
 const FULL = { lite: undefined, tools: ['f'], first: 'message', parallel: true, context: undefined };
-const LITE = { lite: 'true', tools: undefined, first: 'additional_tools', parallel: false, context: 'all_turns' };
+const LITE = {
+  lite: 'true',
+  tools: undefined,
+  first: 'additional_tools',
+  parallel: false,
+  context: 'all_turns',
+};
 
 describe('lanes, as codex takes them with our catalogue', () => {
   it('lite for the names that are, full for their twins and for all others', async () => {

@@ -37,7 +37,8 @@ const COMMAND_TIMEOUT_MS = 15_000;
  * failure but falls back to its bundled list, so what it prints is not read.
  */
 export const askAccount = async (options: AskAccountOptions): Promise<AccountAnswer> => {
-  const listener = options.via === 'us' && options.baseUrl !== null ? await startListener(options.baseUrl) : null;
+  const listener =
+    options.via === 'us' && options.baseUrl !== null ? await startListener(options.baseUrl) : null;
   try {
     const home = await options.homes.createPlain(
       configToml({
@@ -69,7 +70,11 @@ interface Run {
 /** Whether it ended by itself. */
 const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean> =>
   new Promise((resolve) => {
-    const limits = { timeout: COMMAND_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+    const limits = {
+      timeout: COMMAND_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: 64 * 1024 * 1024,
+    } as const;
     execFile(binary, ['debug', 'models'], { cwd, env: environment, signal, ...limits }, (error) => {
       resolve(error === null || typeof error.code === 'number');
     });
@@ -85,7 +90,9 @@ const heard = (answer: ListedAnswer | null): AccountAnswer => {
 
 const readAnswer = (text: string): AccountAnswer => {
   const models = readAccountModels(parsed(text));
-  return models === null ? { kind: 'failed', reason: 'the answer is no list of models' } : { kind: 'listed', models };
+  return models === null
+    ? { kind: 'failed', reason: 'the answer is no list of models' }
+    : { kind: 'listed', models };
 };
 
 const parsed = (text: string): unknown => {
