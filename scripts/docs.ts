@@ -58,7 +58,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'GET /v1/models': 'The models of the app-server, and the aliases of this server.',
+  'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
@@ -87,6 +87,37 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
 
+/** What a model of the list says beside OpenAI's `id`, `object`, `created` and `owned_by`. */
+const MODELS: readonly string[] = [
+  '## Models',
+  '',
+  'The list is that of the ChatGPT account (asked at the start and every hour), or of the provider (`GET /models`,',
+  "asked at the start and every six hours), and codex's own where those do not answer, for an API key login, and for",
+  'the demo model. A model has these members beside the four of OpenAI, where they are known:',
+  '',
+  '| member | meaning |',
+  '|---|---|',
+  '| `alias_of` | for an alias: the model that it stands for |',
+  '| `display_name` | its name for people |',
+  '| `context_window`, `max_context_window` | tokens that it sees, usually and at the most |',
+  '| `max_output_tokens` | tokens that it writes at the most |',
+  '| `input_modalities` | `text`, `image`, `audio` |',
+  '| `reasoning_efforts` | the efforts that it takes |',
+  '| `default_reasoning_effort` | what codex would ask for; for an alias, what it asks for |',
+  '| `service_tiers` | tiers beside the usual one |',
+  '| `default_service_tier` | for an alias: the tier that it asks for |',
+  '',
+  '| name | meaning |',
+  '|---|---|',
+  '| `codex-5` | the default model: the first by the order of the backend; of a provider, the best that codex knows, else the first that answers in words |',
+  '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
+  '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
+  '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '',
+  'A name that is none of these goes to the backend as it is.',
+  '',
+];
+
 const describeRoutes = (): string => {
   const unused = new Set(Object.keys(PURPOSES));
   const rows = listRoutes().map((route) => {
@@ -108,6 +139,7 @@ const describeRoutes = (): string => {
     '|---|---|---|---|',
     ...rows,
     '',
+    ...MODELS,
   ].join('\n');
 };
 

@@ -83,7 +83,8 @@ const FAST_TIER = 'priority';
 export const createModelNames = ({ models, standard, unlisted }: ModelList): ModelNames => {
   const table = new Map<string, ModelName>();
   const add = (id: string, info: ModelInfo, effort: string | null, serviceTier: string | null): void => {
-    if (!table.has(id)) table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier, listed: info.isKnown } });
+    if (!table.has(id))
+      table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier, listed: info.isKnown } });
   };
   const addModel = (info: ModelInfo): void => add(info.id, info, null, null);
   const addAliases = (name: string, info: ModelInfo): void => {

@@ -25,6 +25,8 @@ export interface ModelServerOptions {
   readonly record?: (request: RecordedRequest) => void;
   /** How many of the newest requests `requests` holds. Default 0: bodies can be large. */
   readonly keepRequests?: number;
+  /** The answer to `GET /models`; null: there is none. Default: one model, `demo`. */
+  readonly models?: Json | null;
   /** A script that throws. Default: a warning of the process. */
   readonly onScriptError?: (error: unknown) => void;
 }
@@ -59,6 +61,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
   const kept: RecordedRequest[] = [];
   const keep = options.keepRequests ?? 0;
   const onScriptError = options.onScriptError ?? warn;
+  const models = options.models === undefined ? MODELS : options.models;
   let active = 0;
   let sockets = 0;
 
@@ -95,7 +98,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
         if (!incoming.complete) response.destroy();
         else onScriptError(error);
       });
-    } else if (route === 'GET /v1/models') sendJson(response, 200, MODELS);
+    } else if (route === 'GET /v1/models' && models !== null) sendJson(response, 200, models);
     else refuse(response, 404, `Unknown request URL: ${route}.`, null, 'unknown_url');
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;

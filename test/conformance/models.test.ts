@@ -7,17 +7,41 @@ import { checkedClient, type CheckedClient } from './responses-checked.ts';
 
 let proxy: TestProxy;
 let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
 
-describe('models.list', () => {
+const useProxy = (models: Parameters<typeof startProxy>[2]): void => {
+  beforeAll(async () => {
+    proxy = await startProxy(hello, {}, models);
+    client = checkedClient(proxy);
+  });
+  afterAll(async () => {
+    await client.close();
+    await proxy.close();
+  });
+  afterEach(() => client.check());
+};
+
+/** What reached the model last. */
+const sent = () => {
+  const body = proxy.model.requests.at(-1)?.body;
+  return { model: body?.['model'], reasoning: body?.['reasoning'], service_tier: body?.['service_tier'] };
+};
+
+const GPT_5_5 = {
+  object: 'model',
+  created: 0,
+  owned_by: 'codex',
+  display_name: 'GPT-5.5',
+  context_window: 272_000,
+  max_context_window: 272_000,
+  input_modalities: ['text', 'image'],
+  reasoning_efforts: ['low', 'medium', 'high', 'xhigh'],
+  default_reasoning_effort: 'medium',
+  service_tiers: ['priority'],
+};
+
+describe('a provider without a list of models', () => {
+  useProxy({ models: null });
+
   it('has the models of codex, each with its efforts, and the family of the default', async () => {
     const ids = (await Array.fromAsync(client.openai.models.list())).map((model) => model.id);
     expect(ids).toEqual(
@@ -27,30 +51,35 @@ describe('models.list', () => {
         'gpt-5.5-medium',
         'gpt-5.5-high',
         'gpt-5.5-xhigh',
+        'gpt-5.5-fast',
         'gpt-6.1-sol',
         'gpt-6.1-sol-max',
         'codex-5',
         'codex-5-low',
         'codex-5-high',
+        'codex-5-fast',
       ]),
     );
     expect(new Set(ids).size).toBe(ids.length);
+    // Twins and the entry for all other names are codex's to see, not people's.
+    expect(ids.filter((id) => id.includes('--') || id === '')).toEqual([]);
   });
 
   it('is the same for everybody', async () => {
     const lists = await Promise.all([client.openai.models.list(), client.openai.models.list()]);
     expect(lists[0].data).toEqual(lists[1].data);
   });
-});
 
-describe('models.retrieve', () => {
-  it.each(['gpt-5.5', 'gpt-5.5-high', 'codex-5'])('%s', async (id) => {
-    expect(await client.openai.models.retrieve(id)).toEqual({
-      id,
-      object: 'model',
-      created: 0,
-      owned_by: 'codex',
-    });
+  it.each([
+    ['gpt-5.5', {}],
+    ['gpt-5.5-high', { alias_of: 'gpt-5.5', default_reasoning_effort: 'high' }],
+    ['gpt-5.5-fast', { alias_of: 'gpt-5.5', default_service_tier: 'priority' }],
+    [
+      'gpt-5.5-low-fast',
+      { alias_of: 'gpt-5.5', default_reasoning_effort: 'low', default_service_tier: 'priority' },
+    ],
+  ])('one of them: %s', async (id, more) => {
+    expect(await client.openai.models.retrieve(id)).toEqual({ ...GPT_5_5, id, ...more });
   });
 
   it('a name that is not in the list is a NotFoundError', async () => {
@@ -72,13 +101,100 @@ describe('models.retrieve', () => {
     const response = await client.openai.responses.create({ model: first?.id ?? '', input: 'hi' });
     expect(response.model).toBe(first?.id);
   });
+
+  it('the family reaches the backend as the default model, with what the name stands for', async () => {
+    await client.openai.responses.create({ model: 'codex-5-low-fast', input: 'hi' });
+    expect(sent()).toEqual({
+      model: 'gpt-6.1-sol',
+      reasoning: { effort: 'low' },
+      service_tier: 'priority',
+    });
+  });
+
+  it('a tier of the request goes before that of the name', async () => {
+    await client.openai.responses.create({ model: 'gpt-5.5-fast', input: 'hi', service_tier: 'flex' });
+    expect(sent().service_tier).toBe('flex');
+  });
+
+  it.each(['/v1/chat/completions', '/v1/completions'])('%s knows the tier too', async (path) => {
+    const ask = path.includes('chat') ? { messages: [{ role: 'user', content: 'hi' }] } : { prompt: 'hi' };
+    await (await proxy.post(path, { model: 'gpt-5.5-high-fast', ...ask })).text();
+    expect(sent()).toEqual({ model: 'gpt-5.5', reasoning: { effort: 'high' }, service_tier: 'priority' });
+  });
 });
 
-describe('the family of the default model', () => {
-  it('reaches the backend as the default model with the effort of the name', async () => {
-    await client.openai.responses.create({ model: 'codex-5-low', input: 'hi' });
-    const sent = proxy.model.requests.at(-1)?.body;
-    expect(sent?.['model']).not.toBe('codex-5-low');
-    expect(sent?.['reasoning']).toMatchObject({ effort: 'low' });
+describe('a provider with a list of its own', () => {
+  useProxy({
+    models: {
+      object: 'list',
+      data: [
+        { id: 'text-embedding-9', object: 'model', created: 5, owned_by: 'acme' },
+        { id: 'acme/llama', object: 'model', created: 7, owned_by: 'acme', context_length: 8_192 },
+        { id: 'acme/other', object: 'model', created: 8, owned_by: 'acme' },
+      ],
+    },
+  });
+  const LLAMA = { object: 'model', created: 7, owned_by: 'acme', context_window: 8_192 };
+
+  it('is what is listed, with nothing invented', async () => {
+    expect(await (await proxy.get('/v1/models')).json()).toEqual({
+      object: 'list',
+      data: [
+        { id: 'text-embedding-9', object: 'model', created: 5, owned_by: 'acme' },
+        { ...LLAMA, id: 'acme/llama' },
+        { id: 'acme/other', object: 'model', created: 8, owned_by: 'acme' },
+        { ...LLAMA, id: 'codex-5', alias_of: 'acme/llama' },
+      ],
+    });
+  });
+
+  it.each([
+    ['codex-5', { model: 'acme/llama', reasoning: {}, service_tier: undefined }],
+    ['codex-5-high', { model: 'acme/llama', reasoning: { effort: 'high' }, service_tier: undefined }],
+    ['codex-5-fast', { model: 'acme/llama', reasoning: {}, service_tier: 'priority' }],
+    ['acme/other', { model: 'acme/other', reasoning: {}, service_tier: undefined }],
+    // Not on offer here, but what codex knows of it holds.
+    ['gpt-5.5-high', { model: 'gpt-5.5', reasoning: { effort: 'high' }, service_tier: undefined }],
+  ])('%s reaches it', async (model, expected) => {
+    await client.openai.responses.create({ model, input: 'hi' });
+    expect(sent()).toEqual(expected);
+  });
+
+  it('tools are plain tools for every model, and outputs of tools are whole', async () => {
+    const tools = [
+      {
+        type: 'function' as const,
+        name: 'look',
+        description: 'Looks.',
+        strict: false,
+        parameters: { type: 'object', properties: {} },
+      },
+    ];
+    const output = 'a word '.repeat(30_000);
+    const input = [
+      { role: 'user' as const, content: 'hi' },
+      { type: 'function_call' as const, call_id: 'call_1', name: 'look', arguments: '{}' },
+      { type: 'function_call_output' as const, call_id: 'call_1', output },
+    ];
+    for (const model of ['gpt-6.1-sol', 'gpt-6-luna', 'acme/llama', 'some-model-of-tomorrow']) {
+      await client.openai.responses.create({ model, input, tools });
+      const body = proxy.model.requests.at(-1)?.body;
+      const items = (body?.['input'] ?? []) as readonly Record<string, unknown>[];
+      expect({
+        model: body?.['model'],
+        tools: body?.['tools'],
+        parallel: body?.['parallel_tool_calls'],
+        types: items.map((item) => item['type']),
+        isWhole: items.at(-1)?.['output'] === output,
+        lite: proxy.model.requests.at(-1)?.headers['x-openai-internal-codex-responses-lite'],
+      }).toEqual({
+        model,
+        tools,
+        parallel: true,
+        types: ['message', 'function_call', 'function_call_output'],
+        isWhole: true,
+        lite: undefined,
+      });
+    }
   });
 });

@@ -6,7 +6,12 @@ import OpenAI from 'openai';
 
 import { createApp, type App } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import {
+  startModelServer,
+  type ModelServer,
+  type ModelServerOptions,
+  type Script,
+} from '../../src/demo/model-server.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/observe/log.ts';
 
@@ -32,12 +37,14 @@ const KEY = 'sk-test-key-0123456789';
 export const startProxy = async (
   script: Script,
   env: Readonly<Record<string, string>> = {},
+  behind: Pick<ModelServerOptions, 'models'> = {},
 ): Promise<TestProxy> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-test-'));
   let current = script;
   const model = await startModelServer({
     script: (request, connection) => current(request, connection),
     keepRequests: 100,
+    ...behind,
   });
   const log: Record<string, unknown>[] = [];
   const logger = createLogger({

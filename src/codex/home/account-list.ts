@@ -72,7 +72,9 @@ const listBy =
       : undefined;
 
 const knownModalities: Check = (value) =>
-  Array.isArray(value) ? value.filter((one) => one === 'text' || one === 'image' || one === 'audio') : undefined;
+  Array.isArray(value)
+    ? value.filter((one) => one === 'text' || one === 'image' || one === 'audio')
+    : undefined;
 
 /** What has an effect on a request, or is told in `/v1/models`. All else is codex's own business. */
 const FIELDS: Readonly<Record<string, Check>> = {

@@ -90,19 +90,25 @@ export const createAccountModels = async (options: AccountModelsOptions): Promis
       if (!closing.signal.aborted) options.onFailed(error instanceof Error ? error.message : String(error));
     }
   };
-  const first = askOnce();
-  let asking: Promise<void> | null = first;
-  const done = (): void => {
-    asking = null;
+  let asking: Promise<void> | null = null;
+  const start = (work: () => Promise<void>): Promise<void> => {
+    const run = async (): Promise<void> => {
+      try {
+        await work();
+      } finally {
+        asking = null;
+      }
+    };
+    asking = run();
+    return asking;
   };
-  void first.then(done);
+  const first = start(askOnce);
   const askAgain = async (): Promise<void> => {
-    if (await options.mayAskAgain()) await askOnce();
+    if (await options.mayAskAgain().catch(() => false)) await askOnce();
   };
   const refresh = (): void => {
     if (asking !== null || closing.signal.aborted || clock.now() - askedAtMs < REFRESH_EVERY_MS) return;
-    asking = askAgain().catch(() => {});
-    void asking.then(done);
+    void start(askAgain);
   };
   const timer = setInterval(refresh, ASK_EVERY_MS);
   timer.unref();

@@ -70,7 +70,11 @@ interface Run {
 /** Whether it ended by itself. */
 const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean> =>
   new Promise((resolve) => {
-    const limits = { timeout: COMMAND_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+    const limits = {
+      timeout: COMMAND_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: 64 * 1024 * 1024,
+    } as const;
     execFile(binary, ['debug', 'models'], { cwd, env: environment, signal, ...limits }, (error) => {
       resolve(error === null || typeof error.code === 'number');
     });
@@ -86,7 +90,9 @@ const heard = (answer: ListedAnswer | null): AccountAnswer => {
 
 const readAnswer = (text: string): AccountAnswer => {
   const models = readAccountModels(parsed(text));
-  return models === null ? { kind: 'failed', reason: 'the answer is no list of models' } : { kind: 'listed', models };
+  return models === null
+    ? { kind: 'failed', reason: 'the answer is no list of models' }
+    : { kind: 'listed', models };
 };
 
 const parsed = (text: string): unknown => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../../test/support/models.ts';
-import { cleanCatalogue, completeEntry, entriesOf, fullLaneSlug, ownSlug } from './catalogue.ts';
+import {
+  FULL_LANE_SUFFIX,
+  cleanCatalogue,
+  completeEntry,
+  entriesOf,
+  fullLaneSlug,
+  ownSlug,
+} from './catalogue.ts';
 
 const CLEAN = {
   tool_mode: 'direct',
@@ -77,7 +84,7 @@ const ANY_OTHER = {
 };
 
 describe('cleanCatalogue', () => {
-  it("empties what codex would add, keeps the rest, and has a twin of each model of the lite lane", () => {
+  it('empties what codex would add, keeps the rest, and has a twin of each model of the lite lane', () => {
     expect(JSON.parse(cleanCatalogue([SOL, EARS, BARE], 'chatgpt').json)).toEqual({
       models: [
         CLEAN_SOL,
@@ -144,7 +151,7 @@ describe('lanes', () => {
       'gpt-6-sol',
       'gpt-6-sol-2027',
     ]);
-    expect(ownSlug(fullLaneSlug('a'))).toBe('a');
+    expect([fullLaneSlug('a'), ownSlug(fullLaneSlug('a'))]).toEqual([`a${FULL_LANE_SUFFIX}`, 'a']);
   });
 });
 

@@ -161,7 +161,8 @@ const modelInfo = (entry: JsonObject): ModelInfo => ({
   isKnown: true,
   displayName: typeof entry['display_name'] === 'string' ? entry['display_name'] : null,
   efforts: namesIn(entry['supported_reasoning_levels'], 'effort'),
-  defaultEffort: typeof entry['default_reasoning_level'] === 'string' ? entry['default_reasoning_level'] : null,
+  defaultEffort:
+    typeof entry['default_reasoning_level'] === 'string' ? entry['default_reasoning_level'] : null,
   serviceTiers: namesIn(entry['service_tiers'], 'id'),
   inputModalities: Array.isArray(entry['input_modalities'])
     ? entry['input_modalities'].filter((one) => typeof one === 'string')

@@ -26,7 +26,8 @@ export const keepLists = (directory: string, accountId: string): KeptLists => {
   const file = path.join(directory, name);
   return {
     async read() {
-      const text = await readIfPresent(file);
+      // One that cannot be read is as good as none.
+      const text = await readIfPresent(file).catch(() => null);
       return text === null ? null : readKept(text);
     },
     async write(list) {

@@ -12,7 +12,10 @@ export interface GetOptions {
 }
 
 /** A small GET that adds no headers of its own and reads no more than it should. */
-export const getText = async (url: string, { headers, signal, maxBytes }: GetOptions): Promise<TextAnswer> => {
+export const getText = async (
+  url: string,
+  { headers, signal, maxBytes }: GetOptions,
+): Promise<TextAnswer> => {
   const answer = await request(url, { headers, signal });
   const chunks: Buffer[] = [];
   let size = 0;

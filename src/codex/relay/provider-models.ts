@@ -70,7 +70,10 @@ export const createProviderModels = (options: ProviderModelsOptions): ProviderMo
   };
 };
 
-const fetchList = async ({ baseUrl, apiKey }: ProviderModelsOptions, closing: AbortSignal): Promise<unknown> => {
+const fetchList = async (
+  { baseUrl, apiKey }: ProviderModelsOptions,
+  closing: AbortSignal,
+): Promise<unknown> => {
   const answer = await getText(`${baseUrl}/models`, {
     headers: {
       accept: 'application/json',

@@ -7,9 +7,7 @@ import type { Json } from '../../kit/json.ts';
 import { toTurnRequest, type ChatAsk } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
-const models = createModelNames(
-  modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]),
-);
+const models = createModelNames(modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]));
 const user = { role: 'user', content: 'hi' };
 
 const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
