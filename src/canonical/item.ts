@@ -108,6 +108,10 @@ export interface CarriedItem {
   readonly wire: JsonObject & { readonly type: string };
 }
 
+/** Whether there is nothing in a message, such as the one that our own layout puts in front of calls. */
+export const saysNothing = (parts: readonly Part[]): boolean =>
+  parts.every((part) => (part.kind === 'text' || part.kind === 'refusal') && part.text === '');
+
 /** The content parts of an item and the wire's name of the field that holds them. */
 export const partsOf = (
   item: Item,

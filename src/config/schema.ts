@@ -185,7 +185,8 @@ export const SETTINGS = {
     field: 'responsesLayout',
     type: oneOf(['message-first', 'natural']),
     default: 'message-first',
-    description: "Whether the message is always `output[0]`, or items keep the model's own order.",
+    description:
+      "Whether a message is always `output[0]`, or items keep the model's own order. Answers that show reasoning always keep it.",
   },
   PROXY_CHAT_REASONING: {
     slice: 'api',

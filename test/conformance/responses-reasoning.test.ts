@@ -42,8 +42,8 @@ describe('reasoning', () => {
     expect(reasoning).toEqual({ effort: 'high', summary: 'detailed' });
     expect(proxy.model.requests.at(-1)?.body['reasoning']).toEqual({ effort: 'high', summary: 'detailed' });
     expect(output).toEqual([
-      expect.objectContaining({ type: 'message' }),
       { id: expect.stringMatching(/^rs_/), type: 'reasoning', summary: SUMMARY },
+      expect.objectContaining({ type: 'message' }),
     ]);
   });
 
@@ -55,8 +55,8 @@ describe('reasoning', () => {
       include: ['reasoning.encrypted_content'],
     });
     expect(output).toMatchObject([
-      MESSAGE,
       { type: 'reasoning', summary: SUMMARY, encrypted_content: 'opaque-reasoning' },
+      MESSAGE,
     ]);
   });
 
@@ -91,8 +91,8 @@ describe('reasoning', () => {
     });
     const { output } = await stream.finalResponse();
     expect(output).toMatchObject([
-      { type: 'message' },
       { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Thinking aloud.' }] },
+      { type: 'message' },
     ]);
   });
 
@@ -128,6 +128,47 @@ describe('reasoning', () => {
       { type: 'function_call', call_id: 'call_1', arguments: '{"q":1}' },
       { type: 'function_call_output', call_id: 'call_1', output: 'found' },
     ]);
+  });
+
+  it('goes back to the model as it was, before its message', async () => {
+    proxy.use(reasoningThenText);
+    const ask = { model: 'gpt-5.5', include: ['reasoning.encrypted_content' as const] };
+    const first = await client.openai.responses.create({ ...ask, input: 'why?' });
+    proxy.use(hello);
+    await client.openai.responses.create({
+      ...ask,
+      input: [
+        { role: 'user', content: 'why?' },
+        ...(first.output as ResponseInputItem[]),
+        { role: 'user', content: 'and?' },
+      ],
+    });
+    expect(sentItems(proxy.model)).toMatchObject([
+      { type: 'message', role: 'user' },
+      { type: 'reasoning', summary: SUMMARY, encrypted_content: 'opaque-reasoning' },
+      { type: 'message', role: 'assistant', content: [{ text: 'The answer is 42.' }] },
+      { type: 'message', role: 'user' },
+    ]);
+  });
+
+  it('has no place in an answer that must begin with its message, and is named', async () => {
+    proxy.use(reasoningThenText);
+    const answer = await proxy.post(
+      '/v1/responses',
+      {
+        model: 'gpt-5.5',
+        input: 'why?',
+        reasoning: { summary: 'auto' },
+        include: ['reasoning.encrypted_content'],
+      },
+      { headers: { 'x-proxy-output-layout': 'message-first' } },
+    );
+    const { output } = (await answer.json()) as { output: unknown[] };
+    expect(output).toMatchObject([MESSAGE]);
+    expect(output).toHaveLength(1);
+    expect(answer.headers.get('x-proxy-ignored-params')).toBe(
+      'reasoning.summary, include.reasoning.encrypted_content',
+    );
   });
 
   it('comes before the message in the natural layout, also unasked', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fold } from '../../src/canonical/reply.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { arrange, type LayoutOptions } from '../../src/openai/responses/layout.ts';
+import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
 import { encodeFrame, type Frame } from '../../src/openai/sse.ts';
@@ -26,23 +26,15 @@ const meta: ResponseMeta = {
   usagePolicy: 'exact',
 };
 
-const layouts = fc.record({
-  layout: fc.constantFrom<LayoutOptions['layout'][]>('message-first', 'natural'),
-  showReasoning: fc.boolean(),
-});
-type Choice = Pick<LayoutOptions, 'layout' | 'showReasoning'>;
+const layouts = fc.constantFrom<Layout[]>('message-first', 'natural');
 
-const stream = (events: readonly TurnEvent[], choice: Choice): Promise<Frame[]> => {
+const stream = (events: readonly TurnEvent[], layout: Layout): Promise<Frame[]> => {
   const ambient = fixedAmbient();
-  return collect(renderResponse(arrange(emit(events), { ...choice, ids: ambient.ids }), meta, ambient.clock));
+  return collect(renderResponse(arrange(emit(events), layout, ambient.ids), meta, ambient.clock));
 };
 
-const body = async (events: readonly TurnEvent[], choice: Choice): Promise<Body> =>
-  projectReply(
-    await fold(arrange(emit(events), { ...choice, ids: fixedAmbient().ids })),
-    meta,
-    1_800_000_000,
-  );
+const body = async (events: readonly TurnEvent[], layout: Layout): Promise<Body> =>
+  projectReply(await fold(arrange(emit(events), layout, fixedAmbient().ids)), meta, 1_800_000_000);
 
 /** The frames as a client sees them: through bytes, without the closing word. */
 const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
@@ -56,9 +48,9 @@ const isTerminal = (event: Wire): boolean =>
 describe('law A: the stream, put together by the SDK, is the JSON answer', () => {
   it('holds for any turn in both layouts', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
-        const answer = JSON.parse(JSON.stringify(await body(events, choice))) as Body;
-        const wire = await wireEvents(await stream(events, choice));
+      fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
+        const answer = JSON.parse(JSON.stringify(await body(events, layout))) as Body;
+        const wire = await wireEvents(await stream(events, layout));
         let snapshot: Response | undefined;
         for (const event of wire.filter((one) => !isTerminal(one))) {
           snapshot = accumulateResponse(event as unknown as ResponseStreamEvent, snapshot);
@@ -76,8 +68,8 @@ describe('law A: the stream, put together by the SDK, is the JSON answer', () =>
 describe('law B: deltas joined are the done event are the final item', () => {
   it('holds for any turn, with sequence numbers without a gap', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
-        const wire = await wireEvents(await stream(events, choice));
+      fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
+        const wire = await wireEvents(await stream(events, layout));
         expect(wire.map((event) => event.sequence_number)).toEqual(wire.map((_, index) => index));
         const joined = new Map<string, string>();
         const key = (event: Wire, family: string): string =>
@@ -108,10 +100,10 @@ describe('law B: deltas joined are the done event are the final item', () => {
 describe('every event and every body', () => {
   it("fits OpenAI's schema", async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
-        const wire = await wireEvents(await stream(events, choice));
+      fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
+        const wire = await wireEvents(await stream(events, layout));
         const problems = wire.flatMap((event) => validateStreamEvent(event));
-        expect([...problems, ...validateResponse(await body(events, choice))]).toEqual([]);
+        expect([...problems, ...validateResponse(await body(events, layout))]).toEqual([]);
       }),
       { numRuns: 100 },
     );
@@ -119,10 +111,10 @@ describe('every event and every body', () => {
 });
 
 describe('message-first', () => {
-  it('has the message at index 0 and tool k at 1 + k when reasoning is not shown', async () => {
+  it('has the message at index 0 and no reasoning', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
-        const answer = await body(events, { layout: 'message-first', showReasoning: false });
+        const answer = await body(events, 'message-first');
         const [first, ...others] = answer.output.map((item) => item.type);
         // Only a turn that failed before it said anything has nothing to show.
         if (first !== undefined || answer.status !== 'failed') expect(first).toBe('message');

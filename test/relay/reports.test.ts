@@ -78,8 +78,8 @@ describe('a refusal', () => {
       reasoning: { summary: 'auto' },
     });
     expect(thought.json['output']).toMatchObject([
-      { type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] },
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+      { type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] },
     ]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../src/canonical/failure.ts';
 import { fold } from '../../src/canonical/reply.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { arrange } from '../../src/openai/responses/layout.ts';
+import { arrange, chooseLayout } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
 import { toTurnRequest, type ResponsesAsk } from '../../src/openai/responses/to-turn.ts';
@@ -25,12 +25,15 @@ const metaOf = ({ wire, request }: ResponsesAsk): ResponseMeta => ({
   usagePolicy: 'exact',
 });
 
-const arranged = (events: readonly TurnEvent[], meta: ResponseMeta) =>
-  arrange(emit(events), {
-    layout: 'message-first',
-    showReasoning: meta.includeEncryptedReasoning || meta.wire.reasoning?.summary !== undefined,
-    ids: fixedAmbient().ids,
+const arrangedFor = (ask: ResponsesAsk, events: readonly TurnEvent[]) => {
+  const layout = chooseLayout({
+    asked: null,
+    wantsReasoning: ask.wantsReasoning.length > 0,
+    isCodex: false,
+    standard: 'message-first',
   });
+  return arrange(emit(events), layout, fixedAmbient().ids);
+};
 
 /** A turn that fails before it says anything is a status, for a stream as well. */
 const earlyFailure = ([first]: readonly TurnEvent[]): Failure | null =>
@@ -46,7 +49,7 @@ describe.each(scenarioNames())('%s', (name) => {
   });
 
   it('as a stream', async () => {
-    const frames = await collect(renderResponse(arranged(events, meta), meta, fixedAmbient().clock));
+    const frames = await collect(renderResponse(arrangedFor(ask, events), meta, fixedAmbient().clock));
     const text = frames.map(encodeFrame).join('');
     const early = earlyFailure(events);
     golden(name, 'responses.sse', early === null ? text : httpError(early));
@@ -55,7 +58,7 @@ describe.each(scenarioNames())('%s', (name) => {
   });
 
   it('as JSON', async () => {
-    const reply = await fold(arranged(events, meta));
+    const reply = await fold(arrangedFor(ask, events));
     const body = projectReply(reply, meta, 1_800_000_001);
     const { outcome } = reply;
     const answer = { status: 200, headers: {}, body };

@@ -76,6 +76,13 @@ type Shape =
   | { kind: 'call'; deltas: string[]; name: string }
   | { kind: 'carried' };
 
+const reasoning: fc.Arbitrary<Shape> = fc.record({
+  kind: fc.constant('reasoning' as const),
+  summary: fc.array(fc.array(trickyText, { maxLength: 3 }), { maxLength: 3 }),
+  content: fc.array(fc.array(trickyText, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
+  encrypted: fc.option(trickyText, { nil: null }),
+});
+
 const shape: fc.Arbitrary<Shape> = fc.oneof(
   {
     weight: 3,
@@ -87,12 +94,7 @@ const shape: fc.Arbitrary<Shape> = fc.oneof(
       annotations: fc.boolean(),
     }),
   },
-  fc.record({
-    kind: fc.constant('reasoning' as const),
-    summary: fc.array(fc.array(trickyText, { maxLength: 3 }), { maxLength: 3 }),
-    content: fc.array(fc.array(trickyText, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
-    encrypted: fc.option(trickyText),
-  }),
+  reasoning,
   {
     weight: 2,
     arbitrary: fc.record({
@@ -192,14 +194,29 @@ const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome[]>(
   { kind: 'failed', failure: failure('rate_limit_exceeded', { retryAfterSeconds: 3 }) },
 );
 
+const ACCEPTED: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
+
+/** Any items in any order; or as models have them, who reason before they say or do something. */
+const items: fc.Arbitrary<Shape[]> = fc.oneof(
+  fc.array(shape, { maxLength: 5 }),
+  fc.array(fc.tuple(reasoning, shape), { maxLength: 3 }).map((pairs) => pairs.flat()),
+);
+
 /** Any turn that keeps the grammar of turn events; a turn that did not complete may break off anywhere. */
 export const turnEvents: fc.Arbitrary<TurnEvent[]> = fc
-  .record({ items: fc.array(shape, { maxLength: 5 }), outcome, usage, cut: fc.nat(100) })
+  .record({ items, outcome, usage, cut: fc.nat(100) })
   .map((turn) => {
     const all = turn.items.flatMap(eventsOf);
     const isWhole = turn.outcome.kind === 'completed' || turn.outcome.kind === 'tool-calls';
     const kept = isWhole ? all : all.slice(0, Math.ceil((all.length * turn.cut) / 100));
     const open = new OpenItems();
     for (const event of kept) open.follow(event);
-    return [...kept, ...open.endAll(false), { type: 'turn-ended', outcome: turn.outcome, usage: turn.usage }];
+    // The engine says so of every turn that came to something.
+    const accepted: TurnEvent[] = kept.length === 0 && !isWhole ? [] : [ACCEPTED];
+    return [
+      ...accepted,
+      ...kept,
+      ...open.endAll(false),
+      { type: 'turn-ended', outcome: turn.outcome, usage: turn.usage },
+    ];
   });

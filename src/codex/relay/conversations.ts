@@ -20,7 +20,7 @@ export interface ConversationsOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export const MAX_CONVERSATIONS = 10_000;
+const MAX_CONVERSATIONS = 10_000;
 /** `<32 hex digits> <UUID>` and the end of the line. */
 const LINE_BYTES = 32 + 1 + 36 + 1;
 /** A disk that does not answer must not keep a server from stopping. */

@@ -1,4 +1,4 @@
-import { arrange, type LayoutOptions } from '../../openai/responses/layout.ts';
+import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
 import { toTurnRequest } from '../../openai/responses/to-turn.ts';
@@ -6,7 +6,7 @@ import { invalidChoice } from '../../openai/validation.ts';
 import type { Endpoint } from '../endpoint.ts';
 
 export interface ResponsesOptions {
-  readonly layout: LayoutOptions['layout'];
+  readonly layout: Layout;
   readonly usagePolicy: ResponseMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
 }
@@ -17,44 +17,46 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
   read(body, { headers, ambient, models }) {
-    const layout = chooseLayout(headers, options.layout);
-    const { wire, request, ignored } = toTurnRequest(body, {
+    const asked = askedLayout(headers);
+    const { wire, request, ignored, wantsReasoning } = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
-    const includeEncryptedReasoning = wire.include?.includes('reasoning.encrypted_content') ?? false;
+    const layout = chooseLayout({
+      asked,
+      wantsReasoning: wantsReasoning.length > 0,
+      isCodex: headers.get('originator')?.startsWith('codex_') === true,
+      standard: options.layout,
+    });
     const meta: ResponseMeta = {
       id: ambient.ids.mint('resp'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
       wire,
       tools: request.tools,
       effort: request.reasoning.effort,
-      includeEncryptedReasoning,
+      includeEncryptedReasoning: wire.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
     };
-    const showReasoning = includeEncryptedReasoning || request.reasoning.summary !== null;
     return {
       request,
       choices: 1,
       insists: [],
       model: wire.model,
       stream: wire.stream ?? false,
-      ignored,
+      // Who asks for reasoning and for an order in which it has no place gets the order.
+      ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
       formatPlace: 'text.format.schema',
-      arrange: (events) => arrange(events, { layout, showReasoning, ids: ambient.ids }),
+      arrange: (events) => arrange(events, layout, ambient.ids),
       render: ([events]) => renderResponse(events, meta, ambient.clock),
       project: ([reply]) => projectReply(reply, meta, Math.floor(ambient.clock.now() / 1000)),
     };
   },
 });
 
-/** A header decides; codex's own clients get the model's own order; else the deployment does. */
-const chooseLayout = (headers: Headers, standard: LayoutOptions['layout']): LayoutOptions['layout'] => {
+const askedLayout = (headers: Headers): Layout | null => {
   const asked = headers.get(LAYOUT_HEADER);
-  if (asked !== null) {
-    const layout = LAYOUTS.find((one) => one === asked);
-    if (layout === undefined) throw invalidChoice(LAYOUT_HEADER, asked, LAYOUTS);
-    return layout;
-  }
-  return headers.get('originator')?.startsWith('codex_') === true ? 'natural' : standard;
+  if (asked === null) return null;
+  const layout = LAYOUTS.find((one) => one === asked);
+  if (layout === undefined) throw invalidChoice(LAYOUT_HEADER, asked, LAYOUTS);
+  return layout;
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { fail } from '../../canonical/failure.ts';
-import type { Item, Part } from '../../canonical/item.ts';
+import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
@@ -119,8 +119,7 @@ class MessageReader implements ReadMessages {
     const parts: Part[] = hasContent ? [...this.#parts(wire.content ?? '', 'assistant', at)] : [];
     if (typeof wire.refusal === 'string') parts.push({ kind: 'refusal', text: wire.refusal });
     // An empty answer of ours that comes back says nothing to the model.
-    const saysSomething = parts.some((part) => part.kind !== 'text' || part.text !== '');
-    if (saysSomething) this.#add({ kind: 'message', role: 'assistant', parts }, at);
+    if (!saysNothing(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
       const call = readToolCall(value, place, this.unread);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { fail } from '../../canonical/failure.ts';
-import type { Item, MessageItem, Part } from '../../canonical/item.ts';
+import { saysNothing, type Item, type MessageItem, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
@@ -95,11 +95,8 @@ const readItem = (value: unknown, at: string, unread: string[]): Item | null => 
   const type = typeOf(value, at);
   unread.push(...unreadFields(schemas[type], value, at));
   const item = translate(type, value, at, unread);
-  const saysNothing =
-    item.kind === 'message' &&
-    item.role === 'assistant' &&
-    item.parts.every((part) => part.kind === 'text' && part.text === '');
-  return saysNothing ? null : item;
+  const isEmpty = item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts);
+  return isEmpty ? null : item;
 };
 
 const typeOf = (value: unknown, at: string): ItemType => {

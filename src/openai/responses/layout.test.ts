@@ -3,13 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { collect, emit, fixedAmbient, turnEvents } from '../../../test/support/turn-events.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
-import { arrange, type LayoutOptions } from './layout.ts';
+import { arrange, chooseLayout, type Layout } from './layout.ts';
 
-const arranged = (
-  events: readonly TurnEvent[],
-  layout: LayoutOptions['layout'],
-  showReasoning = false,
-): Promise<TurnEvent[]> => collect(arrange(emit(events), { layout, showReasoning, ids: fixedAmbient().ids }));
+const arranged = (events: readonly TurnEvent[], layout: Layout): Promise<TurnEvent[]> =>
+  collect(arrange(emit(events), layout, fixedAmbient().ids));
 
 /** The events in short: what begins, is said and ends, with its id. */
 const short = (events: readonly TurnEvent[]): string[] =>
@@ -59,56 +56,27 @@ describe('natural', () => {
 
 describe('message-first', () => {
   it.each([
-    ['a message alone', message('m', 'a'), false, ['message-started m', 'text-delta m a', 'message-ended m']],
-    ['a call alone gets an empty message', call('c'), false, [...EMPTY_LEAD, ...CALL]],
+    ['a message alone', message('m', 'a'), ['message-started m', 'text-delta m a', 'message-ended m']],
+    ['a call alone gets an empty message', call('c'), [...EMPTY_LEAD, ...CALL]],
     [
       'a message before a call stays where it is',
       [...message('m', 'a'), ...call('c')],
-      false,
       ['message-started m', 'text-delta m a', 'message-ended m', ...CALL],
     ],
     [
       'a message behind a call stays behind it',
       [...call('c'), ...message('m', 'a')],
-      false,
       [...EMPTY_LEAD, ...CALL, 'message-started m', 'text-delta m a', 'message-ended m'],
     ],
     [
-      'reasoning that nobody asked for is left out',
+      'reasoning is left out',
       [...reasoning('r'), ...message('m', 'a')],
-      false,
       ['message-started m', 'text-delta m a', 'message-ended m'],
     ],
-    [
-      'reasoning that was asked for stands behind the message that it leads to',
-      [...reasoning('r'), ...message('m', 'a')],
-      true,
-      [
-        'message-started msg_minted1',
-        'reasoning-started r',
-        'reasoning-summary-delta r why',
-        'reasoning-ended r',
-        'text-delta msg_minted1 a',
-        'message-ended msg_minted1',
-      ],
-    ],
-    [
-      'reasoning and a call: an empty message',
-      [...reasoning('r'), ...call('c')],
-      true,
-      [
-        'message-started msg_minted1',
-        'reasoning-started r',
-        'reasoning-summary-delta r why',
-        'reasoning-ended r',
-        'message-ended msg_minted1',
-        ...CALL,
-      ],
-    ],
+    ['reasoning and a call: an empty message', [...reasoning('r'), ...call('c')], [...EMPTY_LEAD, ...CALL]],
     [
       'a second message stands for itself',
-      [...reasoning('r'), ...message('m', 'a'), ...message('n', 'b')],
-      false,
+      [...message('m', 'a'), ...message('n', 'b')],
       [
         'message-started m',
         'text-delta m a',
@@ -118,42 +86,15 @@ describe('message-first', () => {
         'message-ended n',
       ],
     ],
-    ['nothing at all: an empty message', [], false, EMPTY_LEAD],
-  ])('%s', async (_, events, showReasoning, expected) => {
-    expect(short(await arranged([...events, END], 'message-first', showReasoning))).toEqual([
-      ...expected,
-      'turn-ended',
-    ]);
-  });
-
-  it('a refusal fills the message that was opened ahead of it', async () => {
-    const events: readonly TurnEvent[] = [
-      ...reasoning('r'),
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'refusal-delta', itemId: 'm', delta: 'no' },
-      {
-        type: 'message-ended',
-        itemId: 'm',
-        text: '',
-        refusal: 'no',
-        phase: null,
-        annotations: [],
-        logprobs: [],
-        complete: true,
-      },
-      END,
-    ];
-    expect(short(await arranged(events, 'message-first', true)).slice(-3)).toEqual([
-      'refusal-delta msg_minted1 no',
-      'message-ended msg_minted1',
-      'turn-ended',
-    ]);
+    ['nothing at all: an empty message', [], EMPTY_LEAD],
+  ])('%s', async (_, events, expected) => {
+    expect(short(await arranged([...events, END], 'message-first'))).toEqual([...expected, 'turn-ended']);
   });
 
   it('keeps the grammar of events for any turn: what begins ends, once, and the end is last', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, fc.boolean(), async (events, showReasoning) => {
-        const read = await arranged(events, 'message-first', showReasoning);
+      fc.asyncProperty(turnEvents, async (events) => {
+        const read = await arranged(events, 'message-first');
         const ids = (suffix: string): string[] =>
           read.flatMap((event) => (event.type.endsWith(suffix) && 'itemId' in event ? [event.itemId] : []));
         const started = ids('-started').filter((id, index, all) => all.indexOf(id) === index);
@@ -161,5 +102,24 @@ describe('message-first', () => {
         expect(read.at(-1)).toEqual(events.at(-1));
       }),
     );
+  });
+});
+
+describe('the layout of an answer', () => {
+  const anybody = { asked: null, wantsReasoning: false, isCodex: false, standard: 'message-first' } as const;
+
+  it.each([
+    ['is that of the deployment', anybody, 'message-first'],
+    ['is that of the deployment, whatever it is', { ...anybody, standard: 'natural' }, 'natural'],
+    ['is natural for clients of codex', { ...anybody, isCodex: true }, 'natural'],
+    ['is natural where reasoning is shown', { ...anybody, wantsReasoning: true }, 'natural'],
+    [
+      'is what the client asks for, above all',
+      { ...anybody, asked: 'message-first', wantsReasoning: true, isCodex: true },
+      'message-first',
+    ],
+    ['is what the client asks for', { ...anybody, asked: 'natural' }, 'natural'],
+  ] as const)('%s', (_, wishes, layout) => {
+    expect(chooseLayout(wishes)).toBe(layout);
   });
 });

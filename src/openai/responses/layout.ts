@@ -1,121 +1,89 @@
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+
+/** `natural`: the model's own items in its own order. `message-first`: `output[0]` is a message. */
+export type Layout = 'message-first' | 'natural';
+
+export interface LayoutWishes {
+  /** What the client asked for; null where it did not say. */
+  readonly asked: Layout | null;
+  /** The client asked for reasoning: its summary, or its encrypted content. */
+  readonly wantsReasoning: boolean;
+  /** Clients of codex expect what its own backend sends. */
+  readonly isCodex: boolean;
+  /** What the deployment gives to everybody else. */
+  readonly standard: Layout;
+}
+
+/**
+ * An answer that shows reasoning is natural, because it comes back as input: a backend refuses
+ * reasoning that does not stand in front of what it led to.
+ */
+export const chooseLayout = ({ asked, wantsReasoning, isCodex, standard }: LayoutWishes): Layout =>
+  asked ?? (wantsReasoning || isCodex ? 'natural' : standard);
 
 /**
  * Which items an answer shows, and in which order. A layout is an event→event transform in front of
  * `render` and `fold`, so that a stream and its JSON form agree by construction: `output_index` is
  * the order in which items start.
  */
-export interface LayoutOptions {
-  readonly layout: 'message-first' | 'natural';
-  /** Reasoning items stand in a message-first answer only for clients that asked for them. */
-  readonly showReasoning: boolean;
-  readonly ids: IdSource;
-}
-
-export async function* arrange(
+export const arrange = (
   events: AsyncIterable<TurnEvent>,
-  options: LayoutOptions,
-): AsyncGenerator<TurnEvent> {
-  if (options.layout === 'natural') {
-    yield* events;
-    return;
-  }
-  const messageFirst = new MessageFirst(options);
-  for await (const event of events) yield* messageFirst.next(event);
-}
+  layout: Layout,
+  ids: IdSource,
+): AsyncIterable<TurnEvent> => (layout === 'natural' ? events : messageFirst(events, ids));
 
 /**
- * `output[0]` is the message, also when the model only calls tools. When something else comes
- * first, the message is opened ahead of it and filled by the model's first message.
+ * The model's order without its reasoning, behind an empty message if it does not begin with a
+ * message. Sent back as input, that message is left out and the model sees its own order.
  */
-class MessageFirst {
-  readonly #options: LayoutOptions;
-  /** The message at index 0 once it is open; `open` until it is ended. */
-  #lead: { readonly itemId: string; open: boolean } | null = null;
-  /** The model's name for the message that fills a lead opened ahead of it. */
-  #filledBy: string | null = null;
-
-  constructor(options: LayoutOptions) {
-    this.#options = options;
-  }
-
-  *next(event: TurnEvent): Generator<TurnEvent> {
+async function* messageFirst(events: AsyncIterable<TurnEvent>, ids: IdSource): AsyncGenerator<TurnEvent> {
+  let hasBegun = false;
+  for await (const event of events) {
     switch (event.type) {
       case 'message-started':
-        if (this.#lead === null) {
-          this.#lead = { itemId: event.itemId, open: true };
-          yield event;
-        } else if (this.#lead.open && this.#filledBy === null) {
-          this.#filledBy = event.itemId;
-        } else {
-          yield event;
-        }
-        return;
-      case 'text-delta':
-      case 'refusal-delta':
-        yield event.itemId === this.#filledBy ? { ...event, itemId: this.#leadId() } : event;
-        return;
-      case 'message-ended': {
-        const itemId = event.itemId === this.#filledBy ? this.#leadId() : event.itemId;
-        if (this.#lead?.itemId === itemId) this.#lead.open = false;
-        yield itemId === event.itemId ? event : { ...event, itemId };
-        return;
-      }
+        hasBegun = true;
+        break;
+      case 'call-started':
+      case 'carried-item':
+        if (!hasBegun) yield* emptyMessage(ids.mint('msg'));
+        hasBegun = true;
+        break;
+      case 'turn-ended':
+        // A turn that failed before it said anything has no message, not even an empty one.
+        if (!hasBegun && event.outcome.kind !== 'failed') yield* emptyMessage(ids.mint('msg'));
+        break;
       case 'reasoning-started':
       case 'reasoning-summary-started':
       case 'reasoning-summary-delta':
       case 'reasoning-text-delta':
       case 'reasoning-ended':
-        if (!this.#options.showReasoning) return;
-        yield* this.#openLead();
-        yield event;
-        return;
-      case 'turn-ended':
-        // A turn that failed before it said anything has no message, not even an empty one.
-        if (event.outcome.kind !== 'failed') yield* this.#openLead();
-        yield* this.#closeEmptyLead();
-        yield event;
-        return;
-      case 'call-started':
-      case 'carried-item':
-        yield* this.#openLead();
-        yield* this.#closeEmptyLead();
-        yield event;
-        return;
+        continue;
       case 'turn-accepted':
+      case 'text-delta':
+      case 'refusal-delta':
+      case 'message-ended':
       case 'call-delta':
       case 'call-ended':
-        yield event;
-        return;
+        break;
+      default:
+        assertNever(event);
     }
-  }
-
-  #leadId(): string {
-    if (this.#lead === null) throw new Error('the lead message is open');
-    return this.#lead.itemId;
-  }
-
-  *#openLead(): Generator<TurnEvent> {
-    if (this.#lead !== null) return;
-    this.#lead = { itemId: this.#options.ids.mint('msg'), open: true };
-    yield { type: 'message-started', itemId: this.#lead.itemId, phase: null };
-  }
-
-  /** Ends a lead that was opened ahead and never filled; one that the model fills ends itself. */
-  *#closeEmptyLead(): Generator<TurnEvent> {
-    if (this.#lead === null || !this.#lead.open || this.#filledBy !== null) return;
-    this.#lead.open = false;
-    const { itemId } = this.#lead;
-    yield {
-      type: 'message-ended',
-      itemId,
-      text: '',
-      refusal: null,
-      phase: null,
-      annotations: [],
-      logprobs: [],
-      complete: true,
-    };
+    yield event;
   }
 }
+
+const emptyMessage = (itemId: string): readonly TurnEvent[] => [
+  { type: 'message-started', itemId, phase: null },
+  {
+    type: 'message-ended',
+    itemId,
+    text: '',
+    refusal: null,
+    phase: null,
+    annotations: [],
+    logprobs: [],
+    complete: true,
+  },
+];

@@ -23,6 +23,8 @@ export interface ResponsesAsk {
   readonly request: AskedTurn;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
+  /** The fields by which the client asked to see reasoning. */
+  readonly wantsReasoning: readonly string[];
 }
 
 export interface ToTurnOptions {
@@ -92,6 +94,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   return {
     wire,
     ignored,
+    wantsReasoning: wantsReasoning(wire),
     request: {
       model: model.model,
       instructions: prompt.instructions,
@@ -144,6 +147,15 @@ const checkInput = ({ items, places }: ReadItems): void => {
     'duplicate-output': `Duplicate tool output with call_id ${callId} (${at}).`,
   } as const;
   throw fail('invalid_value', { param: at, message: messages[problem.kind] });
+};
+
+const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string[] => {
+  const candidates: readonly (readonly [string, boolean])[] = [
+    ['reasoning.summary', (reasoning?.summary ?? null) !== null],
+    ['reasoning.generate_summary', (reasoning?.generate_summary ?? null) !== null],
+    ['include.reasoning.encrypted_content', include?.includes('reasoning.encrypted_content') === true],
+  ];
+  return candidates.filter(([, wanted]) => wanted).map(([name]) => name);
 };
 
 /** Fields that were understood and change nothing, whatever the backend. */

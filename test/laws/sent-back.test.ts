@@ -1,0 +1,190 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { createModelNames } from '../../src/canonical/model-names.ts';
+import { fold, type Reply, type ReplyItem } from '../../src/canonical/reply.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { AskedTurn } from '../../src/canonical/turn-request.ts';
+import { CHATGPT_HISTORY, fitHistory } from '../../src/codex/translate/fit-history.ts';
+import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
+import { assertNever } from '../../src/kit/assert-never.ts';
+import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
+import { projectChat } from '../../src/openai/chat/project.ts';
+import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
+import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
+import { projectReply } from '../../src/openai/responses/project.ts';
+import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
+import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
+
+/**
+ * Law D: who sends an answer back as input puts before the model what the model said, in its order.
+ * Messages with nothing in them are the exception: neither the model's own nor ours come back.
+ */
+const OPTIONS = { models: createModelNames([]), ignoreClientPrompt: false };
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** The items behind the first message of the user and in front of the next: the answer that came back. */
+const betweenUsers = ({ items }: AskedTurn) =>
+  asJson(toInjectItems({ instructions: null, items }).slice(1, -1));
+
+describe('an answer of the Responses API, sent back', () => {
+  const layouts = fc.record({
+    layout: fc.constantFrom<Layout[]>('message-first', 'natural'),
+    encrypted: fc.boolean(),
+  });
+  type Choice = { readonly layout: Layout; readonly encrypted: boolean };
+
+  /** What the app-server is to be given of an item that the model made. */
+  const expected = (item: ReplyItem, { layout, encrypted }: Choice): readonly unknown[] => {
+    switch (item.kind) {
+      case 'message': {
+        const { text, refusal, annotations } = item;
+        if (text === '' && (refusal ?? '') === '') return [];
+        const cited = annotations.length === 0 ? {} : { annotations };
+        const said = text === '' && refusal !== null ? [] : [{ type: 'output_text', text, ...cited }];
+        const refused = refusal === null ? [] : [{ type: 'output_text', text: refusal }];
+        const phase = item.phase === null ? {} : { phase: item.phase };
+        return [
+          { type: 'message', id: item.id, role: 'assistant', content: [...said, ...refused], ...phase },
+        ];
+      }
+      case 'reasoning':
+        if (layout === 'message-first') return [];
+        return [
+          {
+            type: 'reasoning',
+            id: item.id,
+            summary: item.summary.map((text) => ({ type: 'summary_text', text })),
+            ...(item.content.length === 0
+              ? {}
+              : { content: item.content.map((text) => ({ type: 'reasoning_text', text })) }),
+            encrypted_content: encrypted ? item.encryptedContent : null,
+          },
+        ];
+      case 'call': {
+        const { id, callId, name, arguments: args } = item;
+        return [{ type: 'function_call', id, call_id: callId, name, arguments: args }];
+      }
+      case 'carried':
+        return [{ ...item.wire, id: item.id }];
+      default:
+        return assertNever(item);
+    }
+  };
+
+  const sentBack = async (events: readonly TurnEvent[], { layout, encrypted }: Choice) => {
+    const meta = {
+      id: 'resp_1',
+      createdAt: 1_800_000_000,
+      wire: { model: 'm', input: 'hi' },
+      tools: [],
+      effort: null,
+      includeEncryptedReasoning: encrypted,
+      usagePolicy: 'exact' as const,
+    };
+    const reply = await fold(arrange(emit(events), layout, fixedAmbient().ids));
+    const output = asJson(projectReply(reply, meta, 1_800_000_000).output) as readonly unknown[];
+    const outputs = callsOf(reply).map(({ callId }) => ({
+      type: 'function_call_output',
+      call_id: callId,
+      output: 'x',
+    }));
+    const asked = { role: 'user', content: 'hi' };
+    return readResponses({ model: 'm', input: [asked, ...output, ...outputs, asked] }, OPTIONS);
+  };
+
+  it('is what the model said, in the order in which it said it, and every field of it is read', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+        const said = await fold(emit(events));
+        const outputs = callsOf(said).map(({ callId }) => ({
+          type: 'function_call_output',
+          call_id: callId,
+          output: 'x',
+        }));
+        const { request, ignored } = await sentBack(events, choice);
+        expect(betweenUsers(request)).toEqual([
+          ...(asJson(said.items.flatMap((item) => expected(item, choice))) as readonly unknown[]),
+          ...outputs,
+        ]);
+        expect(ignored).toEqual([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it('is taken by the backend of a ChatGPT login as it is, but for reasoning that it cannot read', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+        const { request } = await sentBack(events, choice);
+        const { ignored, ...fitted } = fitHistory(request, CHATGPT_HISTORY);
+        const leftOut = request.items.filter((_, index) => ignored.includes(request.places[index] ?? ''));
+        expect(leftOut.filter((item) => item.kind !== 'reasoning')).toEqual([]);
+        expect(fitted.items).toEqual(request.items.filter((item) => !leftOut.includes(item)));
+      }),
+    );
+  });
+});
+
+describe('an answer of the Chat API, sent back', () => {
+  const shown = fc.record({ showReasoning: fc.boolean(), showCommentary: fc.boolean() });
+
+  it('is all that was said as one message, and behind it the calls in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, shown, async (events, options) => {
+        const said = await fold(emit(events));
+        fc.pre(said.outcome.kind !== 'failed');
+        const reply = await fold(arrangeChat(emit(events), options));
+        const { choices } = projectChat([reply], {
+          id: 'chatcmpl-1',
+          createdAt: 1_800_000_000,
+          model: 'm',
+          serviceTier: null,
+          isLegacy: false,
+          includeUsage: false,
+          usagePolicy: 'exact',
+        });
+        const calls = callsOf(said);
+        const asked = { role: 'user', content: 'hi' };
+        const outputs = calls.map(({ callId }) => ({ role: 'tool', tool_call_id: callId, content: 'x' }));
+        const messages = asJson([asked, choices[0]?.message, ...outputs, asked]);
+        const { request, ignored } = readChat({ model: 'm', messages }, OPTIONS);
+
+        // There is one place for text in a chat message, and it stands in front of the calls.
+        const spoken = said.items.flatMap((item) =>
+          item.kind === 'message' && (options.showCommentary || item.phase !== 'commentary') ? [item] : [],
+        );
+        const text = joined(spoken.map((item) => item.text));
+        const refusal = joined(spoken.map((item) => item.refusal ?? ''));
+        const content = [text, refusal].filter((one) => one !== '');
+        expect(betweenUsers(request)).toEqual(
+          asJson([
+            ...(content.length === 0
+              ? []
+              : [
+                  {
+                    type: 'message',
+                    role: 'assistant',
+                    content: content.map((one) => ({ type: 'output_text', text: one })),
+                  },
+                ]),
+            ...calls.map(({ callId, name, arguments: args }) => ({
+              type: 'function_call',
+              call_id: callId,
+              name,
+              arguments: args,
+            })),
+            ...calls.map(({ callId }) => ({ type: 'function_call_output', call_id: callId, output: 'x' })),
+          ]),
+        );
+        expect(ignored).toEqual([]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+const callsOf = ({ items }: Reply) => items.flatMap((item) => (item.kind === 'call' ? [item] : []));
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
