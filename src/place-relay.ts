@@ -50,6 +50,9 @@ export const placeRelay = async (
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
+    cookies: null,
+    onBlocked: () => logger.warn('a page of Cloudflare stood in the way to the backend'),
+    onServed() {},
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
   });

@@ -93,6 +93,9 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onLearnt() {},
         onUnplaced() {},
         onFirstByte() {},
+        cookies: null,
+        onBlocked() {},
+        onServed() {},
         onBug(error) {
           throw error;
         },

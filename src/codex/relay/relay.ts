@@ -7,7 +7,7 @@ import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey } from './affinity.ts';
 import { wireEdits, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
-import { forward, type ForwardOptions, type ModelCall } from './forward.ts';
+import { forward, type ForwardOptions, type Hop, type ModelCall } from './forward.ts';
 import type { Session } from './headers.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { noFindings, type Findings } from './report.ts';
@@ -36,6 +36,8 @@ export interface RelayTicket {
 }
 
 export interface RelayOptions extends ForwardOptions {
+  /** Where model requests go, without a slash at its end. */
+  readonly target: string;
   readonly profile: BackendProfile;
   /** A request that belongs to no turn of ours passed untouched. */
   readonly onUnplaced: () => void;
@@ -79,8 +81,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     if (ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
-    const hop = {
+    const hop: Hop = {
+      purpose: isModelRequest ? 'model' : 'other',
       method: incoming.method ?? 'POST',
+      target: options.target,
       path,
       headers: incoming.headers,
       body,
