@@ -225,8 +225,10 @@ const streamBack = async (
     reader?.end();
     outgoing.end();
   } catch (error) {
-    outgoing.destroy();
-    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, and that is all.
+    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
+    // was said before, and that is all.
+    if (signal.aborted) outgoing.destroy();
+    else outgoing.socket?.destroySoon();
     if (!isConnectionError(error)) throw error;
   }
 };
