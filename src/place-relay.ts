@@ -67,6 +67,9 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
+    cookies: null,
+    onBlocked: () => logger.warn('a page of Cloudflare stood in the way to the backend'),
+    onServed() {},
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);

@@ -4,7 +4,6 @@
  */
 const TYPES = {
   invalid: 'invalid_request_error',
-  authentication: 'authentication_error',
   rate: 'rate_limit_error',
   quota: 'insufficient_quota',
   server: 'server_error',
@@ -16,6 +15,8 @@ interface CatalogueEntry {
   readonly message: string;
   /** When a client may see this, for the docs. */
   readonly when: string;
+  /** Asking again would change nothing: clients of OpenAI's kind are told so. */
+  readonly final?: true;
 }
 
 export const FAILURES = {
@@ -89,26 +90,13 @@ export const FAILURES = {
     status: 400,
     type: TYPES.invalid,
     message: 'The request was blocked by a usage policy of the upstream.',
-    when: 'the backend blocked the request for policy reasons',
+    when: "the backend blocked the request for policy reasons; the code is the backend's own where it has one",
   },
   invalid_api_key: {
     status: 401,
     type: TYPES.invalid,
     message: 'Incorrect API key provided.',
     when: 'the key in the Authorization header is missing or wrong',
-  },
-  sign_in_required: {
-    status: 401,
-    type: TYPES.authentication,
-    message:
-      'No backend is signed in. On the server, sign in with `codex login` (its start-up message shows the command) or set PROXY_UPSTREAM_BASE_URL, and start it again.',
-    when: 'no login, no upstream, and the demo model is off',
-  },
-  upstream_unauthorized: {
-    status: 401,
-    type: TYPES.authentication,
-    message: 'The upstream refused its credentials. Sign in again, or check PROXY_UPSTREAM_API_KEY.',
-    when: 'the backend answered 401',
   },
   upstream_forbidden: {
     status: 403,
@@ -120,7 +108,7 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'The model does not exist or you do not have access to it.',
-    when: 'the backend does not know the model',
+    when: 'the backend does not know the model, or not for this account',
   },
   endpoint_not_supported: {
     status: 404,
@@ -155,8 +143,10 @@ export const FAILURES = {
   insufficient_quota: {
     status: 429,
     type: TYPES.quota,
-    message: 'You exceeded your current quota.',
-    when: "the account's usage limit is reached; waiting a moment will not help",
+    message: 'The account behind this server has used up what it may use at its backend.',
+    when: "the usage limit of the account behind this server is reached; `retry-after` says until when, where that is known",
+    // Waiting a moment does not help.
+    final: true,
   },
   client_too_slow: {
     status: 500,
@@ -174,13 +164,28 @@ export const FAILURES = {
     status: 502,
     type: TYPES.server,
     message: 'The upstream had an error while processing the request.',
-    when: 'the backend answered 5xx, or cut the answer off',
+    when: 'the backend answered 5xx, cut the answer off, or has no such path',
+  },
+  upstream_unauthorized: {
+    status: 502,
+    type: TYPES.server,
+    message:
+      'The upstream refused the credentials of this server. Whoever runs it has to sign in again there, or check PROXY_UPSTREAM_API_KEY.',
+    when: "the backend answered 401: the credentials are this server's, not the caller's",
+    final: true,
+  },
+  upstream_blocked: {
+    status: 502,
+    type: TYPES.server,
+    message:
+      'Cloudflare, in front of the upstream, answered this server with a page for browsers instead of passing the request on. On the server, PROXY_WIRE=off or another network may help; its command `doctor` shows more.',
+    when: 'a page of Cloudflare stood in the way to the backend',
   },
   upstream_unreachable: {
     status: 502,
     type: TYPES.server,
     message: 'The upstream could not be reached.',
-    when: 'no connection to the backend',
+    when: 'no connection to the backend; the message names its host and the reason',
   },
   worker_lost: {
     status: 502,
@@ -199,6 +204,21 @@ export const FAILURES = {
     type: TYPES.server,
     message: 'The server is shutting down.',
     when: 'after SIGTERM, until the process ends',
+  },
+  sign_in_required: {
+    status: 503,
+    type: TYPES.server,
+    message:
+      'This server has no backend: nobody is signed in. On the server, run `npm run login` (its start-up message shows the command), or set PROXY_UPSTREAM_BASE_URL.',
+    when: 'no usable login, no upstream, and no demo model',
+    final: true,
+  },
+  account_unavailable: {
+    status: 503,
+    type: TYPES.server,
+    message:
+      'The account behind this server cannot be used right now: the settings of its workspace could not be loaded. They are asked for again.',
+    when: "the configuration of the account's workspace could not be loaded, or the workspace is closed",
   },
   upstream_overloaded: {
     status: 503,
@@ -241,8 +261,8 @@ export const failure = (kind: FailureCode, details: FailureDetails = {}): Failur
     message: details.message ?? row.message,
     param: details.param ?? null,
     retryAfterSeconds: details.retryAfterSeconds ?? null,
-    // Clients of OpenAI try a 429 again by themselves; when a quota is used up that only costs.
-    headers: kind === 'insufficient_quota' ? { 'x-should-retry': 'false' } : {},
+    // Clients of OpenAI try 429 and 5xx again by themselves.
+    headers: row.final === true ? { 'x-should-retry': 'false' } : {},
   };
 };
 

@@ -18,6 +18,15 @@ describe('rpcFailure', () => {
       failure('invalid_prompt', { message: 'items[0]: bad image …' }),
     ],
     [
+      'an account whose workspace could not be asked for its rules',
+      new RpcError('thread/start', {
+        code: -32_600,
+        message: 'failed to load configuration: Failed to load cloud config bundle',
+        data: { reason: 'cloudConfigBundle', errorCode: 'RequestFailed' },
+      }),
+      failure('account_unavailable'),
+    ],
+    [
       'an app-server with too much to do',
       new RpcError('turn/start', { code: -32_001, message: 'overloaded' }),
       failure('worker_unavailable', { retryAfterSeconds: 1 }),

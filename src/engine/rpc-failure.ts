@@ -1,6 +1,7 @@
 import { failure, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { classify, NOTHING_SAID } from '../codex/failures/classify.ts';
 import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
-import { withoutInternals } from '../codex/translate/failures.ts';
+import { isJsonObject } from '../kit/json.ts';
 
 const INVALID_REQUEST = -32_600;
 const OVERLOADED = -32_001;
@@ -10,8 +11,11 @@ export const rpcFailure = (error: unknown): Failure => {
   if (error instanceof GatewayError) return error.failure;
   if (error instanceof ConnectionClosed) return failure('worker_lost');
   if (!(error instanceof RpcError)) return failureOf(error);
+  // The code would blame the request; but no thread can be started for this account.
+  if (isJsonObject(error.data) && error.data['reason'] === 'cloudConfigBundle')
+    return failure('account_unavailable');
   if (error.code === INVALID_REQUEST)
-    return failure('invalid_prompt', { message: withoutInternals(error.message) });
+    return classify({ ...NOTHING_SAID, status: 400, message: error.message });
   if (error.code === OVERLOADED) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');
 };

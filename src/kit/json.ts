@@ -7,6 +7,17 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Null for text that is no JSON, and for JSON that is no object. */
+export const parseJsonObject = (text: string): JsonObject | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+};
+
 /**
  * JSON text that every parser takes. A client may cut a character in two; the half of it has no form
  * in UTF-8, strict parsers refuse the whole text for it, and so it becomes the replacement character.

@@ -109,20 +109,21 @@ describe('PROXY_RESPONSES_LAYOUT', () => {
 });
 
 describe('PROXY_DEMO=false without an upstream and a login', () => {
-  it('is a 401 that says what to do', async () => {
+  it('is a 503 that says what to do', async () => {
     const alone = await start(hello, { PROXY_UPSTREAM_BASE_URL: '', PROXY_DEMO: 'false' });
     const answer = await alone.post('/v1/responses', ASK);
     expect([answer.status, await answer.json()]).toEqual([
-      401,
+      503,
       {
         error: {
-          message: expect.stringMatching(/^No backend is signed in\..*sign in/),
-          type: 'authentication_error',
+          message: expect.stringMatching(/nobody is signed in\. .*npm run login/),
+          type: 'server_error',
           param: null,
           code: 'sign_in_required',
         },
       },
     ]);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
     expect(alone.model.requests).toHaveLength(0);
   });
 });

@@ -90,11 +90,8 @@ const ROWS: readonly Row[] = [
   {
     what: 'a 401',
     script: http401,
-    as: AuthenticationError,
-    status: 401,
-    type: 'authentication_error',
+    ...upstream,
     code: 'upstream_unauthorized',
-    param: null,
   },
   {
     what: 'a model that is not there',
@@ -138,8 +135,8 @@ describe('an upstream error before the first byte is a typed error with a status
       const { status, type, code, param } = error;
       expect({ status, type, code, param }).toEqual(facts);
       expect(error.requestID).toMatch(/^req_/);
-      // Addresses of ours and of the upstream are nobody's business.
-      expect(error.message).not.toMatch(/127\.0\.0\.1|https?:|\/responses/);
+      // The host helps whoever runs the server; whole addresses are nobody's business.
+      expect(error.message).not.toMatch(/https?:|\/responses|\/v1/);
     });
   }
 

@@ -19,10 +19,14 @@ const replies =
 interface Told {
   readonly status: number;
   readonly retryAfter?: string;
+  /** `{host}` in a message is the backend's, `{time}` some time. */
   readonly error: readonly [message: string, type: string, param: string | null, code: string];
 }
 
 const UPSTREAM_ERROR = 'The upstream had an error while processing the request.';
+
+const answered = (status: number): string =>
+  `The upstream at {host} had an error while processing the request (it answered ${status}).`;
 
 const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] = [
   [
@@ -40,17 +44,22 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     {
       status: 429,
       retryAfter: '3600',
-      error: ['The usage limit has been reached', 'insufficient_quota', null, 'insufficient_quota'],
+      error: [
+        'The backend refused: the account behind this server has used up its limit, until {time}. It said: The usage limit has been reached',
+        'insufficient_quota',
+        null,
+        'insufficient_quota',
+      ],
     },
   ],
   [
     '401',
     scripts.http401,
     {
-      status: 401,
+      status: 502,
       error: [
-        'The upstream refused its credentials. Sign in again, or check PROXY_UPSTREAM_API_KEY.',
-        'authentication_error',
+        'The upstream refused the credentials of this server. Whoever runs it has to sign in again there, or check PROXY_UPSTREAM_API_KEY.',
+        'server_error',
         null,
         'upstream_unauthorized',
       ],
@@ -77,7 +86,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
       ],
     },
   ],
-  ['500', scripts.http500, { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] }],
+  ['500', scripts.http500, { status: 502, error: [answered(500), 'server_error', null, 'upstream_error'] }],
   [
     '503',
     replies(503, ['No capacity.', 'server_error', null, null]),
@@ -95,7 +104,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     'an HTML page with status 502',
     (_request, connection) =>
       connection.reply(502, '<html>Bad gateway</html>', { 'content-type': 'text/html' }),
-    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+    { status: 502, error: [answered(502), 'server_error', null, 'upstream_error'] },
   ],
   [
     'an HTML page with status 200',
@@ -112,7 +121,12 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     (_request, connection) => connection.destroy(),
     {
       status: 502,
-      error: ['The upstream could not be reached.', 'server_error', null, 'upstream_unreachable'],
+      error: [
+        'The upstream at {host} could not be reached: the connection was closed (UND_ERR_SOCKET).',
+        'server_error',
+        null,
+        'upstream_unreachable',
+      ],
     },
   ],
   [
@@ -146,7 +160,10 @@ describe('a backend that answers badly', () => {
   // Nothing was said yet, so a stream and a whole answer are refused alike.
   it.each(FAULTS)('%s', async (_, script, told) => {
     proxy.use(script);
-    const [message, type, param, code] = told.error;
+    const [words, type, param, code] = told.error;
+    const message = words.includes('{time}')
+      ? expect.stringMatching(words.replaceAll('.', String.raw`\.`).replace('{time}', '[-0-9]+ [0-9:]+ UTC'))
+      : words.replace('{host}', new URL(proxy.model.baseUrl).host);
     const expected = {
       status: told.status,
       retryAfter: told.retryAfter ?? null,
@@ -195,21 +212,24 @@ const closedPort = async (): Promise<number> => {
 
 describe.each(['on', 'off'])('a backend that is not there, with the relay %s', (wire) => {
   let proxy: TestProxy;
+  let host: string;
   beforeAll(async () => {
+    host = `127.0.0.1:${await closedPort()}`;
     proxy = await startWatchedProxy(scripts.hello, {
-      PROXY_UPSTREAM_BASE_URL: `http://127.0.0.1:${await closedPort()}/v1`,
+      PROXY_UPSTREAM_BASE_URL: `http://${host}/v1`,
       PROXY_WIRE: wire,
     });
   });
   afterAll(() => closeForGood(proxy));
 
-  it('is a 502 that names no address, and leaves nothing behind', async () => {
+  it('is a 502 that names the host where it is known, and leaves nothing behind', async () => {
+    const why = `at ${host} could not be reached: the connection was refused (ECONNREFUSED).`;
     const expected = {
       status: 502,
       retryAfter: null,
       body: {
         error: {
-          message: 'The upstream could not be reached.',
+          message: `The upstream ${wire === 'on' ? why : 'could not be reached.'}`,
           type: 'server_error',
           param: null,
           code: 'upstream_unreachable',

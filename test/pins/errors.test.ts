@@ -6,6 +6,7 @@ import { FAILURES } from '../../src/canonical/failure.ts';
 it('has these error codes, each with its status and type', () => {
   const visible = Object.entries(FAILURES).map(([code, { status, type }]) => `${code} ${status} ${type}`);
   expect(visible.toSorted()).toEqual([
+    'account_unavailable 503 server_error',
     'client_too_slow 500 server_error',
     'content_policy_violation 400 invalid_request_error',
     'context_length_exceeded 400 invalid_request_error',
@@ -24,16 +25,17 @@ it('has these error codes, each with its status and type', () => {
     'request_too_large 413 invalid_request_error',
     'server_error 500 server_error',
     'shutting_down 503 server_error',
-    'sign_in_required 401 authentication_error',
+    'sign_in_required 503 server_error',
     'unknown_url 404 invalid_request_error',
     'unsupported_file 400 invalid_request_error',
     'unsupported_parameter 400 invalid_request_error',
     'unsupported_tool 400 invalid_request_error',
     'unsupported_value 400 invalid_request_error',
+    'upstream_blocked 502 server_error',
     'upstream_error 502 server_error',
     'upstream_forbidden 403 invalid_request_error',
     'upstream_overloaded 503 server_error',
-    'upstream_unauthorized 401 authentication_error',
+    'upstream_unauthorized 502 server_error',
     'upstream_unreachable 502 server_error',
     'worker_lost 502 server_error',
     'worker_unavailable 503 server_error',

@@ -71,6 +71,9 @@ export interface Noted {
   readonly learnt: string[];
   readonly bugs: unknown[];
   unplaced: number;
+  /** Pages of Cloudflare's, and answers of the backend. */
+  blocked: number;
+  served: number;
 }
 
 export interface TestRelay {
@@ -90,7 +93,7 @@ export const startTestRelay = async (
 ): Promise<TestRelay> => {
   const backend = await startBackend(answer);
   const dispatcher = new Agent();
-  const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0 };
+  const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0, blocked: 0, served: 0 };
   const relay = await startRelay({
     targets: { model: backend.url, account: null, refresh: null, revoke: null },
     identity: {},
@@ -100,6 +103,13 @@ export const startTestRelay = async (
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
     onFirstByte() {},
+    cookies: null,
+    onBlocked() {
+      noted.blocked += 1;
+    },
+    onServed() {
+      noted.served += 1;
+    },
     onUnplaced() {
       noted.unplaced += 1;
     },

@@ -98,6 +98,9 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onUnplaced() {},
         onInput() {},
         onFirstByte() {},
+        cookies: null,
+        onBlocked() {},
+        onServed() {},
         onBug(error) {
           throw error;
         },

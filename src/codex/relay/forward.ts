@@ -5,10 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request as send, type Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { isJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
+import { parseJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
+import { tooLate } from '../failures/classify.ts';
+import { hostOf, unreachable } from '../failures/unreachable.ts';
+import { passOn, readBeginning, type Beginning } from './beginning.ts';
+import { codeOf, isConnectionError, isLasting, isTimeout, readError } from './connection.ts';
+import type { CookieJar } from './cookies.ts';
 import type { EditContext, InputFindings, WireEdits } from './edits.ts';
-import { callerHeaders, endToEnd, requestHeaders, retryAfterOf, type Identity, type Session } from './headers.ts';
-import { httpFailure } from './http-failure.ts';
+import {
+  callerHeaders,
+  endToEnd,
+  requestHeaders,
+  type Headers,
+  type Identity,
+  type Session,
+} from './headers.ts';
+import { httpFailure, sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
 import { refusedField } from './refused-field.ts';
 import { AnswerReader, type AnswerListener, type Findings } from './report.ts';
@@ -30,23 +42,29 @@ export interface ModelCall {
 }
 
 export interface ForwardOptions {
-  /** What the model's host is told about us in place of the app-server's own words. */
-  readonly identity: Identity;
   readonly dispatcher: Dispatcher;
+  /** Null: cookies are between the app-server and its backend. */
+  readonly cookies: CookieJar | null;
   readonly onRetry: (reason: string) => void;
   /** A request was answered once these fields were left out. */
   readonly onLearnt: (model: string, field: EditField) => void;
   /** From sending a model request to the first byte of its answer. */
   readonly onFirstByte: (ms: number) => void;
+  /** A page of Cloudflare's came instead of an answer to a model request, or to the renewal of a login. */
+  readonly onBlocked: () => void;
+  /** The backend itself answered a model request, with whatever. */
+  readonly onServed: () => void;
 }
 
 export interface Hop {
+  /** What it asks for: the model, the renewal of a login, or something that the turn can do without. */
+  readonly purpose: 'model' | 'sign-in' | 'other';
   readonly method: string;
-  /** Without a slash at its end. */
+  /** Where the path begins, without a slash at its end. */
   readonly target: string;
   readonly path: string;
-  /** For the model's host, which wants to know who asks; else for the login's. */
-  readonly isModel: boolean;
+  /** What the host is told about us in place of the app-server's own words. */
+  readonly identity: Identity;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** The app-server or the client is gone. */
@@ -65,96 +83,119 @@ const MAX_PAUSE_SECONDS = 2;
 const MAX_WITHHELD = 8;
 const HEADERS_TIMEOUT_MS = 300_000;
 const BODY_TIMEOUT_MS = 300_000;
-const MAX_ERROR_BYTES = 256 * 1024;
-const ERROR_BODY_TIMEOUT_MS = 5_000;
 
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
 export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
   const startedAt = performance.now();
-  const body = call === null ? null : parseBody(hop.body);
+  const body = call === null ? null : parseJsonObject(hop.body.toString('utf8'));
+  const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
-  const mayRetry = (): boolean => retries < RETRIES && performance.now() - startedAt < RETRY_WITHIN_MS;
+  const timeLeft = (): number => (retries < RETRIES ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0);
+  const again = async (seconds: number, reason: string): Promise<void> => {
+    retries += 1;
+    await pause(retries, seconds, reason, hop, options);
+  };
   for (;;) {
     let begun: BegunAnswer;
     try {
-      begun = await sendOnce(hop, call, body, options);
+      begun = await sendOnce(hop, call, body, timeLeft(), options);
     } catch (error) {
+      const code = codeOf(error);
       if (hop.signal.aborted) {
         hop.outgoing.destroy();
         return;
       }
       if (!isConnectionError(error)) throw error;
-      if (!LASTING.has(codeOf(error)) && mayRetry()) {
-        retries += 1;
-        await pause(retries, 0, codeOf(error), hop, options);
+      if (!isLasting(code) && timeLeft() > 0) {
+        await again(0, code);
         continue;
       }
-      noAnswer(hop, call, TIMEOUTS.has(codeOf(error)) ? tooLate : failure('upstream_unreachable'));
+      noAnswer(hop, call, isTimeout(code) ? tooLate(host) : unreachable(host, code));
       return;
     }
-    const { answer } = begun;
-    if (call !== null && answer.statusCode >= 300 && answer.statusCode < 400) {
+    const { answer, beginning } = begun;
+    const { statusCode } = answer;
+    if (call !== null && statusCode >= 300 && statusCode < 400) {
       await begun.chunks.return?.();
-      noAnswer(hop, call, redirected);
+      noAnswer(hop, call, redirected(host));
       return;
     }
-    if (answer.statusCode < 400) {
+    if (beginning?.failure?.kind === 'upstream_overloaded' && timeLeft() > 0) {
+      await begun.chunks.return?.();
+      await again(0, 'overloaded');
+      continue;
+    }
+    if (statusCode < 400) {
+      if (hop.purpose === 'model') options.onServed();
       if (call !== null) {
         for (const field of refused) options.onLearnt(call.model, field);
-        options.onFirstByte(performance.now() - begun.sentAt);
+        options.onFirstByte(begun.firstByteMs);
       }
-      await streamBack(hop, call, begun);
+      await streamBack(hop, call, begun, options);
       return;
     }
     const error = await readError(answer);
-    const retryAfter = retryAfterOf(answer.headers, Date.now());
-    if (isPassingStatus(answer.statusCode) && (retryAfter ?? 0) <= MAX_PAUSE_SECONDS && mayRetry()) {
-      retries += 1;
-      await pause(retries, retryAfter ?? 0, `status ${answer.statusCode}`, hop, options);
+    const failed = failureIn(hop, answer, error);
+    const isBlocked = failed.kind === 'upstream_blocked';
+    if (hop.purpose !== 'other' && isBlocked) options.onBlocked();
+    if (hop.purpose === 'model' && !isBlocked) options.onServed();
+    const retryAfter = failed.retryAfterSeconds ?? 0;
+    if (isPassingStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
+      await again(retryAfter, `status ${statusCode}`);
       continue;
     }
-    const field = call === null ? null : refusedBy(answer.statusCode, error, call);
+    const field = call === null ? null : refusedBy(statusCode, error, call);
     if (call !== null && field !== null) {
       refused.push(field);
       call.withhold(field);
       continue;
     }
-    errorBack(hop, call, answer, error);
+    if (call !== null) call.findings.failure = failed;
+    errorBack(hop, answer, error, options);
     return;
   }
 };
 
-/** An answer whose head has come, and the first piece of its body where the body is the answer. */
+/** An answer whose head has come, and the beginning of its body where the body is the answer. */
 interface BegunAnswer {
   readonly answer: Dispatcher.ResponseData;
   readonly chunks: AsyncIterator<Buffer>;
-  readonly first: IteratorResult<Buffer> | null;
-  readonly sentAt: number;
+  readonly beginning: Beginning | null;
+  readonly firstByteMs: number;
 }
 
 const sendOnce = async (
   hop: Hop,
   call: ModelCall | null,
   body: JsonObject | null,
+  retryWithinMs: number,
   options: ForwardOptions,
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
   const edited =
     call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, editContext(call)));
-  const answer = await send(hop.target + hop.path, {
+  const url = hop.target + hop.path;
+  const answer = await send(url, {
     method: hop.method,
-    headers: requestHeaders(hop.headers, call?.session ?? null, hop.isModel ? options.identity : {}),
+    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.identity), url, options),
     body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
     signal: hop.signal,
     dispatcher: options.dispatcher,
     headersTimeout: HEADERS_TIMEOUT_MS,
     bodyTimeout: BODY_TIMEOUT_MS,
   });
+  options.cookies?.keep(url, answer.headers['set-cookie']);
   const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  if (answer.statusCode >= 400) return { answer, chunks, beginning: null, firstByteMs: 0 };
   // A backend that breaks off here has said nothing yet: the request may be sent again.
-  const first = answer.statusCode < 400 ? await chunks.next() : null;
-  return { answer, chunks, first, sentAt };
+  const first = await chunks.next();
+  const firstByteMs = performance.now() - sentAt;
+  const beginning =
+    call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
+      ? await readBeginning(first.value, chunks, retryWithinMs, toStreamFailure(hop))
+      : { held: [], pending: Promise.resolve(first), failure: null };
+  return { answer, chunks, beginning, firstByteMs };
 };
 
 const editContext = (call: ModelCall): EditContext => ({
@@ -163,40 +204,64 @@ const editContext = (call: ModelCall): EditContext => ({
   onInput: (found) => call.onInput(found),
 });
 
-/** Null: it cannot be read, so it cannot be edited; what to make of it is the backend's business. */
-const parseBody = (body: Buffer): JsonObject | null => {
+const withCookies = (headers: Headers, url: string, { cookies }: ForwardOptions): Headers => {
+  const own = cookies?.headerFor(url) ?? null;
+  return own === null ? headers : { ...headers, cookie: [headers['cookie'] ?? [], own].flat().join('; ') };
+};
+
+/** What the app-server gets of the headers: cookies that we keep for it are not among them. */
+const passedBack = (hop: Hop, answer: Dispatcher.ResponseData, { cookies }: ForwardOptions): Headers => {
+  const { 'set-cookie': set, ...headers } = endToEnd(answer.headers);
+  return set === undefined || cookies?.isFor(hop.target) === true
+    ? headers
+    : { ...headers, 'set-cookie': set };
+};
+
+const isEventStream = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('event-stream');
+
+const streamBack = async (
+  hop: Hop,
+  call: ModelCall | null,
+  { answer, chunks, beginning }: BegunAnswer,
+  options: ForwardOptions,
+): Promise<void> => {
+  const { outgoing, signal } = hop;
+  const reader =
+    call === null ? null : new AnswerReader(call.findings, call.onEvent, toStreamFailure(hop));
+  if (call !== null) call.headers = callerHeaders(answer.headers);
   try {
-    const parsed: unknown = JSON.parse(body.toString('utf8'));
-    return isJsonObject(parsed) ? parsed : null;
+    outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
+    reader?.begin();
+    for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
+      // First read, then passed on: what the app-server says about a chunk comes after our report of it.
+      reader?.push(chunk);
+      if (!outgoing.write(chunk)) await once(outgoing, 'drain', { signal });
+    }
+    reader?.end();
+    outgoing.end();
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
+    // was said before, and that is all.
+    if (signal.aborted) outgoing.destroy();
+    else outgoing.socket?.destroySoon();
+    if (!isConnectionError(error)) throw error;
   }
 };
 
-const streamBack = async (
-  { outgoing, signal }: Hop,
-  call: ModelCall | null,
-  { answer, chunks, first }: BegunAnswer,
-): Promise<void> => {
-  const reader = call === null ? null : new AnswerReader(call.findings, call.onEvent);
-  if (call !== null) call.headers = callerHeaders(answer.headers);
-  try {
-    outgoing.writeHead(answer.statusCode, endToEnd(answer.headers));
-    reader?.begin();
-    for (let step = first ?? (await chunks.next()); step.done !== true; step = await chunks.next()) {
-      // First read, then passed on: what the app-server says about a chunk comes after our report of it.
-      reader?.push(step.value);
-      if (!outgoing.write(step.value)) await once(outgoing, 'drain', { signal });
-    }
-    outgoing.end();
-  } catch (error) {
-    outgoing.destroy();
-    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, and that is all.
-    if (!isConnectionError(error)) throw error;
-  } finally {
-    await chunks.return?.();
-  }
+const toStreamFailure =
+  (hop: Hop) =>
+  (event: JsonObject): Failure =>
+    streamFailure(event, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
+
+const failureIn = (
+  hop: Hop,
+  { statusCode, headers }: Dispatcher.ResponseData,
+  body: Buffer,
+): Failure => {
+  const answer = { status: statusCode, headers, body: body.toString('utf8') };
+  const failed = httpFailure(answer, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
+  return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers) } };
 };
 
 const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | null => {
@@ -205,48 +270,28 @@ const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | n
   return field === null || call.withheld.has(field) ? null : field;
 };
 
-const errorBack = (hop: Hop, call: ModelCall | null, answer: Dispatcher.ResponseData, body: Buffer): void => {
-  if (call !== null) {
-    const retryAfter = retryAfterOf(answer.headers, Date.now());
-    const failed = httpFailure(answer.statusCode, body.toString('utf8'), retryAfter);
-    call.findings.failure = { ...failed, headers: { ...failed.headers, ...callerHeaders(answer.headers) } };
-  }
-  const { 'content-length': _, ...headers } = endToEnd(answer.headers);
+const errorBack = (
+  hop: Hop,
+  answer: Dispatcher.ResponseData,
+  body: Buffer,
+  options: ForwardOptions,
+): void => {
+  const { 'content-length': _, ...headers } = passedBack(hop, answer, options);
   hop.outgoing.writeHead(answer.statusCode, headers);
   hop.outgoing.end(body);
 };
 
-const tooLate = failure('upstream_error', { message: 'The upstream did not answer in time.' });
-
 /** The app-server would follow it, past us and with the client's request in its hands. */
-const redirected = failure('upstream_error', {
-  message: 'The upstream answered with a redirect. Check PROXY_UPSTREAM_BASE_URL.',
-});
+const redirected = (host: string): Failure =>
+  failure('upstream_error', {
+    message: `The upstream at ${host} answered with a redirect. On the server, check PROXY_UPSTREAM_BASE_URL.`,
+  });
 
 /** There is no answer that could be passed on. */
 const noAnswer = (hop: Hop, call: ModelCall | null, failed: Failure): void => {
   if (call !== null) call.findings.failure = failed;
   hop.outgoing.writeHead(502, { 'content-type': 'application/json' });
   hop.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
-};
-
-/** The body of an error, as far as it comes soon and is not too long: its status says enough. */
-const readError = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const timer = setTimeout(() => answer.body.destroy(), ERROR_BODY_TIMEOUT_MS);
-  try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MAX_ERROR_BYTES) break;
-    }
-  } catch (error) {
-    if (!isConnectionError(error)) throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-  return Buffer.concat(chunks);
 };
 
 const pause = async (
@@ -265,16 +310,3 @@ const pause = async (
 
 /** A moment later it may be different. */
 const isPassingStatus = (status: number): boolean => status >= 500 && status !== 501;
-
-const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** Those that no second try would change. */
-const LASTING = new Set([...TIMEOUTS, 'UND_ERR_INVALID_ARG', 'ERR_INVALID_URL']);
-
-/** Errors of a connection have a code, and aborts a name; anything else is a mistake of ours. */
-const isConnectionError = (error: unknown): boolean =>
-  codeOf(error) !== '' || (error instanceof Error && error.name === 'AbortError');
-
-const codeOf = (error: unknown): string => {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : '';
-};

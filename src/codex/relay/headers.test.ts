@@ -65,11 +65,19 @@ describe('headers on their way', () => {
       callerHeaders({
         'x-request-id': 'req_1',
         'x-ratelimit-remaining-tokens': '7',
+        'x-codex-primary-used-percent': '42',
+        'x-codex-plan-type': 'plus',
+        'x-codex-turn-state': 'opaque',
         'set-cookie': ['secret=1'],
         'openai-organization': 'org',
         'retry-after': '3',
       }),
-    ).toEqual({ 'x-upstream-request-id': 'req_1', 'x-ratelimit-remaining-tokens': '7' });
+    ).toEqual({
+      'x-upstream-request-id': 'req_1',
+      'x-ratelimit-remaining-tokens': '7',
+      'x-codex-primary-used-percent': '42',
+      'x-codex-plan-type': 'plus',
+    });
   });
 
   it('say how long to wait in seconds, as a date, or in milliseconds', () => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-type Headers = Record<string, string | string[]>;
+export type Headers = Record<string, string | string[]>;
 
 /** What concerns one connection only, or is said anew on the next one. */
 const HOP_BY_HOP = new Set([
@@ -90,10 +90,13 @@ export const callerHeaders = (headers: IncomingHttpHeaders): Record<string, stri
   const told: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (name === 'x-request-id') told['x-upstream-request-id'] = String(value);
-    else if (name.startsWith('x-ratelimit-')) told[name] = String(value);
+    else if (name.startsWith('x-ratelimit-') || isCodexLimit(name)) told[name] = String(value);
   }
   return told;
 };
+
+/** How much of a ChatGPT plan is used; the state of a turn is between codex and its backend. */
+const isCodexLimit = (name: string): boolean => name.startsWith('x-codex-') && name !== 'x-codex-turn-state';
 
 /** In whole seconds; null where nothing sensible is said. */
 export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {

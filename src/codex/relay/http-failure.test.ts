@@ -1,98 +1,92 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure.ts';
-import { httpFailure, readUpstreamError, streamFailure } from './http-failure.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { httpFailure, sourceOf, streamFailure, type Source } from './http-failure.ts';
 
-const openai = (error: Record<string, unknown>): string => JSON.stringify({ error });
+/** 2026-11-20 14:00 UTC */
+const NOW = 1_795_183_200;
+const source: Source = { host: 'api.example', nowMs: NOW * 1000, secrets: ['k3y-of-0urs'] };
+const http = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  httpFailure({ status, headers, body: typeof body === 'string' ? body : JSON.stringify(body) }, source);
+const stream = (event: JsonObject) => streamFailure(event, source);
 
-describe('the errors of backends', () => {
-  it('are read in the forms that they have', () => {
-    const nothing = { message: null, type: null, code: null, param: null, resetsInSeconds: null };
-    expect(
-      readUpstreamError(
-        openai({ message: 'No.', type: 'invalid_request_error', param: 'input', code: 'bad' }),
-      ),
-    ).toEqual({ ...nothing, message: 'No.', type: 'invalid_request_error', param: 'input', code: 'bad' });
-    expect(readUpstreamError('{"detail":"Unsupported parameter: temperature"}')).toEqual({
-      ...nothing,
-      message: 'Unsupported parameter: temperature',
-    });
-    expect(readUpstreamError('{"error":"model is loading"}')).toEqual({
-      ...nothing,
-      message: 'model is loading',
-    });
-    const pydantic = [{ type: 'extra_forbidden', loc: ['body', 'text', 'x'], msg: 'Extra inputs' }];
-    const read = { ...nothing, message: 'Extra inputs', code: 'extra_forbidden', param: 'text.x' };
-    expect(readUpstreamError(JSON.stringify({ detail: pydantic }))).toEqual(read);
-    expect(readUpstreamError(JSON.stringify({ message: { detail: pydantic } }))).toEqual(read);
-    expect(readUpstreamError(openai({ type: 'usage_limit_reached', resets_in_seconds: 9.5 }))).toEqual({
-      ...nothing,
-      type: 'usage_limit_reached',
-      resetsInSeconds: 10,
-    });
-    for (const garbage of ['', '<html>', '[]', 'null', '{"error":', '{"detail":[3]}', '{"detail":[]}']) {
-      expect(readUpstreamError(garbage)).toEqual(nothing);
+const limit = failure('insufficient_quota', {
+  message:
+    'The backend refused: the account behind this server has used up its limit, until 2026-11-20 16:00 UTC. It said: Used up.',
+  retryAfterSeconds: 7200,
+});
+
+describe('an HTTP error of a backend', () => {
+  it('is classified by status, body and headers', () => {
+    const error = { message: 'Words.', param: 'input', code: 'own_code' };
+    expect(http(400, { error })).toEqual(failure('invalid_prompt', error));
+    expect(http(429, { error: { message: 'Slow.' } }, { 'retry-after': '7' })).toEqual(
+      failure('rate_limit_exceeded', { message: 'Slow.', retryAfterSeconds: 7 }),
+    );
+    expect(http(500, 'oops')).toEqual(
+      failure('upstream_error', {
+        message: 'The upstream at api.example had an error while processing the request (it answered 500).',
+      }),
+    );
+  });
+
+  it('says when a plan can be used again, whichever way it was told', () => {
+    const error = { type: 'usage_limit_reached', message: 'Used up.' };
+    expect(http(429, { error: { ...error, resets_in_seconds: 7200 } }, { 'retry-after': '5' })).toEqual(
+      limit,
+    );
+    expect(http(429, { error: { ...error, resets_at: NOW + 7200 } })).toEqual(limit);
+  });
+
+  it('is a page of Cloudflare by its words or by its header', () => {
+    const page = '<!DOCTYPE html><html><head><title>x</title></head></html>';
+    expect(http(403, page, { 'cf-mitigated': 'challenge' })).toEqual(failure('upstream_blocked'));
+    expect(http(403, page)).toEqual(failure('upstream_forbidden'));
+    expect(http(503, page.replace('>x<', '>Just a moment...<'))).toEqual(failure('upstream_blocked'));
+  });
+
+  it('quotes nothing that we sent', () => {
+    const message = 'No account a-c-c-1 with tok-of-theirs or k3y-of-0urs.';
+    const sent = { authorization: 'Bearer tok-of-theirs', 'chatgpt-account-id': 'a-c-c-1' };
+    const from = sourceOf('https://u:p@api.example/v1', sent, 'k3y-of-0urs');
+    expect(from.host).toBe('api.example');
+    const body = JSON.stringify({ error: { message } });
+    expect(httpFailure({ status: 403, headers: {}, body }, from).message).toBe(
+      'No account *** with *** or ***.',
+    );
+    expect(streamFailure({ type: 'error', message }, from).message).toBe('No account *** with *** or ***.');
+  });
+});
+
+describe('an error in a stream', () => {
+  it('is read wherever it stands', () => {
+    const error = { code: 'invalid_prompt', message: 'No.' };
+    const expected = failure('invalid_prompt', error);
+    expect(stream({ type: 'response.failed', response: { error } })).toEqual(expected);
+    expect(stream({ type: 'error', error })).toEqual(expected);
+    expect(stream({ type: 'error', ...error, param: null })).toEqual(expected);
+    expect(stream({ type: 'error' })).toEqual(failure('upstream_error'));
+    expect(stream({ type: 'response.failed', response: { error: null } })).toEqual(failure('upstream_error'));
+  });
+
+  it('may be a used-up plan, by its code or by its type', () => {
+    const resets = { message: 'Used up.', resets_at: NOW + 7200 };
+    for (const error of [
+      { code: 'usage_limit_reached', ...resets },
+      { type: 'usage_limit_reached', ...resets },
+    ]) {
+      expect(stream({ type: 'response.failed', response: { error } })).toEqual(limit);
+      expect(stream({ type: 'error', status: 429, error })).toEqual(limit);
     }
   });
 
-  it('become failures by their status', () => {
-    const text = openai({ message: 'Words.', param: 'input', code: 'own_code' });
-    const said = { message: 'Words.', param: 'input', code: 'own_code' };
-    expect(httpFailure(400, text, null)).toEqual(failure('invalid_prompt', said));
-    expect(httpFailure(422, text, null)).toEqual(failure('invalid_prompt', said));
-    expect(httpFailure(401, text, null)).toEqual(failure('upstream_unauthorized'));
-    expect(httpFailure(403, text, null)).toEqual(failure('upstream_forbidden', { message: 'Words.' }));
-    expect(httpFailure(404, text, null)).toEqual(
-      failure('model_not_found', { message: 'Words.', param: 'input' }),
+  it('may say its status', () => {
+    expect(stream({ type: 'error', status_code: 503, error: { message: 'x' } })).toEqual(
+      failure('upstream_overloaded'),
     );
-    expect(httpFailure(408, text, null)).toEqual(
-      failure('upstream_error', { message: 'The upstream did not answer in time.' }),
+    expect(stream({ type: 'error', status: 'failed', error: { code: 'slow_down' } })).toEqual(
+      failure('upstream_overloaded'),
     );
-    expect(httpFailure(413, text, null)).toEqual(failure('context_length_exceeded', said));
-    expect(httpFailure(429, text, 7)).toEqual(
-      failure('rate_limit_exceeded', { message: 'Words.', retryAfterSeconds: 7 }),
-    );
-    expect(httpFailure(500, text, null)).toEqual(failure('upstream_error'));
-    expect(httpFailure(503, text, 3)).toEqual(failure('upstream_overloaded', { retryAfterSeconds: 3 }));
-    expect(httpFailure(418, 'tea', null)).toEqual(failure('invalid_prompt'));
-  });
-
-  it('tell a used-up quota from a rate limit', () => {
-    const limit = { type: 'usage_limit_reached', message: 'Used up.', resets_in_seconds: 3600 };
-    const expected = failure('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 3600 });
-    expect(httpFailure(429, openai(limit), 5)).toEqual(expected);
-    expect(expected.headers).toEqual({ 'x-should-retry': 'false' });
-    expect(httpFailure(429, openai({ code: 'insufficient_quota' }), 5)).toEqual(
-      failure('insufficient_quota', { retryAfterSeconds: 5 }),
-    );
-  });
-
-  it('quote no key, no address and no book', () => {
-    const message = 'Key sk-proj-abcdefghijk and Bearer abc.def at https://internal.example/v1?x=1 failed';
-    const said = httpFailure(403, openai({ message }), null).message;
-    expect(said).toBe('Key sk-*** and Bearer *** at failed');
-    expect(streamFailure('x', message).message).toBe(said);
-    expect(httpFailure(400, openai({ message: 'x'.repeat(100_000) }), null).message).toHaveLength(4_000);
-  });
-
-  it('in a stream are a code and a message', () => {
-    expect(streamFailure('context_length_exceeded', 'Long.')).toEqual(
-      failure('context_length_exceeded', { message: 'Long.', param: 'input' }),
-    );
-    expect(streamFailure('rate_limit_exceeded', 'Slow.')).toEqual(
-      failure('rate_limit_exceeded', { message: 'Slow.' }),
-    );
-    for (const code of ['insufficient_quota', 'usage_limit_reached', 'usage_not_included']) {
-      expect(streamFailure(code, 'Used up.')).toEqual(failure('insufficient_quota', { message: 'Used up.' }));
-    }
-    expect(streamFailure('invalid_prompt', 'No.')).toEqual(failure('invalid_prompt', { message: 'No.' }));
-    for (const code of ['server_is_overloaded', 'slow_down']) {
-      expect(streamFailure(code, 'Busy.')).toEqual(failure('upstream_overloaded', { message: 'Busy.' }));
-    }
-    expect(streamFailure('vector_store_timeout', 'Late.')).toEqual(
-      failure('upstream_error', { message: 'Late.', code: 'vector_store_timeout' }),
-    );
-    expect(streamFailure('server_error', '')).toEqual(failure('upstream_error'));
-    expect(streamFailure('', '')).toEqual(failure('upstream_error'));
   });
 });

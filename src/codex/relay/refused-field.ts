@@ -1,4 +1,4 @@
-import { readUpstreamError } from './http-failure.ts';
+import { readErrorBody } from '../failures/read-error.ts';
 import { OVERRIDABLE, type EditField } from './profile.ts';
 
 /** "I do not know this", in the words of OpenAI, ChatGPT and others. */
@@ -15,7 +15,7 @@ const SAYS_VALUE =
  * complaint about its value is none.
  */
 export const refusedField = (body: string, set: ReadonlySet<EditField>): EditField | null => {
-  const error = readUpstreamError(body);
+  const error = readErrorBody(body);
   const message = error.message ?? body;
   const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;

@@ -7,7 +7,8 @@ import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
-import { forward, type ForwardOptions } from './forward.ts';
+import { forward, type ForwardOptions, type Hop } from './forward.ts';
+import type { Identity } from './headers.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { Ticket } from './ticket.ts';
 
@@ -47,6 +48,8 @@ export interface RelayTicket {
 export interface RelayOptions extends ForwardOptions {
   /** Where things really are, without a slash at the end; null: the app-server has no business there. */
   readonly targets: RelayTargets;
+  /** What the model's host is told about us in place of the app-server's own words. */
+  readonly identity: Identity;
   readonly profile: BackendProfile;
   /** How conversations are named to the backend. */
   readonly affinity: AffinityOptions;
@@ -105,11 +108,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     if (isModelRequest && ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
-    const hop = {
+    const hop: Hop = {
+      purpose: isModelRequest ? 'model' : way.name === 'refresh' ? 'sign-in' : 'other',
       method: incoming.method ?? 'POST',
       target: way.target,
       path: way.path,
-      isModel: way.name === 'model',
+      identity: way.name === 'model' ? options.identity : {},
       headers: incoming.headers,
       body,
       signal,

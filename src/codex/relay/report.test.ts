@@ -2,15 +2,19 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 
 import { failure } from '../../canonical/failure.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { WireEvent } from '../translate/wire-report.ts';
+import { streamFailure } from './http-failure.ts';
 import { AnswerReader, noFindings, type Findings } from './report.ts';
 
+const fail = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
 const read = (...chunks: readonly (string | Uint8Array)[]): { findings: Findings; events: WireEvent[] } => {
   const findings = noFindings();
   const events: WireEvent[] = [];
-  const reader = new AnswerReader(findings, (event) => events.push(event));
+  const reader = new AnswerReader(findings, (event) => events.push(event), fail);
   reader.begin();
   for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  reader.end();
   return { findings, events: events.slice(1) };
 };
 
@@ -41,7 +45,15 @@ describe('reading an answer on its way', () => {
         expect(read(...chunks).events).toEqual(call);
       }),
     );
-    expect(read(text.replaceAll('\n', '\r\n')).events).toEqual(call);
+    for (const end of ['\r\n', '\r']) {
+      const ended = Buffer.from(text.replaceAll('\n', end));
+      expect(read(ended).events).toEqual(call);
+      expect(read(...Array.from(ended, (byte) => Uint8Array.of(byte))).events).toEqual(call);
+    }
+    const pretty = [added, delta, done].map((data) =>
+      JSON.stringify(data, null, 2).replaceAll(/^/gm, 'data: '),
+    );
+    expect(read(pretty.join('\n\n')).events).toEqual(call);
     expect(read([added, delta, done].map((data) => sse(data, null)).join('')).events).toEqual(call);
     expect(read([added, delta, done].map((data) => sse(data, 'message')).join('')).events).toEqual(call);
   });
@@ -103,10 +115,10 @@ describe('reading an answer on its way', () => {
 
   it('forgets the answer before it', () => {
     const findings = noFindings();
-    const first = new AnswerReader(findings, () => {});
+    const first = new AnswerReader(findings, () => {}, fail);
     first.push(Buffer.from(sse({ type: 'error', code: 'invalid_prompt', message: 'No.' })));
     expect(findings.failure).not.toBeNull();
-    new AnswerReader(findings, () => {}).begin();
+    new AnswerReader(findings, () => {}, fail).begin();
     expect(findings).toEqual(noFindings());
   });
 

@@ -1,10 +1,9 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { WireEvent } from '../translate/wire-report.ts';
-import { streamFailure } from './http-failure.ts';
+import { SseEvents } from './sse-events.ts';
 
 /** The findings in one answer's events. */
 export interface Findings {
@@ -35,24 +34,22 @@ const READ = new Set([
   'error',
 ]);
 
-/** Events are small, but for those that hold a whole answer. What is longer passes unread. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024;
-const LF = 0x0a;
-const EMPTY = new Uint8Array(0);
-
 /** Reads a streamed answer beside its way to the app-server. */
 export class AnswerReader {
   readonly #findings: Findings;
   readonly #onEvent: AnswerListener;
-  #lines = createLineDecoder();
-  /** Bytes since the last line end. */
-  #lineBytes = 0;
-  #isLongLine = false;
-  #event: string | null = null;
+  readonly #fail: (event: JsonObject) => Failure;
+  readonly #events = new SseEvents({
+    wants: (type) => READ.has(type),
+    onEvent: (type, data) => {
+      if (type !== null && data !== null && READ.has(type)) this.#read(type, data);
+    },
+  });
 
-  constructor(findings: Findings, onEvent: AnswerListener) {
+  constructor(findings: Findings, onEvent: AnswerListener, fail: (event: JsonObject) => Failure) {
     this.#findings = findings;
     this.#onEvent = onEvent;
+    this.#fail = fail;
   }
 
   /** What was found in an answer before this one is not about this one. */
@@ -64,36 +61,16 @@ export class AnswerReader {
   }
 
   push(chunk: Uint8Array): void {
-    const rest = this.#behindLongLine(chunk);
-    const lastEnd = rest.lastIndexOf(LF);
-    this.#lineBytes = lastEnd === -1 ? this.#lineBytes + rest.length : rest.length - lastEnd - 1;
-    for (const line of this.#lines.push(rest)) this.#line(line);
-    if (this.#lineBytes <= MAX_LINE_BYTES) return;
-    this.#lines = createLineDecoder();
-    this.#lineBytes = 0;
-    this.#isLongLine = true;
+    this.#events.push(chunk);
   }
 
-  /** What of a chunk comes after the end of a line that is too long to be kept. */
-  #behindLongLine(chunk: Uint8Array): Uint8Array {
-    if (!this.#isLongLine) return chunk;
-    const end = chunk.indexOf(LF);
-    if (end === -1) return EMPTY;
-    this.#isLongLine = false;
-    return chunk.subarray(end + 1);
-  }
-
-  #line(line: string): void {
-    if (line === '') this.#event = null;
-    else if (line.startsWith('event:')) this.#event = nameOf(line);
-    else if (line.startsWith('data:')) {
-      const type = this.#event ?? typeOf(line);
-      if (type !== null && READ.has(type)) this.#read(type, line.slice(5));
-    }
+  end(): void {
+    this.#events.end();
   }
 
   #read(type: string, text: string): void {
-    const data = parse(text);
+    // Garbage is the app-server's to judge: it gets the same bytes.
+    const data = parseJsonObject(text);
     if (data === null) return;
     switch (type) {
       case 'response.output_item.added':
@@ -141,34 +118,9 @@ export class AnswerReader {
       const reason = isJsonObject(details) ? details['reason'] : null;
       if (reason === 'max_output_tokens' || reason === 'content_filter') this.#findings.incomplete = reason;
     }
-    if (type === 'response.failed' || type === 'error') {
-      const nested = type === 'error' ? data['error'] : response['error'];
-      const error = isJsonObject(nested) ? nested : data;
-      this.#findings.failure = streamFailure(textOf(error, 'code'), textOf(error, 'message'));
-    }
+    if (type === 'response.failed' || type === 'error') this.#findings.failure = this.#fail(data);
   }
 }
-
-/** `message` is what an event is called that has no name. */
-const nameOf = (line: string): string | null => {
-  const name = line.slice(6).trim();
-  return name === 'message' || name === '' ? null : name;
-};
-
-/** For streams without `event:` lines: the type without parsing all of it. */
-const typeOf = (line: string): string | null =>
-  /"type"\s*:\s*"([\w.]+)"/.exec(line.slice(0, 200))?.[1] ?? null;
-
-const parse = (text: string): JsonObject | null => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch (error) {
-    // Garbage is the app-server's to judge: it gets the same bytes.
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-};
 
 const textOf = (data: JsonObject, key: string): string => {
   const value = data[key];

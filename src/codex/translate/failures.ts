@@ -1,6 +1,10 @@
-import { failure, type Failure, type FailureCode } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
 import { isJsonObject } from '../../kit/json.ts';
+import { isBlockPage, isHtml } from '../failures/block-page.ts';
+import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';
+import { readErrorBody } from '../failures/read-error.ts';
+import { hostOf, unreachable } from '../failures/unreachable.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 
 /** codex's words for an answer that the model did not finish. It is no failure for a client. */
@@ -9,7 +13,7 @@ export const incompleteReason = (error: Pick<TurnError, 'message'>): IncompleteR
   return reason === 'max_output_tokens' || reason === 'content_filter' ? reason : null;
 };
 
-/** What a client is told about a turn that failed. Only words that name nothing internal are passed on. */
+/** What a client is told about a turn that failed, as far as codex repeats what its backend said. */
 export const toFailure = (
   error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
 ): Failure => {
@@ -17,32 +21,36 @@ export const toFailure = (
   if (error.additionalDetails?.startsWith('Connection failed') === true)
     return failure('upstream_unreachable');
   if (typeof info === 'string') return byName(info, error.message);
-  if (isJsonObject(info)) return byStatus(info);
+  if (isJsonObject(info)) return byVariant(info, error.message);
   return byMessage(error.message);
 };
+
+const said = (different: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, ...different });
 
 const byName = (info: string, message: string): Failure => {
   switch (info) {
     case 'contextWindowExceeded':
-      return failure('context_length_exceeded', { param: 'input' });
+      // codex's own advice is for people who sit in front of it.
+      return said({ code: 'context_length_exceeded' });
     case 'usageLimitExceeded':
     case 'sessionBudgetExceeded':
-      return failure('insufficient_quota', { message: withoutInternals(message) });
+      return said({ code: quotaCode(message), message });
     case 'rateLimitExceeded':
-      return failure('rate_limit_exceeded');
+      return said({ code: 'rate_limit_exceeded', message: message.replace(/^rate limit exceeded: /, '') });
     case 'flexUnavailable':
     case 'serverOverloaded':
     case 'policyCapacityUnavailable':
-      return failure('upstream_overloaded');
+      return said({ code: 'server_is_overloaded', message });
     case 'modelNotFound':
-      return failure('model_not_found', { message: withoutInternals(message), param: 'model' });
+      return said({ code: 'model_not_found', message });
     case 'cyberPolicy':
+      return said({ code: 'cyber_policy', message });
     case 'misalignmentPolicyViolation':
-      return failure('content_policy_violation', { message: withoutInternals(message) });
+      return said({ code: 'misalignment_policy_violation', message });
     case 'unauthorized':
-      return failure('upstream_unauthorized');
+      return said({ status: 401 });
     case 'internalServerError':
-      return failure('upstream_error');
+      return said({ status: 500 });
     case 'badRequest':
     case 'other':
       return byMessage(message);
@@ -51,73 +59,54 @@ const byName = (info: string, message: string): Failure => {
   }
 };
 
+/** codex says the same of a plan that is used up and of one that never had it, in different words. */
+const quotaCode = (message: string): string =>
+  message.startsWith('To use Codex with your ChatGPT plan') ? 'usage_not_included' : 'usage_limit_reached';
+
 /** The variants that carry the upstream's HTTP status: `{httpConnectionFailed: {httpStatusCode}}` and the like. */
-const byStatus = (info: Readonly<Record<string, unknown>>): Failure => {
+const byVariant = (info: Readonly<Record<string, unknown>>, message: string): Failure => {
   const [variant, details] = Object.entries(info)[0] ?? ['', null];
   const status = isJsonObject(details) ? details['httpStatusCode'] : null;
-  if (typeof status === 'number') return ofStatus(status);
+  if (typeof status === 'number') return said({ ...readUnexpected(message), status });
   return failure(variant === 'httpConnectionFailed' ? 'upstream_unreachable' : 'upstream_error');
-};
-
-const ofStatus = (status: number): Failure => {
-  const kinds: Readonly<Record<number, FailureCode>> = {
-    401: 'upstream_unauthorized',
-    403: 'upstream_forbidden',
-    404: 'model_not_found',
-    413: 'context_length_exceeded',
-    429: 'rate_limit_exceeded',
-    503: 'upstream_overloaded',
-  };
-  const kind = kinds[status];
-  if (kind !== undefined) return failure(kind);
-  return failure(status >= 400 && status < 500 ? 'invalid_prompt' : 'upstream_error');
 };
 
 /** A 400 of the upstream comes as its whole JSON body in a string; other trouble as a sentence. */
 const byMessage = (message: string): Failure => {
-  const upstream = upstreamError(message);
-  if (upstream !== null) return upstream;
-  const status = /unexpected status (\d{3})/.exec(message)?.[1];
-  if (status !== undefined) return ofStatus(Number(status));
-  if (/error sending request|connection refused|dns error/i.test(message))
-    return failure('upstream_unreachable');
-  return failure('upstream_error');
-};
-
-const upstreamError = (message: string): Failure | null => {
-  const body = parseObject(message);
-  const error = isJsonObject(body?.['error']) ? body['error'] : body;
-  if (error === null) return null;
-  const text = error['message'] ?? error['detail'];
-  if (typeof text !== 'string') return null;
-  const { code, param } = error;
-  return failure(code === 'context_length_exceeded' ? 'context_length_exceeded' : 'invalid_prompt', {
-    message: withoutInternals(text),
-    ...(typeof code === 'string' ? { code } : {}),
-    param: typeof param === 'string' ? param : null,
-  });
-};
-
-const parseObject = (text: string): Readonly<Record<string, unknown>> | null => {
-  if (!text.startsWith('{')) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+  if (message.startsWith('{')) {
+    const read = readErrorBody(message);
+    return read.message === null ? failure('upstream_error') : said({ ...read, status: 400 });
   }
+  const unexpected = readUnexpected(message);
+  if (unexpected.status !== null) return said(unexpected);
+  const refresh = /^Failed to refresh token: (\d{3})/.exec(message)?.[1];
+  if (refresh !== undefined) return said({ code: 'token_refresh_failed', status: Number(refresh) });
+  if (/error sending request|connection refused|dns error/i.test(message))
+    return unreachable(hostIn(message), null);
+  const failed = said({ message: message.replace(/^stream disconnected before completion: /, '') });
+  // Words that nobody knows may be codex's own, about anything inside of it.
+  return failed.kind === 'upstream_error' ? failure('upstream_error') : failed;
 };
 
-/** Pages for people, which an upstream may well point to. */
-const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
+/** `error sending request for url (https://host/path)` */
+const hostIn = (message: string): string => hostOf(/\burl \(([^\s)]+)\)/.exec(message)?.[1] ?? '');
 
-/** Addresses and paths are ours, not the client's. */
-export const withoutInternals = (message: string): string =>
-  message
-    .replaceAll(/,? ?url: \S+/g, '')
-    .replaceAll(/,? ?\bhttps?:\/\/[^\s),;]+/g, (link) => {
-      const host = URL.parse(link.replace(/^,? ?/, ''))?.hostname ?? '';
-      return PUBLIC_HOST.test(host) ? link : '';
-    })
-    .replaceAll(/(?<![\w.:/])\/(?:[\w.@-]+\/)+[\w.@-]+/g, '…');
+const UNEXPECTED = /^unexpected status (\d{3})[^:]*: (.*), url: ([^\s,]+)(?:, [\w -]+: [^\s,]*)*$/s;
+
+/** `unexpected status 404 Not Found: BODY, url: URL, cf-ray: …`, the body whole or only its message. */
+const readUnexpected = (message: string): UpstreamSaid => {
+  const found = UNEXPECTED.exec(message);
+  if (found === null) return NOTHING_SAID;
+  const [, digits = '', body = '', url = ''] = found;
+  const status = Number(digits);
+  const read = readErrorBody(body);
+  const isPlain = !body.startsWith('{') && !isHtml(body);
+  return {
+    ...NOTHING_SAID,
+    ...read,
+    message: isPlain ? body : read.message,
+    status,
+    host: hostOf(url) || null,
+    isBlockPage: isBlockPage(status, body, null),
+  };
+};

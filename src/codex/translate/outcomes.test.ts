@@ -47,6 +47,14 @@ describe('how a turn ended', () => {
     expect(refine(failed('upstream_error'), null)).toEqual(failed('upstream_error'));
   });
 
+  it('is that a refused login could not be renewed, which the backend knows nothing about', () => {
+    const refused = report({ failure: failure('upstream_unauthorized') });
+    for (const kind of ['upstream_error', 'upstream_unreachable'] as const) {
+      expect(refine(failed(kind), refused)).toEqual(failed(kind));
+    }
+    expect(refine(failed('upstream_unauthorized'), refused)).toEqual(failed('upstream_unauthorized'));
+  });
+
   it('stays what it is when it went well, or when it is about us', () => {
     const heard = report({ failure: failure('rate_limit_exceeded'), incomplete: 'content_filter' });
     for (const outcome of [

@@ -20,5 +20,9 @@ export const refine = (outcome: Outcome, report: WireReport | null): Outcome => 
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
   if (report.incomplete !== null) return { kind: 'incomplete', reason: report.incomplete };
-  return report.failure === null ? outcome : { kind: 'failed', failure: report.failure };
+  if (report.failure === null) return outcome;
+  // Refused credentials were to be renewed, and that failed too, on a way that the report is not about.
+  const isRenewal =
+    report.failure.kind === 'upstream_unauthorized' && outcome.failure.kind !== 'upstream_unauthorized';
+  return isRenewal ? outcome : { kind: 'failed', failure: report.failure };
 };

@@ -1,0 +1,360 @@
+import { describe, expect, it } from 'vitest';
+
+import { failure, FAILURES, type Failure } from '../../canonical/failure.ts';
+import { classify, NOTHING_SAID, type UpstreamSaid } from './classify.ts';
+
+const HOST = 'backend.example:8443';
+type Row = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
+const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
+const check = (rows: readonly Row[]): void => {
+  it.each(rows)('%s', (_, said, expected) => {
+    expect(told(said)).toEqual(expected);
+  });
+};
+
+/** 2026-11-20 14:30 UTC */
+const AT = 1_795_185_000;
+
+describe('a used-up plan', () => {
+  const limit = {
+    message:
+      'The backend refused: the account behind this server has used up its limit, until 2026-11-20 14:30 UTC. It said: Limit reached.',
+    retryAfterSeconds: 3600,
+  };
+  check([
+    [
+      'as an HTTP error',
+      {
+        status: 429,
+        type: 'usage_limit_reached',
+        message: 'Limit reached.',
+        resetsAt: AT,
+        resetsInSeconds: 3599.2,
+        retryAfterSeconds: 5,
+      },
+      failure('insufficient_quota', limit),
+    ],
+    [
+      'in the stream',
+      { code: 'usage_limit_reached', message: 'Limit reached.', resetsAt: AT, resetsInSeconds: 3600 },
+      failure('insufficient_quota', limit),
+    ],
+    [
+      'that never had this',
+      { status: 429, type: 'usage_not_included', message: 'Upgrade.' },
+      failure('insufficient_quota', {
+        message:
+          'The backend refused: the plan of the account behind this server does not include this. It said: Upgrade.',
+      }),
+    ],
+    [
+      'of a provider, with a header',
+      { status: 429, code: 'insufficient_quota', retryAfterSeconds: 9 },
+      failure('insufficient_quota', {
+        message: 'The backend refused: the account behind this server has used up its limit.',
+        retryAfterSeconds: 9,
+      }),
+    ],
+    [
+      'that must be paid',
+      { status: 402, message: 'Insufficient balance' },
+      failure('insufficient_quota', {
+        message:
+          'The backend refused: the account behind this server has used up its limit. It said: Insufficient balance',
+      }),
+    ],
+    [
+      'until a time that is over, or is none',
+      { code: 'usage_limit_reached', resetsAt: 1e300, resetsInSeconds: -5 },
+      failure('insufficient_quota', {
+        message: 'The backend refused: the account behind this server has used up its limit.',
+        retryAfterSeconds: 0,
+      }),
+    ],
+  ]);
+});
+
+describe('a limit of requests', () => {
+  const slow = { message: 'Slow.', retryAfterSeconds: 7 };
+  check([
+    [
+      'without a code',
+      { status: 429, message: 'Slow.' },
+      failure('rate_limit_exceeded', { message: 'Slow.' }),
+    ],
+    [
+      'that speaks of a quota without a code',
+      { status: 429, message: 'Quota exceeded for requests per minute' },
+      failure('rate_limit_exceeded', { message: 'Quota exceeded for requests per minute' }),
+    ],
+    ['with a wait', { status: 429, ...slow }, failure('rate_limit_exceeded', slow)],
+    ['in the stream', { code: 'rate_limit_exceeded', ...slow }, failure('rate_limit_exceeded', slow)],
+    [
+      'with the wait in its words',
+      { code: 'rate_limit_exceeded', message: 'Please try again in 11.054s.' },
+      failure('rate_limit_exceeded', { message: 'Please try again in 11.054s.', retryAfterSeconds: 12 }),
+    ],
+    [
+      'with the wait in its words, in milliseconds',
+      { status: 429, message: 'Please try again in 230ms.' },
+      failure('rate_limit_exceeded', { message: 'Please try again in 230ms.', retryAfterSeconds: 1 }),
+    ],
+  ]);
+});
+
+describe('overload', () => {
+  const busy = { message: 'Busy.' };
+  check([
+    [
+      '503',
+      { status: 503, retryAfterSeconds: 3, ...busy },
+      failure('upstream_overloaded', { retryAfterSeconds: 3 }),
+    ],
+    ['529', { status: 529, ...busy }, failure('upstream_overloaded')],
+    [
+      'server_is_overloaded',
+      { status: 503, code: 'server_is_overloaded', ...busy },
+      failure('upstream_overloaded', busy),
+    ],
+    ['slow_down in the stream', { code: 'slow_down', ...busy }, failure('upstream_overloaded', busy)],
+    [
+      'overloaded_error',
+      { status: 529, type: 'overloaded_error', ...busy },
+      failure('upstream_overloaded', busy),
+    ],
+    [
+      'in words alone',
+      { message: 'Selected model is at capacity.' },
+      failure('upstream_overloaded', { message: 'Selected model is at capacity.' }),
+    ],
+  ]);
+});
+
+describe('a policy', () => {
+  const codes = [
+    'cyber_policy',
+    'bio_policy',
+    'misalignment_policy_violation',
+    'content_policy_violation',
+    'image_content_policy_violation',
+    'content_filter',
+  ];
+  check(
+    [400, 403, null].flatMap((status) =>
+      codes.map((code): Row => [
+        `${code}, ${status ?? 'in the stream'}`,
+        { status, code, message: 'No.' },
+        failure('content_policy_violation', { message: 'No.', code }),
+      ]),
+    ),
+  );
+  check([
+    [
+      'in words alone',
+      { message: 'Your request was flagged.' },
+      failure('content_policy_violation', { message: 'Your request was flagged.' }),
+    ],
+  ]);
+});
+
+describe('a model', () => {
+  const NOT_SUPPORTED = "The 'gpt-5.1' model is not supported when using Codex with a ChatGPT account.";
+  const NEWER = "The 'gpt-6' model requires a newer version of Codex.";
+  const unknown = (message: string): Failure => failure('model_not_found', { message, param: 'model' });
+  check([
+    ['that the account may not use', { status: 400, message: NOT_SUPPORTED }, unknown(NOT_SUPPORTED)],
+    [
+      'that the account may not use, under a code that says nothing',
+      { status: 400, code: 'invalid_request_error', message: NOT_SUPPORTED },
+      unknown(NOT_SUPPORTED),
+    ],
+    ['that wants a newer client', { status: 400, message: NEWER }, unknown(NEWER)],
+    ['that is not found', { status: 404, message: 'Model not found' }, unknown('Model not found')],
+    ['by its code', { status: 404, code: 'model_not_found', message: 'No x.' }, unknown('No x.')],
+    ['by its code in the stream', { code: 'model_not_found', message: 'No x.' }, unknown('No x.')],
+    ['by the parameter', { status: 404, param: 'model', message: 'No x.' }, unknown('No x.')],
+    [
+      'of vLLM',
+      { status: 404, type: 'NotFoundError', message: 'The model `x` does not exist.' },
+      unknown('The model `x` does not exist.'),
+    ],
+    ['of Ollama', { status: 404, message: "model 'x' not found" }, unknown("model 'x' not found")],
+  ]);
+});
+
+describe('what is not found and no model', () => {
+  const LOST = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
+  const path = (status: number): Failure =>
+    failure('upstream_error', {
+      message: `The upstream at ${HOST} has no such path (it answered ${status}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+    });
+  check([
+    [
+      'a lost item',
+      { status: 404, message: LOST },
+      failure('invalid_prompt', { message: LOST, param: 'input' }),
+    ],
+    [
+      'a lost item that says where',
+      { status: 404, message: LOST, param: 'input[2]' },
+      failure('invalid_prompt', { message: LOST, param: 'input[2]' }),
+    ],
+    [
+      'another thing of the request',
+      { status: 404, code: 'previous_response_not_found', param: 'previous_response_id', message: 'Gone.' },
+      failure('invalid_prompt', {
+        code: 'previous_response_not_found',
+        param: 'previous_response_id',
+        message: 'Gone.',
+      }),
+    ],
+    ['a path', { status: 404, message: 'Not Found' }, path(404)],
+    ['a path without words', { status: 404 }, path(404)],
+    ['a method of a path', { status: 405 }, path(405)],
+    [
+      'a path of nobody',
+      { status: 404, host: null },
+      failure('upstream_error', {
+        message:
+          'The upstream has no such path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.',
+      }),
+    ],
+  ]);
+});
+
+describe('the input', () => {
+  const foreign = { code: 'invalid_encrypted_content', param: 'input', message: 'Not verified.' };
+  const words = 'The encrypted content gAAA could not be verified.';
+  check([
+    [
+      'with reasoning of another',
+      { status: 400, ...foreign, param: null },
+      failure('invalid_prompt', foreign),
+    ],
+    [
+      'with reasoning of another, in the stream',
+      { ...foreign, param: null },
+      failure('invalid_prompt', foreign),
+    ],
+    [
+      'with reasoning of another, in words alone',
+      { status: 400, message: words },
+      failure('invalid_prompt', { ...foreign, message: words }),
+    ],
+    [
+      'that is too long',
+      { status: 400, code: 'context_length_exceeded', message: 'Long.' },
+      failure('context_length_exceeded', { message: 'Long.', param: 'input' }),
+    ],
+    [
+      'that is too long, in the stream',
+      { code: 'context_length_exceeded', message: 'Long.' },
+      failure('context_length_exceeded', { message: 'Long.', param: 'input' }),
+    ],
+    ['that is too large', { status: 413 }, failure('context_length_exceeded', { param: 'input' })],
+    [
+      'that is wrong',
+      { status: 400, code: 'invalid_value', param: 'x', message: 'Bad x.' },
+      failure('invalid_prompt', { code: 'invalid_value', param: 'x', message: 'Bad x.' }),
+    ],
+    ['that is wrong somehow', { status: 418 }, failure('invalid_prompt')],
+    [
+      'that is wrong, in the stream',
+      { code: 'invalid_image', message: 'No image.' },
+      failure('invalid_prompt', { code: 'invalid_image', message: 'No image.' }),
+    ],
+    [
+      'with a name of the client that sounds like a key',
+      { status: 400, message: "Invalid schema for function 'authenticate'." },
+      failure('invalid_prompt', { message: "Invalid schema for function 'authenticate'." }),
+    ],
+  ]);
+});
+
+describe('the account behind this server', () => {
+  check([
+    ['401', { status: 401, message: 'Incorrect API key' }, failure('upstream_unauthorized')],
+    [
+      'a token that is over',
+      { code: 'token_expired', message: 'Expired.' },
+      failure('upstream_unauthorized'),
+    ],
+    ['a key in a 400', { status: 400, message: 'API key not valid.' }, failure('upstream_unauthorized')],
+    ['403', { status: 403, message: 'Not here.' }, failure('upstream_forbidden', { message: 'Not here.' })],
+    [
+      '403 about credentials',
+      { status: 403, message: 'Authentication is needed.' },
+      failure('upstream_forbidden'),
+    ],
+    ['a page of Cloudflare', { status: 403, isBlockPage: true }, failure('upstream_blocked')],
+    [
+      'a workspace that is closed',
+      { status: 402, code: 'deactivated_workspace' },
+      failure('account_unavailable', {
+        message: 'The account behind this server cannot be used: its workspace is closed.',
+      }),
+    ],
+    [
+      'a login that could not be renewed',
+      { status: 500, code: 'token_refresh_failed' },
+      failure('upstream_error', {
+        message:
+          'The login of this server could not be renewed: its service answered 500. Please try again later.',
+      }),
+    ],
+    ['a login that is over', { status: 401, code: 'token_refresh_failed' }, failure('upstream_unauthorized')],
+  ]);
+  it('is not asked again in vain', () => {
+    for (const kind of ['upstream_unauthorized', 'sign_in_required', 'insufficient_quota'] as const) {
+      expect([kind, failure(kind).headers]).toEqual([kind, { 'x-should-retry': 'false' }]);
+    }
+  });
+});
+
+describe('trouble of the upstream', () => {
+  const broken = (status: number): string =>
+    `The upstream at ${HOST} had an error while processing the request (it answered ${status}).`;
+  const late = failure('upstream_error', { message: `The upstream at ${HOST} did not answer in time.` });
+  check([
+    ['500', { status: 500, message: 'at /srv/main.py' }, failure('upstream_error', { message: broken(500) })],
+    [
+      '502 with a wait',
+      { status: 502, retryAfterSeconds: 4 },
+      failure('upstream_error', { message: broken(502), retryAfterSeconds: 4 }),
+    ],
+    ['408', { status: 408 }, late],
+    ['504', { status: 504 }, late],
+    [
+      'a code that nobody knows, in the stream',
+      { code: 'vector_store_timeout', message: 'Late.' },
+      failure('upstream_error', { code: 'vector_store_timeout', message: 'Late.' }),
+    ],
+    [
+      'server_error in the stream',
+      { code: 'server_error', message: 'Oops.' },
+      failure('upstream_error', { message: 'Oops.' }),
+    ],
+    ['nothing', {}, failure('upstream_error')],
+    ['an empty message', { code: 'server_error', message: '' }, failure('upstream_error')],
+  ]);
+});
+
+describe('what is quoted', () => {
+  it('holds no key, bare or not, no token, no address and no book', () => {
+    const message =
+      'Key sk-proj-abcdefghijk, k3y-of-0urs, Bearer abc.def and eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig at https://internal.example/v1?x=1 failed';
+    const said = { ...NOTHING_SAID, status: 400, message };
+    expect(classify(said, ['', 'k3y-of-0urs']).message).toBe('Key sk-***, ***, Bearer *** and *** at failed');
+    expect(classify({ ...said, message: 'x'.repeat(100_000) }).message).toHaveLength(4_000);
+  });
+
+  it('leaves the caller in no doubt about whose key it is', () => {
+    const doubtful = Object.entries(FAILURES)
+      .filter(
+        ([code, { message }]) =>
+          code !== 'invalid_api_key' && /api key|unauthori[sz]ed|authenticat/i.test(message),
+      )
+      .map(([code]) => code);
+    expect(doubtful).toEqual([]);
+  });
+});

@@ -1,0 +1,215 @@
+import { failure, type Failure } from '../../canonical/failure.ts';
+import { harmless } from './harmless.ts';
+import { wordsCode } from './words.ts';
+
+/** What an upstream said about an error, from whichever channel: HTTP, a stream, or the app-server. */
+export interface UpstreamSaid {
+  /** Null where it was said inside of an answer. */
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly message: string | null;
+  readonly param: string | null;
+  readonly retryAfterSeconds: number | null;
+  /** When a used-up quota is filled again: in seconds since 1970, and in seconds from now. */
+  readonly resetsAt: number | null;
+  readonly resetsInSeconds: number | null;
+  /** Who said it: a host, with its port. */
+  readonly host: string | null;
+  /** Not the upstream answered but a page of Cloudflare's in front of it. */
+  readonly isBlockPage: boolean;
+}
+
+export const NOTHING_SAID: UpstreamSaid = {
+  status: null,
+  code: null,
+  type: null,
+  message: null,
+  param: null,
+  retryAfterSeconds: null,
+  resetsAt: null,
+  resetsInSeconds: null,
+  host: null,
+  isBlockPage: false,
+};
+
+/**
+ * What a client is told about an error of the upstream. The first rule that knows the error decides.
+ * `secrets` are keys that must not get out, should the upstream quote them.
+ */
+export const classify = (said: UpstreamSaid, secrets: readonly string[] = []): Failure => {
+  const message = said.message === null || said.message === '' ? null : harmless(said.message, secrets);
+  const code = wordsCode(said) ?? said.code;
+  const read: Read = { ...said, code, message, names: [code ?? '', said.type ?? ''] };
+  for (const rule of RULES) {
+    if (rule.is(read)) return rule.tell(read);
+  }
+  return ownCode(read);
+};
+
+/** What was said, its message fit for clients. */
+interface Read extends UpstreamSaid {
+  /** Code and type: upstreams put the same names into either. */
+  readonly names: readonly [string, string];
+}
+
+interface Rule {
+  readonly is: (said: Read) => boolean;
+  readonly tell: (said: Read) => Failure;
+}
+
+const named =
+  (pattern: RegExp) =>
+  ({ names }: Read): boolean =>
+    names.some((name) => pattern.test(name));
+const answered =
+  (...statuses: readonly number[]) =>
+  ({ status }: Read): boolean =>
+    status !== null && statuses.includes(status);
+const either =
+  (...tests: readonly Rule['is'][]) =>
+  (said: Read): boolean =>
+    tests.some((test) => test(said));
+
+/** Waiting a moment does not help; the plan or the credit of the account is used up. */
+const QUOTA = /usage_limit|usage_not_included|insufficient_quota|quota_exceeded|billing|credits_/;
+const OVERLOAD = /^(?:server_is_overloaded|slow_down|overloaded(?:_error)?)$/;
+/** cyber_policy, bio_policy, misalignment_policy_violation, content_policy_violation … */
+const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$|^moderation_blocked$/;
+const CREDENTIALS =
+  /^(?:invalid_api_key|API_KEY_INVALID|token_(?:expired|invalidated|revoked)|refresh_token_\w+)$/;
+/** Complaints about the request that come inside of an answer. */
+const CLIENT = /^(?:invalid|unsupported|missing|empty|failed_to_download)_|^unknown_parameter$|^image_/;
+
+const RULES: readonly Rule[] = [
+  { is: ({ isBlockPage }) => isBlockPage, tell: () => failure('upstream_blocked') },
+  { is: named(/^token_refresh_failed$/), tell: (said) => notRenewed(said) },
+  { is: named(/^deactivated_workspace$/), tell: () => failure('account_unavailable', { message: CLOSED }) },
+  { is: either(named(QUOTA), answered(402)), tell: (said) => usedUp(said) },
+  {
+    is: named(OVERLOAD),
+    tell: (said) => failure('upstream_overloaded', { ...wordsOf(said), ...waitOf(said) }),
+  },
+  { is: named(POLICY), tell: (said) => failure('content_policy_violation', aboutRequest(said)) },
+  {
+    is: named(/^invalid_encrypted_content$/),
+    tell: (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
+  },
+  {
+    is: named(/^item_not_found$/),
+    tell: (said) => failure('invalid_prompt', { ...wordsOf(said), param: said.param ?? 'input' }),
+  },
+  {
+    is: either(named(/^model_not_found$/), ({ status, param }) => status === 404 && param === 'model'),
+    tell: (said) => failure('model_not_found', { ...wordsOf(said), param: 'model' }),
+  },
+  {
+    is: either(named(/^context_length_exceeded$/), answered(413)),
+    tell: (said) => failure('context_length_exceeded', { ...wordsOf(said), param: said.param ?? 'input' }),
+  },
+  // What is wrong with our credentials is not the client's business.
+  { is: either(answered(401), named(CREDENTIALS)), tell: () => failure('upstream_unauthorized') },
+  {
+    is: either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
+    tell: (said) => failure('rate_limit_exceeded', { ...wordsOf(said), ...waitOf(said) }),
+  },
+  { is: answered(403), tell: (said) => failure('upstream_forbidden', wordsOf(said)) },
+  {
+    is: ({ status, param }) => status === 404 && param !== null,
+    tell: (said) => failure('invalid_prompt', aboutRequest(said)),
+  },
+  { is: answered(404, 405), tell: (said) => noSuchPath(said) },
+  { is: answered(408, 504, 524), tell: (said) => tooLate(said.host) },
+  { is: answered(503, 529), tell: (said) => failure('upstream_overloaded', waitOf(said)) },
+  { is: ({ status }) => status !== null && status >= 500, tell: (said) => broken(said) },
+  {
+    is: either(({ status }) => status !== null && status >= 400, named(CLIENT)),
+    tell: (said) => failure('invalid_prompt', aboutRequest(said)),
+  },
+];
+
+type Details = NonNullable<Parameters<typeof failure>[1]>;
+
+/**
+ * Some clients tell their user to check the key where they read these words, and the key that they
+ * mean is the caller's: about credentials of ours an upstream is not quoted.
+ */
+const ABOUT_CREDENTIALS = /api[ _-]?key|unauthori[sz]ed|authenticat/i;
+
+const wordsOf = ({ message }: Read): Details =>
+  message === null || ABOUT_CREDENTIALS.test(message) ? {} : { message };
+
+/** Errors in the client's own request are told as they were said: they may name the client's things. */
+const aboutRequest = ({ message, code, param }: Read): Details => ({
+  ...(message === null ? {} : { message }),
+  ...(code === null ? {} : { code }),
+  param,
+});
+
+const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
+  if (retryAfterSeconds !== null) return { retryAfterSeconds };
+  const said = /try again in (\d+(?:\.\d+)?) ?(ms|s)/i.exec(message ?? '');
+  return said === null
+    ? {}
+    : { retryAfterSeconds: Math.ceil(Number(said[1]) / (said[2] === 'ms' ? 1000 : 1)) };
+};
+
+/** Who refused, until when, and in which words. */
+const usedUp = (said: Read): Failure => {
+  const { resetsAt, resetsInSeconds } = said;
+  const what = said.names.includes('usage_not_included')
+    ? 'the plan of the account behind this server does not include this'
+    : 'the account behind this server has used up its limit';
+  const until = resetsAt === null ? null : utc(resetsAt);
+  const words = wordsOf(said).message;
+  return failure('insufficient_quota', {
+    message: [
+      `The backend refused: ${what}${until === null ? '' : `, until ${until}`}.`,
+      ...(words === undefined ? [] : [`It said: ${words}`]),
+    ].join(' '),
+    ...(resetsInSeconds === null
+      ? waitOf(said)
+      : { retryAfterSeconds: Math.max(0, Math.ceil(resetsInSeconds)) }),
+  });
+};
+
+/** `2026-11-20 14:00 UTC`; null for a number that is no time. */
+const utc = (seconds: number): string | null => {
+  const at = new Date(seconds * 1000);
+  return Number.isNaN(at.getTime()) ? null : `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+};
+
+const CLOSED = 'The account behind this server cannot be used: its workspace is closed.';
+
+/** The login is fine, as far as one knows; its service was not. */
+const notRenewed = ({ status, isBlockPage }: Read): Failure => {
+  if (isBlockPage) return failure('upstream_blocked');
+  if (status === 400 || status === 401) return failure('upstream_unauthorized');
+  return failure('upstream_error', {
+    message: `The login of this server could not be renewed: its service answered ${status ?? 'nothing'}. Please try again later.`,
+  });
+};
+
+const at = (host: string | null): string => (host === null ? 'The upstream' : `The upstream at ${host}`);
+
+const noSuchPath = ({ host, status }: Read): Failure =>
+  failure('upstream_error', {
+    message: `${at(host)} has no such path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+  });
+
+export const tooLate = (host: string | null): Failure =>
+  failure('upstream_error', { message: `${at(host)} did not answer in time.` });
+
+/** Its words may be about anything inside of it. */
+const broken = (said: Read): Failure =>
+  failure('upstream_error', {
+    message: `${at(said.host)} had an error while processing the request (it answered ${said.status ?? 500}).`,
+    ...waitOf({ ...said, message: null }),
+  });
+
+/** An error in the middle of an answer that no rule knows. */
+const ownCode = (said: Read): Failure => {
+  const { code } = said;
+  const isPlain = code === null || code === 'server_error';
+  return failure('upstream_error', { ...wordsOf(said), ...(isPlain ? {} : { code }) });
+};

@@ -1,0 +1,75 @@
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+
+/** What an upstream says about an error, in whichever of its usual forms. */
+export interface UpstreamError {
+  readonly message: string | null;
+  readonly type: string | null;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** When a used-up quota is filled again: in seconds since 1970, and in seconds from now. */
+  readonly resetsAt: number | null;
+  readonly resetsInSeconds: number | null;
+}
+
+const NOTHING: UpstreamError = {
+  message: null,
+  type: null,
+  code: null,
+  param: null,
+  resetsAt: null,
+  resetsInSeconds: null,
+};
+
+/** The body of an HTTP error. */
+export const readErrorBody = (text: string): UpstreamError => {
+  // Some servers put the error object into a list.
+  const body = parseJsonObject(text) ?? parseJsonObject(/^\s*\[(.*)\]\s*$/s.exec(text)?.[1] ?? '');
+  if (body === null) return NOTHING;
+  if (typeof body['error'] === 'string') return { ...readError(body), message: body['error'] };
+  return readError(isJsonObject(body['error']) ? body['error'] : body);
+};
+
+/** The object that holds the words: `error` of a body or an event, or all of it. */
+export const readError = (error: JsonObject): UpstreamError => {
+  const within = [error['message'], error].find((one) => isJsonObject(one) && Object.hasOwn(one, 'detail'));
+  const detail = isJsonObject(within) ? within['detail'] : null;
+  const inner = isJsonObject(detail) ? detail : error;
+  const listed = firstInvalid(detail);
+  return {
+    message: textOf(inner, 'message') ?? textOf(error, 'detail') ?? listed.message,
+    type: nameOf(inner, 'type'),
+    code: nameOf(inner, 'code') ?? listed.code,
+    param: textOf(inner, 'param') ?? listed.param,
+    resetsAt: numberOf(inner, 'resets_at'),
+    resetsInSeconds: numberOf(inner, 'resets_in_seconds'),
+  };
+};
+
+/** Servers made with pydantic list what is wrong: `{"detail": [{"type", "loc": ["body", …], "msg"}]}`. */
+const firstInvalid = (detail: unknown): Pick<UpstreamError, 'message' | 'code' | 'param'> => {
+  const [first] = Array.isArray(detail) ? (detail as readonly unknown[]) : [];
+  if (!isJsonObject(first)) return { message: null, code: null, param: null };
+  const place = Array.isArray(first['loc']) ? (first['loc'] as readonly unknown[]) : [];
+  const param = place.filter((step, index) => index > 0 || step !== 'body').join('.');
+  return {
+    message: textOf(first, 'msg'),
+    code: nameOf(first, 'type'),
+    param: param === '' ? null : param,
+  };
+};
+
+const textOf = (object: JsonObject, key: string): string | null => {
+  const value = object[key];
+  return typeof value === 'string' ? value : null;
+};
+
+/** A name is shown to clients as it is, so it must be one. */
+const nameOf = (object: JsonObject, key: string): string | null => {
+  const value = textOf(object, key);
+  return value !== null && /^[\w.:-]{1,100}$/.test(value) ? value : null;
+};
+
+const numberOf = (object: JsonObject, key: string): number | null => {
+  const value = object[key];
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+};

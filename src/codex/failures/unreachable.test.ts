@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+
+import { failure } from '../../canonical/failure.ts';
+import { hostOf, unreachable } from './unreachable.ts';
+
+describe('an upstream that cannot be reached', () => {
+  it.each([
+    ['ECONNREFUSED', 'the connection was refused (ECONNREFUSED)'],
+    ['ENOTFOUND', 'its name is not known (ENOTFOUND)'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'no connection in time (UND_ERR_CONNECT_TIMEOUT)'],
+    ['UND_ERR_SOCKET', 'the connection was closed (UND_ERR_SOCKET)'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)'],
+    ['ENEW', 'the connection failed (ENEW)'],
+  ])('%s', (code, reason) => {
+    expect(unreachable('api.example', code)).toEqual(
+      failure('upstream_unreachable', {
+        message: `The upstream at api.example could not be reached: ${reason}.`,
+      }),
+    );
+  });
+
+  it('without a reason or a name', () => {
+    expect(unreachable('api.example', null)).toEqual(
+      failure('upstream_unreachable', { message: 'The upstream at api.example could not be reached.' }),
+    );
+    expect(unreachable('', null)).toEqual(failure('upstream_unreachable'));
+  });
+
+  it('is named without what else an address holds', () => {
+    expect(hostOf('https://user:secret@api.example:8443/path?key=secret')).toBe('api.example:8443');
+    expect(hostOf('no address')).toBe('');
+  });
+});

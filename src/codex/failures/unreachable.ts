@@ -1,0 +1,36 @@
+import { failure, type Failure } from '../../canonical/failure.ts';
+
+/** Why there was no answer, by the code of the error: what a person can do something about. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name could not be looked up',
+  EHOSTUNREACH: 'there is no way to it',
+  ENETUNREACH: 'there is no network to it',
+  ETIMEDOUT: 'no connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_ABORTED: 'the connection was broken off, perhaps by a proxy on the way',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+  EPROTO: 'it does not speak TLS',
+};
+
+/** How Node calls what is wrong with a certificate. */
+const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|SIGNATURE|CRL/;
+
+export const isCertificateError = (code: string): boolean => CERTIFICATE.test(code);
+
+/** No connection: named are the host and the reason, as far as known, never the rest of the address. */
+export const unreachable = (host: string, code: string | null): Failure => {
+  if (host === '') return failure('upstream_unreachable');
+  const why = code === null ? '' : `: ${reasonOf(code)} (${code})`;
+  return failure('upstream_unreachable', { message: `The upstream at ${host} could not be reached${why}.` });
+};
+
+const reasonOf = (code: string): string =>
+  REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed');
+
+/** The host of an address as people may see it; an address can hold keys. */
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
