@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure.ts';
-import type { Backend } from '../src/codex/home/backend.ts';
+import { directLogin, type Backend } from '../src/codex/home/backend.ts';
 import { EDIT_FIELDS, profileOf } from '../src/codex/relay/profile.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { chatEndpoint } from '../src/http/routes/chat.ts';
@@ -46,7 +46,7 @@ const BACKENDS: readonly BackendColumn[] = [
     title: 'OpenAI, other providers',
     takes: takenBy({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }),
   },
-  { title: 'ChatGPT login', takes: takenBy({ kind: 'login', login: 'chatgpt', baseUrl: null }) },
+  { title: 'ChatGPT login', takes: takenBy(directLogin('chatgpt')) },
 ];
 
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */

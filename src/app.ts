@@ -170,6 +170,7 @@ const createPool = (
     spawnWorker,
     maxThreads: config.worker.maxThreads,
     maxRssMb: config.worker.maxRssMb,
+    maxHomeMb: config.worker.maxHomeMb,
     waitMs: WORKER_WAIT_MS,
     clock: systemAmbient.clock,
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),

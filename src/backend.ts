@@ -1,5 +1,5 @@
 import { fail } from './canonical/failure.ts';
-import type { Backend } from './codex/home/backend.ts';
+import { directLogin, type Backend } from './codex/home/backend.ts';
 import { detectLogin } from './codex/home/login.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Config } from './config/schema.ts';
@@ -35,7 +35,7 @@ export const chooseBackend = async (
   const login = await detectLogin(homes);
   if (login !== null) {
     return {
-      backend: { kind: 'login', login, baseUrl: null },
+      backend: directLogin(login),
       description: `the Codex login (${login === 'chatgpt' ? 'ChatGPT' : 'API key'}) in ${homes.loginHome}`,
       close: nothingToClose,
     };

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { Backend } from './codex/home/backend.ts';
+import { directLogin, type Backend } from './codex/home/backend.ts';
 import { loadConfig } from './config/load.ts';
 import { createLogger } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -66,8 +66,8 @@ describe('where a relay is placed', () => {
     const one = await place(provider('http://127.0.0.1:1/v1'));
     expect(one.backend).toEqual({ kind: 'upstream', baseUrl: one.relay?.baseUrl, apiKeyEnv: null });
     for (const login of ['chatgpt', 'api-key'] as const) {
-      const signedIn = await place({ kind: 'login', login, baseUrl: null });
-      expect(signedIn.backend).toEqual({ kind: 'login', login, baseUrl: signedIn.relay?.baseUrl });
+      const signedIn = await place(directLogin(login));
+      expect(signedIn.backend).toEqual({ ...directLogin(login), baseUrl: signedIn.relay?.baseUrl });
     }
     const demo = await place({ kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' });
     expect(demo.backend).toEqual({ kind: 'demo', baseUrl: demo.relay?.baseUrl });

@@ -71,6 +71,7 @@ class Turn {
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
   #translator: TurnTranslator | null = null;
+  #threadId: string | null = null;
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
@@ -119,15 +120,23 @@ class Turn {
     this.#isLetGo = true;
     this.#unwatch();
     this.#ticket?.close();
-    this.#interrupt();
+    this.#close();
     if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
   }
 
-  /** Ends the turn, if it runs, and gives the worker back. */
-  #interrupt(): void {
-    const release = (): void => this.#lease.release();
-    if (this.#running === null) release();
-    else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
+  /**
+   * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
+   * tool call would keep its thread for ever, so it is interrupted first.
+   */
+  #close(): void {
+    const { appServer } = this.#lease;
+    const ends = [
+      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
+      ...(this.#threadId === null
+        ? []
+        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
+    ];
+    void Promise.allSettled(ends).then(() => this.#lease.release());
   }
 
   async #start(mayRetry: boolean): Promise<void> {
@@ -136,6 +145,7 @@ class Turn {
       this.#signal.throwIfAborted();
       const start = toThreadStart(this.#request, this.#deps.settings);
       const spare = this.#deps.spares.take(this.#lease, start);
+      this.#threadId = spare;
       const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
       this.#kind = start;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
@@ -160,7 +170,7 @@ class Turn {
         .then(({ turn }) => {
           this.#running = { threadId, turnId: turn.id };
           // The client went while the turn was being started: nobody else will end it.
-          if (this.#isLetGo) this.#interrupt();
+          if (this.#isLetGo) this.#close();
           return turn.id;
         });
       this.#begin(await unlessAborted(starting, this.#signal));
@@ -174,7 +184,9 @@ class Turn {
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
     const { thread } = await this.#lease.appServer.request('thread/start', start);
-    this.#lease.threadStarted();
+    this.#threadId = thread.id;
+    // The client went while the thread was being started: nobody else will close it.
+    if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
@@ -200,6 +212,7 @@ class Turn {
     switch (signal.kind) {
       case 'closed':
         this.#running = null;
+        this.#threadId = null;
         this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
       case 'request':

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/canonical/outcome.ts';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
-import type { Backend } from '../../src/codex/home/backend.ts';
+import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
@@ -74,7 +74,7 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
   closers.push(() => model.close());
   const log: string[] = [];
   const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
-  const login: Backend = { kind: 'login', login: kind, baseUrl: model.baseUrl };
+  const login: Backend = { ...directLogin(kind), baseUrl: model.baseUrl };
   const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
   const placed = await placeRelay(login, upstream, environment, { logger, metrics: createMetrics() });
   closers.push(() => placed.close());
@@ -92,6 +92,7 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
     }),
     maxThreads: 100,
     maxRssMb: 4096,
+    maxHomeMb: 4096,
     waitMs: 20_000,
     clock: systemAmbient.clock,
     onEvent: (event) => logger.info(event, event.kind),

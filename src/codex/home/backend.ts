@@ -1,10 +1,63 @@
+import { assertNever } from '../../kit/assert-never.ts';
+
 /** Where the app-server sends its model requests. */
 export type Backend =
   /** Any provider with a Responses API. Its key travels in this environment variable, never in a file. */
   | { readonly kind: 'upstream'; readonly baseUrl: string; readonly apiKeyEnv: string | null }
-  /** The Codex login. `baseUrl` null: codex's own default for that login. */
-  | { readonly kind: 'login'; readonly login: Login; readonly baseUrl: string | null }
+  | LoginBackend
   | { readonly kind: 'demo'; readonly baseUrl: string }
   | { readonly kind: 'none' };
 
+/** The Codex login. Where a URL is null, codex goes to its own default for that login. */
+export interface LoginBackend {
+  readonly kind: 'login';
+  readonly login: Login;
+  readonly baseUrl: string | null;
+  /** The account's own requests: who it is, its settings, its limits. */
+  readonly chatgptBaseUrl: string | null;
+  readonly refreshUrl: string | null;
+  readonly revokeUrl: string | null;
+}
+
 export type Login = 'chatgpt' | 'api-key';
+
+/** A login whose requests all go where codex sends them by itself. */
+export const directLogin = (login: Login): LoginBackend => ({
+  kind: 'login',
+  login,
+  baseUrl: null,
+  chatgptBaseUrl: null,
+  refreshUrl: null,
+  revokeUrl: null,
+});
+
+/**
+ * Whether all that the app-server sends goes to this machine by http, so that it needs no certificates. An API key is never refreshed and has no
+ * account requests (seen on 0.166.0), so its model requests are all there is.
+ */
+export const staysOnLoopback = (backend: Backend): boolean => {
+  switch (backend.kind) {
+    case 'upstream':
+    case 'demo':
+      return isLoopback(backend.baseUrl);
+    case 'login':
+      return (
+        backend.login === 'api-key'
+          ? [backend.baseUrl]
+          : [backend.baseUrl, backend.chatgptBaseUrl, backend.refreshUrl, backend.revokeUrl]
+      ).every(isLoopback);
+    case 'none':
+      return false;
+    default:
+      return assertNever(backend);
+  }
+};
+
+const isLoopback = (url: string | null): boolean => {
+  if (url === null || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return (
+    protocol === 'http:' &&
+    (hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname))
+  );
+};

@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from '../worker/environment.ts';
-import type { Backend } from './backend.ts';
+import { staysOnLoopback, type Backend } from './backend.ts';
 import { cleanCatalogue } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
@@ -46,6 +47,7 @@ export interface HomesOptions {
 }
 
 const COMMAND_TIMEOUT_MS = 30_000;
+const CERTIFICATE_FILE = 'certificate.pem';
 
 export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptions): Promise<CodexHomes> => {
   const lasting = path.resolve(stateDir, 'codex');
@@ -54,19 +56,25 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
   await makePrivateDirectory(runs);
   await sweepRunDirectories(runs);
 
-  const emptyHome = async (apiKeyEnv: string | null): Promise<CodexHome> => {
+  const emptyHome = async (backend: Backend): Promise<CodexHome> => {
     const directory = path.join(runs, runDirectoryName(process.pid, Date.now()));
     await mkdir(directory, { mode: 0o700 });
     return {
       path: directory,
-      environment: childEnvironment(environment, { codexHome: directory, apiKeyEnv }),
+      environment: childEnvironment(environment, {
+        codexHome: directory,
+        apiKeyEnv: backend.kind === 'upstream' ? backend.apiKeyEnv : null,
+        certificateFile: staysOnLoopback(backend) ? path.join(directory, CERTIFICATE_FILE) : null,
+        refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
+        revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
+      }),
       // codex may still be closing its databases: what appears during the removal is removed as well.
       remove: () => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),
     };
   };
 
   const catalogue = await loadCatalogue(path.join(lasting, `models-${binary.version}.json`), async () => {
-    const scratch = await emptyHome(null);
+    const scratch = await emptyHome({ kind: 'none' });
     try {
       return await bundledModels(binary, scratch);
     } finally {
@@ -80,7 +88,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
     loginHome,
     binary,
     create: async (backend) => {
-      const home = await emptyHome(backend.kind === 'upstream' ? backend.apiKeyEnv : null);
+      const home = await emptyHome(backend);
       try {
         await furnish(home.path, { backend, catalogue, installationId, loginHome });
       } catch (error) {
@@ -100,12 +108,18 @@ interface Furniture {
 }
 
 const furnish = async (directory: string, furniture: Furniture): Promise<void> => {
+  const { backend } = furniture;
   const within = (name: string): string => path.join(directory, name);
   const write = (name: string, text: string): Promise<void> => writeFile(within(name), text, { mode: 0o600 });
   const catalogueFile = within('catalog.json');
   await write('catalog.json', furniture.catalogue);
   await write('installation_id', furniture.installationId);
-  await write('config.toml', configToml({ backend: furniture.backend, catalogueFile }));
+  await write('config.toml', configToml({ backend, catalogueFile }));
+  // Any one will do, as nothing is signed by it; an empty file would be no certificates at all.
+  if (staysOnLoopback(backend)) await write(CERTIFICATE_FILE, `${rootCertificates[0] ?? ''}\n`);
+  // With a login in its home the app-server asks for that account's settings before every thread, also
+  // where another backend answers: it gets one where the login is what matters.
+  if (backend.kind !== 'login' && backend.kind !== 'none') return;
   const auth = path.join(furniture.loginHome, 'auth.json');
   // codex writes a refreshed token through the link, and a logout removes only the link.
   if (await exists(auth)) await symlink(auth, within('auth.json'));

@@ -256,8 +256,8 @@ const pause = async (
 const isPassingStatus = (status: number): boolean => status >= 500 && status !== 501;
 
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-/** Those that no second try would change. */
-const LASTING = new Set([...TIMEOUTS, 'UND_ERR_INVALID_ARG', 'ERR_INVALID_URL']);
+/** Those that no second try would change, at least not while the client waits. */
+const LASTING = new Set([...TIMEOUTS, 'UND_ERR_INVALID_ARG', 'ERR_INVALID_URL', 'ECONNREFUSED']);
 
 /** Errors of a connection have a code, and aborts a name; anything else is a mistake of ours. */
 const isConnectionError = (error: unknown): boolean =>
