@@ -46,7 +46,11 @@ export const createChooser = (
     const login = await presentLogin();
     if (login !== null) {
       const { kind, account, revision } = login;
-      const chosen = fixed(`login ${kind} ${account}`, directLogin(kind), { kind: 'login', login: kind, home });
+      const chosen = fixed(`login ${kind} ${account}`, directLogin(kind), {
+        kind: 'login',
+        login: kind,
+        home,
+      });
       return { ...chosen, revision };
     }
     // Who named a home meant its login: the demo model would only hide that there is none.

@@ -35,8 +35,6 @@ export interface OpenModelsOptions {
   readonly hasRelay: boolean;
   /** The key of a provider. */
   readonly apiKey: string | null;
-  /** For the command that asks for an account's models, such as where it refreshes tokens. */
-  readonly environment?: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
@@ -44,7 +42,8 @@ export interface OpenModelsOptions {
 /** An account and a provider are asked which models they have; else codex's own list is all there is. */
 export const openModels = async (options: OpenModelsOptions): Promise<OpenModels> => {
   const { backend, homes } = options;
-  if (options.told.kind === 'login' && options.told.login === 'chatgpt') return openAccount(options, options.told);
+  if (options.told.kind === 'login' && options.told.login === 'chatgpt')
+    return openAccount(options, options.told);
   const catalogue = cleanCatalogue(homes.bundled, lanesOf(backend));
   const fixed = {
     catalogue: async () => catalogue,
@@ -75,7 +74,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
-  { homes, hasRelay, environment, clock, logger }: OpenModelsOptions,
+  { homes, hasRelay, clock, logger }: OpenModelsOptions,
   backend: LoginBackend,
 ): Promise<OpenModels> => {
   const login = async () => readLogin((await readIfPresent(path.join(homes.loginHome, 'auth.json'))) ?? '');
@@ -87,7 +86,6 @@ const openAccount = async (
         homes,
         backend,
         via: hasRelay ? 'us' : 'codex',
-        ...(environment === undefined ? {} : { environment }),
         signal,
       }),
     mayAskAgain: async () => {

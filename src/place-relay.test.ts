@@ -49,6 +49,8 @@ const place = async (
     conversations,
     logger,
     metrics: createMetrics(),
+    onBlocked() {},
+    onServed() {},
   });
   closers.push(() => placed.close());
   return placed;

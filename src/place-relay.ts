@@ -5,6 +5,7 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
 import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import type { Conversations } from './codex/relay/conversations.ts';
+import { CookieJar } from './codex/relay/cookies.ts';
 import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
@@ -29,6 +30,10 @@ export interface PlaceRelayOptions {
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** A page stood between the relay and the backend. */
+  readonly onBlocked: () => void;
+  /** The backend itself answered. */
+  readonly onServed: () => void;
 }
 
 /** Where codex itself sends the requests of an API key. */
@@ -67,9 +72,9 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
-    cookies: null,
-    onBlocked: () => logger.warn('a page of Cloudflare stood in the way to the backend'),
-    onServed() {},
+    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
+    onBlocked: options.onBlocked,
+    onServed: options.onServed,
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
@@ -80,7 +85,7 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
   });
   return {
     relay: targets.model === null ? null : relay,
-    backend: behind(backend, relay.addresses, targets),
+    backend: behind(backend, relay.addresses, targets, options.environment),
     async close() {
       await relay.close();
       await dispatcher.destroy();
@@ -111,7 +116,12 @@ const targetsOf = (backend: Backend, { config, wire, environment }: PlaceRelayOp
 };
 
 /** What the app-server is told. The key of a provider stays here: the relay sets it. */
-const behind = (backend: Backend, at: RelayAddresses, targets: RelayTargets): Backend => {
+const behind = (
+  backend: Backend,
+  at: RelayAddresses,
+  targets: RelayTargets,
+  environment: Environment,
+): Backend => {
   const placed = (name: keyof RelayAddresses): string | null => (targets[name] === null ? null : at[name]);
   switch (backend.kind) {
     case 'upstream':
@@ -123,8 +133,8 @@ const behind = (backend: Backend, at: RelayAddresses, targets: RelayTargets): Ba
         ...backend,
         baseUrl: placed('model') ?? directUrl(backend, targets),
         chatgptBaseUrl: placed('account'),
-        refreshUrl: placed('refresh'),
-        revokeUrl: placed('revoke'),
+        refreshUrl: placed('refresh') ?? environment['CODEX_REFRESH_TOKEN_URL_OVERRIDE'] ?? null,
+        revokeUrl: placed('revoke') ?? environment['CODEX_REVOKE_TOKEN_URL_OVERRIDE'] ?? null,
       };
     case 'none':
       return backend;
@@ -151,7 +161,9 @@ const isOnThisMachine = (target: string): boolean => {
 };
 
 const dispatcherFor = async (targets: readonly string[], environment: Environment): Promise<Dispatcher> => {
-  const own = targets.some((target) => target.startsWith('https:')) ? await ownCertificates(environment) : null;
+  const own = targets.some((target) => target.startsWith('https:'))
+    ? await ownCertificates(environment)
+    : null;
   const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
   const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
   // What runs on this machine is never behind a proxy.

@@ -17,6 +17,7 @@ import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
 import type { Engine } from './engine/engine.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
+import { probed } from './engine/probe-worker.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
@@ -154,18 +155,23 @@ const createPool = (
   { config, homes, logger, metrics }: SouthDeps,
 ): WorkerPool =>
   createWorkerPool({
-    spawnWorker: createWorkerSpawner({
-      homes,
-      backend,
-      catalogue: () => offered.catalogue(),
-      clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
-      onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-      onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
-      onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
-      onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
+    spawnWorker: probed({
+      isNeeded: backend.kind === 'login',
+      spawn: createWorkerSpawner({
+        homes,
+        backend,
+        catalogue: () => offered.catalogue(),
+        clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
+        onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
+        onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
+        onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
+        onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
+      }),
+      workdir: config.codex.workDir,
     }),
     maxThreads: config.worker.maxThreads,
     maxRssMb: config.worker.maxRssMb,
+    maxHomeMb: config.worker.maxHomeMb,
     waitMs: WORKER_WAIT_MS,
     clock: systemAmbient.clock,
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),

@@ -34,7 +34,7 @@ const defaults: Config = {
   },
   images: { fetchEnabled: true, fetchPrivate: false },
   codex: { sandboxMode: 'read-only', approvalPolicy: 'never', workDir: resolve('/tmp/codex-work') },
-  worker: { maxThreads: 500, maxRssMb: 1024 },
+  worker: { maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
   log: { level: 'info', content: false },
   warnings: [],
 };
@@ -67,8 +67,8 @@ describe('loadConfig', () => {
       CODEX_HOME: '/srv/codex',
       PROXY_DEMO: '0',
       PROXY_WIRE: 'off',
-        PROXY_CHATGPT_BASE_URL: 'https://chat.example/api/',
-        PROXY_CHATGPT_LANE: 'full',
+      PROXY_CHATGPT_BASE_URL: 'https://chat.example/api/',
+      PROXY_CHATGPT_LANE: 'full',
       PROXY_UPSTREAM_PARAMS: 'temperature, top_p',
       PROXY_STATE_DIR: '~/state',
       PROXY_STRICT_PARAMS: '1',
@@ -84,6 +84,7 @@ describe('loadConfig', () => {
       PROXY_CODEX_WORKDIR: 'work',
       PROXY_WORKER_MAX_THREADS: '7',
       PROXY_WORKER_MAX_RSS_MB: '300',
+      PROXY_WORKER_MAX_HOME_MB: '64',
       PROXY_LOG_LEVEL: 'silent',
       PROXY_LOG_CONTENT: 'true',
     });
@@ -117,7 +118,7 @@ describe('loadConfig', () => {
       },
       images: { fetchEnabled: false, fetchPrivate: true },
       codex: { sandboxMode: 'workspace-write', approvalPolicy: 'untrusted', workDir: resolve('work') },
-      worker: { maxThreads: 7, maxRssMb: 300 },
+      worker: { maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
       log: { level: 'silent', content: true },
       warnings: [],
     } satisfies Config);

@@ -244,7 +244,7 @@ export const SETTINGS = {
     type: wholeNumber(1, 1_000_000),
     default: '500',
     unit: 'threads',
-    description: 'How many threads an app-server may hold before it is replaced.',
+    description: 'How many threads that no request uses an app-server may hold before it is replaced.',
   },
   PROXY_WORKER_MAX_RSS_MB: {
     slice: 'worker',
@@ -253,6 +253,15 @@ export const SETTINGS = {
     default: '1024',
     unit: 'MB',
     description: 'How much memory an app-server may hold before it is replaced.',
+  },
+  PROXY_WORKER_MAX_HOME_MB: {
+    slice: 'worker',
+    field: 'maxHomeMb',
+    type: wholeNumber(16, 1_000_000),
+    default: '128',
+    unit: 'MB',
+    description:
+      'How much an app-server may write to its home, mostly logs of its own, before it is replaced.',
   },
   PROXY_LOG_LEVEL: {
     slice: 'log',

@@ -56,7 +56,9 @@ describe('the first approach', () => {
       slug: 'sol',
       instructions: 'message',
     });
-    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual(LITE);
+    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual(
+      LITE,
+    );
   });
 });
 
@@ -67,7 +69,9 @@ describe('the next approach', () => {
     expect(ways.next(sol(), [FULL], refusal('Something is not supported.'))).toEqual(LITE);
     expect(ways.next(sol(), [FULL, LITE], refusal('Something is not supported.'))).toBeNull();
     expect(ways.next(sol({ model: 'other' }), [FULL], refusal('no'))).toBeNull();
-    expect(approaches({ lanes: { ...lanes, setting: 'lite' } }).next(sol(), [LITE], refusal('no'))).toBeNull();
+    expect(
+      approaches({ lanes: { ...lanes, setting: 'lite' } }).next(sol(), [LITE], refusal('no')),
+    ).toBeNull();
   });
 
   it('is none where the refusal has a cause of its own, unless that is the lane', () => {
@@ -79,13 +83,14 @@ describe('the next approach', () => {
     expect(ways.next(sol(), [LITE], refusal(choice, 'invalid_value'))).toEqual(FULL);
   });
 
-  it.each(['Instructions are required', 'Instructions are not valid', "Unsupported parameter: 'instructions'"])(
-    'says instructions as a message after "%s"',
-    (message) => {
-      const asMessage = { ...FULL, instructions: 'message' };
-      expect(approaches().next(sol(), [FULL], refusal(message))).toEqual(asMessage);
-    },
-  );
+  it.each([
+    'Instructions are required',
+    'Instructions are not valid',
+    "Unsupported parameter: 'instructions'",
+  ])('says instructions as a message after "%s"', (message) => {
+    const asMessage = { ...FULL, instructions: 'message' };
+    expect(approaches().next(sol(), [FULL], refusal(message))).toEqual(asMessage);
+  });
 
   it('leaves out reasoning that cannot be read', () => {
     const unreadable = refusal('no', 'invalid_encrypted_content');

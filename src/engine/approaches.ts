@@ -98,8 +98,7 @@ export class Approaches {
   }
 
   #on(lane: Lane, model: string, reasoning: Approach['reasoning']): Approach {
-    const isMessage =
-      lane === 'lite' || !this.#options.hasRelay || this.#asMessage.get(model) !== undefined;
+    const isMessage = lane === 'lite' || !this.#options.hasRelay || this.#asMessage.get(model) !== undefined;
     return {
       lane,
       slug: lane === 'full' && this.#hasTwoLanes(model) ? this.#fullSlug(model) : model,
@@ -147,10 +146,14 @@ const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted
 const isAboutInstructions = ({ status, message }: Failure): boolean =>
   status === 400 &&
   /\binstructions\b/i.test(message) &&
-  /required|missing|not valid|invalid|un(?:supported|known|recognized)|not (?:supported|allowed)/i.test(message);
+  /required|missing|not valid|invalid|un(?:supported|known|recognized)|not (?:supported|allowed)/i.test(
+    message,
+  );
 
 /** A refusal with a code of its own has a cause of its own; these words are about the lane all the same. */
 const isAboutLane = ({ kind, code, message }: Failure): boolean =>
   kind === 'invalid_prompt' &&
   (code === 'invalid_prompt' ||
-    /tool.?choice|parallel_tool_calls|additional_tools|\bdetail\b|reasoning\.context|\blite\b/i.test(message));
+    /tool.?choice|parallel_tool_calls|additional_tools|\bdetail\b|reasoning\.context|\blite\b/i.test(
+      message,
+    ));

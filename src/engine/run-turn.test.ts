@@ -35,6 +35,7 @@ interface FakePool {
 const fakePool = (
   behaviours: readonly Behaviour[],
   refuse: (method: string, attempt: number) => Error | null = () => null,
+  wait: (method: string) => Promise<void> = () => Promise.resolve(),
 ): FakePool => {
   const calls: string[] = [];
   const answers: unknown[] = [];
@@ -46,6 +47,7 @@ const fakePool = (
       leases += 1;
       attempt += 1;
       const mine = attempt;
+      let isOut = true;
       let listener: (signal: ThreadSignal) => void = () => {};
       const ids = { threadId: `thread-${mine}`, turnId: `turn-${mine}` };
       const thread: FakeThread = {
@@ -71,15 +73,16 @@ const fakePool = (
       };
       return {
         isCurrent: () => true,
-        threadStarted: () => calls.push('threadStarted'),
         release: () => {
-          leases -= 1;
+          if (isOut) leases -= 1;
+          isOut = false;
         },
         appServer: {
           async request(method: string) {
             calls.push(method);
             const refusal = refuse(method, mine);
             if (refusal !== null) throw refusal;
+            await wait(method);
             if (method === 'thread/start') return { thread: { id: ids.threadId } };
             if (method !== 'turn/start') return {};
             setImmediate(() => behaviours[Math.min(mine, behaviours.length) - 1]?.(thread));
@@ -128,6 +131,9 @@ const settled = (): Promise<void> =>
     setImmediate(resolve);
   });
 
+/** What a turn that was still running ends with. */
+const CLOSED = ['turn/interrupt', 'thread/unsubscribe'];
+
 describe('createEngine', () => {
   it('starts a thread, injects the conversation, runs the turn, and gives the worker back', async () => {
     const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
@@ -149,7 +155,7 @@ describe('createEngine', () => {
       { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null },
     ]);
     // The turn has ended by itself, so there is nothing to interrupt.
-    expect(fake.calls).toEqual(['thread/start', 'threadStarted', 'thread/inject_items', 'turn/start']);
+    expect(fake.calls).toEqual(['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe']);
     expect(fake.openLeases()).toBe(0);
   });
 
@@ -182,7 +188,7 @@ describe('createEngine', () => {
     const events = await run(fake, { tools });
     expect(outcomeOf(events)).toEqual({ kind: 'tool-calls' });
     await settled();
-    expect([fake.calls.at(-1), fake.openLeases(), fake.answers]).toEqual(['turn/interrupt', 0, []]);
+    expect([fake.calls.slice(-2), fake.openLeases(), fake.answers]).toEqual([CLOSED, 0, []]);
   });
 
   it('answers no other request of the app-server', async () => {
@@ -225,7 +231,8 @@ describe('a refused call', () => {
     expect(error instanceof GatewayError && error.failure).toEqual(
       failure('invalid_prompt', { message: 'items[0]: no' }),
     );
-    expect(fake.openLeases()).toBe(0);
+    await settled();
+    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['thread/unsubscribe', 0]);
   });
 });
 
@@ -281,7 +288,7 @@ describe('a reader', () => {
       if (event.type === 'text-delta') break;
     }
     await settled();
-    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/interrupt', 0]);
+    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 
   it('whose client goes while the model is silent: the same, at once', async () => {
@@ -293,7 +300,33 @@ describe('a reader', () => {
     controller.abort(reason);
     await expect(reading).rejects.toBe(reason);
     await settled();
-    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/interrupt', 0]);
+    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
+  });
+
+  it.each([
+    ['thread/start', ['thread/start', 'thread/unsubscribe']],
+    ['thread/inject_items', ['thread/start', 'thread/inject_items', 'thread/unsubscribe']],
+    [
+      'turn/start',
+      // At once, and when it is known which turn is to be interrupted.
+      ['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe', ...CLOSED],
+    ],
+  ])('whose client goes during %s: the thread is closed when it can be', async (held, calls) => {
+    const gate = Promise.withResolvers<void>();
+    const fake = fakePool(
+      [hanging],
+      () => null,
+      (method) => (method === held ? gate.promise : Promise.resolve()),
+    );
+    const controller = new AbortController();
+    const reading = collect(engineOf(fake).run(turnRequest(), controller.signal));
+    while (!fake.calls.includes(held)) await settled();
+    controller.abort(new Error('gone'));
+    await expect(reading).rejects.toThrow('gone');
+    gate.resolve();
+    await settled();
+    await settled();
+    expect([fake.calls, fake.openLeases()]).toEqual([calls, 0]);
   });
 
   it('whose client is gone from the start: no worker is taken', async () => {
@@ -322,6 +355,6 @@ describe('a reader', () => {
     // Fifty megabytes were offered; what was kept is bounded.
     expect(text).toBeLessThan(33 * 1024 * 1024);
     await settled();
-    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/interrupt', 0]);
+    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 });

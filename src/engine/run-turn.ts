@@ -50,13 +50,17 @@ const ATTEMPTS = 3;
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
-  unheard: (request) => [
-    ...(deps.relay?.unheard(request) ?? unheard(request)),
-    ...deps.approaches.losses(request, deps.approaches.first(request)),
-  ],
+  unheard(request) {
+    const approach = deps.approaches.first(request);
+    return [
+      ...(deps.relay?.unheard(request) ?? unheard(request)),
+      ...deps.approaches.losses(request, approach),
+      ...fittedFor(request, approach, deps.historyRules).ignored,
+    ];
+  },
   async *run(request, signal) {
     const tried = [deps.approaches.first(request)];
-    for (let losses = 0; ; ) {
+    for (let losses = 0; ;) {
       const approach = tried.at(-1) ?? deps.approaches.first(request);
       const { ignored, ...history } = fittedFor(request, approach, deps.historyRules);
       const lease = await deps.workers.lease(signal);
@@ -145,6 +149,7 @@ class Turn {
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
   #translator: TurnTranslator | null = null;
+  #threadId: string | null = null;
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
@@ -198,15 +203,23 @@ class Turn {
     this.#isLetGo = true;
     this.#unwatch();
     this.#ticket?.close();
-    this.#interrupt();
+    this.#close();
     if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
   }
 
-  /** Ends the turn, if it runs, and gives the worker back. */
-  #interrupt(): void {
-    const release = (): void => this.#lease.release();
-    if (this.#running === null) release();
-    else this.#lease.appServer.request('turn/interrupt', this.#running).then(release, release);
+  /**
+   * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
+   * tool call would keep its thread for ever, so it is interrupted first.
+   */
+  #close(): void {
+    const { appServer } = this.#lease;
+    const ends = [
+      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
+      ...(this.#threadId === null
+        ? []
+        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
+    ];
+    void Promise.allSettled(ends).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {
@@ -216,6 +229,7 @@ class Turn {
       this.#signal.throwIfAborted();
       const start = toThreadStart(this.#request, settings, this.#approach);
       const spare = this.#deps.spares.take(this.#lease, start);
+      this.#threadId = spare;
       const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
       this.#kind = start;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
@@ -240,7 +254,7 @@ class Turn {
         .then(({ turn }) => {
           this.#running = { threadId, turnId: turn.id };
           // The client went while the turn was being started: nobody else will end it.
-          if (this.#isLetGo) this.#interrupt();
+          if (this.#isLetGo) this.#close();
           return turn.id;
         });
       this.#begin(await unlessAborted(starting, this.#signal));
@@ -254,7 +268,9 @@ class Turn {
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
     const { thread } = await this.#lease.appServer.request('thread/start', start);
-    this.#lease.threadStarted();
+    this.#threadId = thread.id;
+    // The client went while the thread was being started: nobody else will close it.
+    if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
@@ -280,6 +296,7 @@ class Turn {
     switch (signal.kind) {
       case 'closed':
         this.#running = null;
+        this.#threadId = null;
         this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
       case 'request':

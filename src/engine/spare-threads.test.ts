@@ -10,21 +10,19 @@ const kind = (model: string): Start => ({ model, baseInstructions: '' });
 /** A worker that starts threads t1, t2 … or refuses to. */
 const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
   let started = 0;
-  let counted = 0;
+  const closed: string[] = [];
   const lease = {
     isCurrent: () => options.isCurrent ?? true,
-    threadStarted: () => {
-      counted += 1;
-    },
     appServer: {
-      async request() {
+      async request(method: string, params: { readonly threadId: string }) {
         if (options.isBroken === true) throw new Error('gone');
+        if (method === 'thread/unsubscribe') return void closed.push(params.threadId);
         started += 1;
         return { thread: { id: `t${started}` } };
       },
     },
   } as unknown as Lease;
-  return { lease, started: () => started, counted: () => counted };
+  return { lease, started: () => started, closed };
 };
 
 const at = (now: () => number): SpareThreads => new SpareThreads({ now });
@@ -34,9 +32,9 @@ const twice = async (spares: SpareThreads, lease: Lease, start: Start): Promise<
 };
 
 describe('SpareThreads', () => {
-  it('has one ready for a kind that came twice, gives it once, and counts it', async () => {
+  it('has one ready for a kind that came twice, and gives it once', async () => {
     const spares = at(() => 0);
-    const { lease, started, counted } = worker();
+    const { lease, started, closed } = worker();
     await spares.prepare(lease, kind('a'));
     expect([spares.take(lease, kind('a')), started()]).toEqual([null, 0]);
     await spares.prepare(lease, kind('a'));
@@ -45,7 +43,7 @@ describe('SpareThreads', () => {
       spares.take(lease, kind('a')),
       spares.take(lease, kind('a')),
     ]).toEqual([null, 't1', null]);
-    expect([started(), counted()]).toEqual([1, 1]);
+    expect([started(), closed]).toEqual([1, []]);
   });
 
   it('keeps one of a kind, also when many ask for it at once', async () => {
@@ -63,13 +61,13 @@ describe('SpareThreads', () => {
     expect([spares.take(other.lease, kind('a')), spares.take(one.lease, kind('a'))]).toEqual([null, 't1']);
   });
 
-  it('is not given when it is old', async () => {
+  it('is closed, not given, when it is old', async () => {
     let now = 0;
     const spares = at(() => now);
-    const { lease } = worker();
+    const { lease, closed } = worker();
     await twice(spares, lease, kind('a'));
     now = 5 * 60_000;
-    expect(spares.take(lease, kind('a'))).toBeNull();
+    expect([spares.take(lease, kind('a')), closed]).toEqual([null, ['t1']]);
   });
 
   it('is not started on a worker that is being replaced, nor for a huge kind', async () => {
@@ -83,17 +81,25 @@ describe('SpareThreads', () => {
 
   it('gives up the one that waited longest when there are too many kinds', async () => {
     const spares = at(() => 0);
-    const { lease } = worker();
+    const { lease, closed } = worker();
     for (let index = 0; index < 9; index += 1) await twice(spares, lease, kind(`m${index}`));
-    expect([spares.take(lease, kind('m0')), spares.take(lease, kind('m8'))]).toEqual([null, 't9']);
+    expect([spares.take(lease, kind('m0')), spares.take(lease, kind('m8')), closed]).toEqual([
+      null,
+      't9',
+      ['t1'],
+    ]);
   });
 
   it('holds no more than that, also when many kinds are on their way at once', async () => {
     const spares = at(() => 0);
-    const { lease } = worker();
+    const { lease, closed } = worker();
     const kinds = Array.from({ length: 20 }, (_, index) => kind(`m${index}`));
     await Promise.all(kinds.map((one) => twice(spares, lease, one)));
-    expect(kinds.filter((one) => spares.take(lease, one) !== null)).toHaveLength(8);
+    expect([
+      kinds.filter((one) => spares.take(lease, one) !== null).length,
+      // Those that were given up on their way are closed when they come.
+      closed.length,
+    ]).toEqual([8, 12]);
   });
 
   it('a failure leaves nothing behind', async () => {

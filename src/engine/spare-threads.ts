@@ -5,7 +5,7 @@ import type { Clock } from '../kit/ambient.ts';
 
 type ThreadStart = ParamsOf<'thread/start'>;
 
-/** The app-server unloads an idle thread after half an hour; a spare is not kept nearly that long. */
+/** What a thread reads when it is started, such as the login, may change; a spare is not kept for long. */
 const MAX_AGE_MS = 5 * 60_000;
 /** Kinds of threads with a spare, for each worker. */
 const MAX_SPARES = 8;
@@ -18,6 +18,8 @@ interface Spare {
   /** Null while it is on its way. */
   threadId: string | null;
   readonly at: number;
+  /** Given up while it was on its way: it is closed when it comes. */
+  isUnwanted: boolean;
 }
 
 /**
@@ -41,7 +43,9 @@ export class SpareThreads {
     const spare = spares?.get(kind);
     if (spares === undefined || spare === undefined || spare.threadId === null) return null;
     spares.delete(kind);
-    return this.#clock.now() - spare.at < MAX_AGE_MS ? spare.threadId : null;
+    if (this.#clock.now() - spare.at < MAX_AGE_MS) return spare.threadId;
+    giveUp(appServer, spare);
+    return null;
   }
 
   /** A turn on such a thread is over: have another one ready. */
@@ -52,16 +56,18 @@ export class SpareThreads {
     const spares = this.#spares.get(appServer) ?? new Map<string, Spare>();
     this.#spares.set(appServer, spares);
     if (spares.has(kind)) return;
-    // The one that has waited longest is given up; the app-server unloads it in time.
-    const [longest] = spares.keys();
-    if (spares.size >= MAX_SPARES && longest !== undefined) spares.delete(longest);
-    const spare: Spare = { threadId: null, at: this.#clock.now() };
+    // The one that has waited longest is given up.
+    const [longest] = spares;
+    if (spares.size >= MAX_SPARES && longest !== undefined) {
+      spares.delete(longest[0]);
+      giveUp(appServer, longest[1]);
+    }
+    const spare: Spare = { threadId: null, at: this.#clock.now(), isUnwanted: false };
     spares.set(kind, spare);
     try {
       const { thread } = await appServer.request('thread/start', start);
-      lease.threadStarted();
-      // It may have been given up in the meantime; then nobody finds it.
       spare.threadId = thread.id;
+      if (spare.isUnwanted) giveUp(appServer, spare);
     } catch {
       // Whoever needs a thread will start one, and meet the same trouble where it can be told.
       if (spares.get(kind) === spare) spares.delete(kind);
@@ -76,5 +82,12 @@ export class SpareThreads {
     return isKnown;
   }
 }
+
+/** Closes it. A worker that is gone has closed it already. */
+const giveUp = (appServer: AppServer, spare: Spare): void => {
+  spare.isUnwanted = true;
+  if (spare.threadId === null) return;
+  appServer.request('thread/unsubscribe', { threadId: spare.threadId }).catch(() => {});
+};
 
 const kindOf = (start: ThreadStart): string => JSON.stringify(start);

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../../src/codex/binary.ts';
+import { directLogin } from '../../src/codex/home/backend.ts';
 import { prepareHomes, type CodexHomes } from '../../src/codex/home/prepare-home.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import type { Json, JsonObject } from '../../src/kit/json.ts';
@@ -94,8 +95,9 @@ const open = async (homes: CodexHomes, options: Partial<OpenModelsOptions> = {})
   const trouble = (facts: unknown): void => void troubles.push(facts);
   const models = await openModels({
     homes,
-    backend: { kind: 'login', login: 'chatgpt', baseUrl },
-    relay: { baseUrl },
+    backend: directLogin('chatgpt'),
+    told: { ...directLogin('chatgpt'), baseUrl },
+    hasRelay: true,
     apiKey: null,
     clock: { now: () => Date.now() },
     logger: { warn: trouble, info: trouble },
@@ -169,7 +171,7 @@ describe('the models of an account', () => {
   it('without a relay codex asks alone, and its own reading counts', async () => {
     const homes = await signIn(tokenUntil(DAYS));
     answer = json({ models: [NEW_MODEL] });
-    const models = await open(homes, { relay: null });
+    const models = await open(homes, { hasRelay: false });
     expect(await idsOf(models)).toEqual({ ids: ['gpt-9-nova'], standard: 'gpt-9-nova' });
   });
 
@@ -181,7 +183,7 @@ describe('the models of an account', () => {
         : json(LISTED)(one, response);
     const homes = await signIn(tokenUntil(-100));
     const models = await open(homes, {
-      environment: { CODEX_REFRESH_TOKEN_URL_OVERRIDE: `${baseUrl}/oauth/token` },
+      told: { ...directLogin('chatgpt'), baseUrl, refreshUrl: `${baseUrl}/oauth/token` },
     });
     expect((await idsOf(models)).standard).toBe('gpt-9-nova');
     expect(asked.map(({ url }) => url.split('?')[0])).toEqual(['/oauth/token', '/models']);
@@ -245,7 +247,7 @@ describe('lanes, as codex takes them with our catalogue', () => {
     const catalogue = await models.catalogue();
     const spawn = createWorkerSpawner({
       homes,
-      backend: { kind: 'login', login: 'chatgpt', baseUrl },
+      backend: { ...directLogin('chatgpt'), baseUrl },
       catalogue: () => models.catalogue(),
       clientInfo: { name: 'test', title: null, version: '0' },
       onStderr: () => {},

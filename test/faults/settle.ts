@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 
 import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
-import { activeTurns, isAlive, startedPids } from './workers.ts';
+import { activeTurns, isAlive, leftThreads, startedPids } from './workers.ts';
 
 /** Far more than anything needs, also on a busy machine. It is a way out of a hang and no measurement. */
 const DEADLINE_MS = 40_000;
@@ -27,6 +27,8 @@ interface Running {
   readonly leases: number;
   /** Turns that the app-server runs. */
   readonly turns: number;
+  /** Threads that it holds although their turn is over. */
+  readonly threads: number;
   /** Requests that the model is answering. */
   readonly modelRequests: number;
 }
@@ -34,10 +36,11 @@ interface Running {
 const runningIn = async (proxy: TestProxy): Promise<Running> => ({
   leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
   turns: await activeTurns(),
+  threads: await leftThreads(),
   modelRequests: proxy.model.activeRequests(),
 });
 
-const NOTHING: Running = { leases: 0, turns: 0, modelRequests: 0 };
+const NOTHING: Running = { leases: 0, turns: 0, threads: 0, modelRequests: 0 };
 
 /** Whatever happened before, nothing of it is left, and the server answers. */
 export const expectSound = async (proxy: TestProxy): Promise<void> => {

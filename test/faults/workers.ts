@@ -1,10 +1,17 @@
 import { vi } from 'vitest';
 
+import type { AppServer } from '../../src/codex/app-server.ts';
 import type { Worker } from '../../src/codex/worker/worker.ts';
 import type { startProxy as StartProxy } from '../support/proxy.ts';
 
+interface Watched {
+  readonly worker: Worker;
+  /** Threads that were started and not used yet. */
+  readonly spares: ReadonlySet<string>;
+}
+
 /** Every app-server that this test file has started, so that a test can ask it what still runs in it. */
-const started = vi.hoisted((): Worker[] => []);
+const started = vi.hoisted((): Watched[] => []);
 
 vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
   const real = await original();
@@ -12,13 +19,25 @@ vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
     ...real,
     startWorker: async (options) => {
       const worker = await real.startWorker(options);
-      started.push(worker);
-      return worker;
+      const spares = new Set<string>();
+      started.push({ worker, spares });
+      return { ...worker, appServer: watchSpares(worker.appServer, spares) };
     },
   };
 });
 
-export const startedPids = (): readonly number[] => started.map((worker) => worker.pid);
+const watchSpares = (appServer: AppServer, spares: Set<string>): AppServer => ({
+  watchThread: (threadId, listener) => appServer.watchThread(threadId, listener),
+  async request(method, params, options) {
+    if (params !== null && 'threadId' in params && typeof params.threadId === 'string')
+      spares.delete(params.threadId);
+    const result = await appServer.request(method, params, options);
+    if (method === 'thread/start') spares.add((result as { thread: { id: string } }).thread.id);
+    return result;
+  },
+});
+
+export const startedPids = (): readonly number[] => started.map(({ worker }) => worker.pid);
 
 const gaugeOf = async (worker: Worker, name: string): Promise<number> => {
   if (worker.lost.aborted) return 0;
@@ -34,7 +53,18 @@ const gaugeOf = async (worker: Worker, name: string): Promise<number> => {
 
 /** What the living app-servers say about themselves. */
 export const activeTurns = async (): Promise<number> => {
-  const counts = await Promise.all(started.map((worker) => gaugeOf(worker, 'core.turns.active')));
+  const counts = await Promise.all(started.map(({ worker }) => gaugeOf(worker, 'core.turns.active')));
+  return counts.reduce((sum, count) => sum + count, 0);
+};
+
+/** Threads that the living app-servers hold and that nobody will use any more. */
+export const leftThreads = async (): Promise<number> => {
+  const counts = await Promise.all(
+    started.map(async ({ worker, spares }) => {
+      const held = await gaugeOf(worker, 'core.threads.live');
+      return worker.lost.aborted ? 0 : held - spares.size;
+    }),
+  );
   return counts.reduce((sum, count) => sum + count, 0);
 };
 

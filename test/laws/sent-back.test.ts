@@ -14,19 +14,20 @@ import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
 import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply } from '../../src/openai/responses/project.ts';
 import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
+import { modelList } from '../support/models.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 
 /**
  * Law D: who sends an answer back as input puts before the model what the model said, in its order.
  * Messages with nothing in them are the exception: neither the model's own nor ours come back.
  */
-const OPTIONS = { models: createModelNames([]), ignoreClientPrompt: false };
+const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The items behind the first message of the user and in front of the next: the answer that came back. */
 const betweenUsers = ({ items }: AskedTurn) =>
-  asJson(toInjectItems({ instructions: null, items }).slice(1, -1));
+  asJson(toInjectItems({ instructions: null, items }, 'own').slice(1, -1));
 
 describe('an answer of the Responses API, sent back', () => {
   const layouts = fc.record({

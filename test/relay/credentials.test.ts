@@ -88,6 +88,8 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
     conversations,
     logger,
     metrics: createMetrics(),
+    onBlocked() {},
+    onServed() {},
   });
   closers.push(() => placed.close());
   const { relay, backend } = placed;
@@ -104,6 +106,7 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
     }),
     maxThreads: 100,
     maxRssMb: 4096,
+    maxHomeMb: 4096,
     waitMs: 20_000,
     clock: systemAmbient.clock,
     onEvent: (event) => logger.info(event, event.kind),

@@ -201,7 +201,7 @@ describe('a page of Cloudflare', () => {
   it('in front of a model request of a stranger counts, in front of something else does not', async () => {
     const { relay, post, noted } = await start(blocked);
     expect((await post(null, {})).status).toBe(403);
-    expect((await fetch(`${relay.baseUrl}/models`)).status).toBe(403);
+    expect((await fetch(`${relay.addresses.model}/models`)).status).toBe(403);
     expect(noted).toMatchObject({ blocked: 1, served: 0 });
   });
 
@@ -268,7 +268,12 @@ describe('what is not tried again', () => {
 
   it('a host that is not known, in an address with a key', async () => {
     const { open, post, noted } = await start(completed, {
-      target: 'http://user:s3cret@nowhere.invalid/k3y',
+      targets: {
+        model: 'http://user:s3cret@nowhere.invalid/k3y',
+        account: null,
+        refresh: null,
+        revoke: null,
+      },
     });
     const { ticket } = open('t1');
     expect((await post('t1', {})).status).toBe(502);

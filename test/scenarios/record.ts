@@ -37,7 +37,6 @@ const recordingPool = (pool: WorkerPool, write: (line: UpstreamLine) => void): W
     const { appServer } = lease;
     return {
       ...lease,
-      threadStarted: () => lease.threadStarted(),
       release: () => lease.release(),
       appServer: {
         async request(method, params, options) {
@@ -119,6 +118,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     }),
     maxThreads: 10,
     maxRssMb: 4096,
+    maxHomeMb: 4096,
     waitMs: 20_000,
     clock: systemAmbient.clock,
     onEvent() {},

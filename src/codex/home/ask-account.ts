@@ -3,7 +3,6 @@ import path from 'node:path';
 
 import type { LoginBackend } from './backend.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
-import { configToml } from './config-toml.ts';
 import { readIfPresent } from './files.ts';
 import { startListener, type ListedAnswer } from './models-listener.ts';
 import type { CodexHomes } from './prepare-home.ts';
@@ -23,8 +22,6 @@ export interface AskAccountOptions {
    * refused, and only an answer that it understands is one.
    */
   readonly via: 'us' | 'codex';
-  /** Added to what the process gets, such as where tokens are refreshed. */
-  readonly environment?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
@@ -38,17 +35,16 @@ const COMMAND_TIMEOUT_MS = 15_000;
  */
 export const askAccount = async (options: AskAccountOptions): Promise<AccountAnswer> => {
   const { backend } = options;
-  const listener = options.via === 'us' && backend.baseUrl !== null ? await startListener(backend.baseUrl) : null;
+  const listener =
+    options.via === 'us' && backend.baseUrl !== null ? await startListener(backend.baseUrl) : null;
   try {
-    const home = await options.homes.createPlain(
-      configToml({
-        backend: { ...backend, baseUrl: listener?.baseUrl ?? backend.baseUrl },
-        catalogueFile: null,
-      }),
-    );
+    const home = await options.homes.createPlain({
+      ...backend,
+      baseUrl: listener?.baseUrl ?? backend.baseUrl,
+    });
     try {
-      const environment = { ...home.environment, ...options.environment };
-      const ran = await run(options.homes.binary.path, { ...options, cwd: home.path, environment });
+      const { path: cwd, environment } = home;
+      const ran = await run(options.homes.binary.path, { cwd, environment, signal: options.signal });
       if (!ran) return { kind: 'failed', reason: 'codex did not end in time' };
       if (listener !== null) return heard(listener.answer());
       const cache = await readIfPresent(path.join(home.path, 'models_cache.json'));

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Backend } from './backend.ts';
+import { directLogin, type Backend } from './backend.ts';
 import { configToml, tomlString } from './config-toml.ts';
 
 const provider = (backend: Backend): string | undefined => {
   const text = configToml({ backend, catalogueFile: '/state/catalog.json' });
   return /\[model_providers\.proxy\]\n([^[]*)/.exec(text)?.[1]?.trim();
 };
+
+const DIRECT_LOGIN = directLogin('chatgpt');
 
 const FIXED = `name = "proxy"
 wire_api = "responses"
@@ -26,14 +28,10 @@ describe('configToml', () => {
       { kind: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: null },
       'base_url = "http://127.0.0.1:1/v1"\nrequires_openai_auth = false',
     ],
-    [
-      "the login, at codex's own address",
-      { kind: 'login', login: 'chatgpt', baseUrl: null },
-      'requires_openai_auth = true',
-    ],
+    ["the login, at codex's own address", DIRECT_LOGIN, 'requires_openai_auth = true'],
     [
       'the login, by way of a relay',
-      { kind: 'login', login: 'api-key', baseUrl: 'http://127.0.0.1:2' },
+      { ...DIRECT_LOGIN, login: 'api-key', baseUrl: 'http://127.0.0.1:2' },
       'base_url = "http://127.0.0.1:2"\nrequires_openai_auth = true',
     ],
     [
@@ -48,6 +46,22 @@ describe('configToml', () => {
     ],
   ])('%s', (_, backend, expected) => {
     expect(provider(backend)).toBe(`${FIXED}\n${expected}`);
+  });
+
+  it("says where the rest of a login's traffic goes, if that is not where codex sends it", () => {
+    const rootOf = (backend: Backend): readonly string[] =>
+      configToml({ backend, catalogueFile: '/s/catalog.json' }).split('\n').slice(0, 3);
+    expect([
+      rootOf(DIRECT_LOGIN),
+      rootOf({ ...DIRECT_LOGIN, chatgptBaseUrl: 'http://127.0.0.1:2/backend-api' }),
+    ]).toEqual([
+      ['model_provider = "proxy"', 'model_catalog_json = "/s/catalog.json"', 'web_search = "disabled"'],
+      [
+        'model_provider = "proxy"',
+        'model_catalog_json = "/s/catalog.json"',
+        'chatgpt_base_url = "http://127.0.0.1:2/backend-api"',
+      ],
+    ]);
   });
 
   it('is this text, whole', () => {
@@ -68,6 +82,7 @@ describe('configToml', () => {
       suppress_unstable_features_warning = true
       check_for_update_on_startup = false
       cli_auth_credentials_store = "file"
+      thread_unload_delay_secs = 0
 
       [model_providers.proxy]
       name = "proxy"
@@ -105,6 +120,7 @@ describe('configToml', () => {
       shell_snapshot = false
       memories = false
       enable_request_compression = false
+      unbounded_connection_retries = false
 
       [tools]
       experimental_request_user_input.enabled = false

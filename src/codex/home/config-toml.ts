@@ -48,6 +48,8 @@ const CLEAN_PROMPT = {
       memories: false,
       // Bodies stay plain, so that a relay or a test can read them.
       enable_request_compression: false,
+      // A provider that cannot be reached is told at once: without this codex tries on for seconds.
+      unbounded_connection_retries: false,
     },
     tools: { 'experimental_request_user_input.enabled': false, 'update_plan.enabled': false },
     orchestrator: { 'skills.enabled': false, 'mcp.enabled': false },
@@ -60,6 +62,8 @@ const QUIET = {
     check_for_update_on_startup: false,
     // Never the keyring of the machine: the login is the file that we link.
     cli_auth_credentials_store: 'file',
+    // A thread that nobody is subscribed to any more is closed at once, not after half an hour.
+    thread_unload_delay_secs: 0,
   },
   tables: { history: { persistence: 'none' }, analytics: { enabled: false }, feedback: { enabled: false } },
 } as const;
@@ -104,6 +108,9 @@ export const configToml = ({ backend, catalogueFile }: CodexSettings): string =>
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
     ...(catalogueFile === null ? {} : { model_catalog_json: catalogueFile }),
+    ...(backend.kind === 'login' && backend.chatgptBaseUrl !== null
+      ? { chatgpt_base_url: backend.chatgptBaseUrl }
+      : {}),
     ...CLEAN_PROMPT.root,
     ...QUIET.root,
   };

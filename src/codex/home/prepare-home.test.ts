@@ -5,11 +5,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../binary.ts';
+import { directLogin, type Backend } from './backend.ts';
 import { configToml } from './config-toml.ts';
 import { detectLogin, readLoginStatus } from './login.ts';
 import { prepareHomes } from './prepare-home.ts';
 
 const binary = findCodexBinary();
+const certificatesIn = (pem: string): number => pem.split('-----BEGIN CERTIFICATE-----').length - 1;
 const DEMO = { kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' } as const;
 
 let scratch: string;
@@ -34,16 +36,18 @@ describe('prepareHomes', () => {
       modes: [await mode(first.path), await mode(path.join(first.path, 'config.toml')), await mode(stateDir)],
       config: await readFile(path.join(first.path, 'config.toml'), 'utf8'),
       codexHome: first.environment['CODEX_HOME'],
+      certificates: certificatesIn(await readFile(first.environment['SSL_CERT_FILE'] ?? '', 'utf8')),
       apart: first.path !== second.path,
       sameInstallation:
         (await readFile(path.join(first.path, 'installation_id'), 'utf8')) ===
         (await readFile(path.join(second.path, 'installation_id'), 'utf8')),
       loginHome: homes.loginHome,
     }).toEqual({
-      names: ['catalog.json', 'config.toml', 'installation_id'],
+      names: ['catalog.json', 'certificate.pem', 'config.toml', 'installation_id'],
       modes: ['700', '600', '700'],
       config: configToml({ backend: DEMO, catalogueFile }),
       codexHome: first.path,
+      certificates: 1,
       apart: true,
       sameInstallation: true,
       loginHome: path.join(stateDir, 'codex'),
@@ -51,6 +55,16 @@ describe('prepareHomes', () => {
     await first.remove();
     await second.remove();
     expect(await readdir(path.join(stateDir, 'run'))).toEqual([]);
+  });
+
+  it('leaves the certificates alone where TLS is needed', async () => {
+    const environment = { ...unnamed, SSL_CERT_FILE: '/ours.pem' };
+    const homes = await prepareHomes({ stateDir, binary, environment });
+    const home = await homes.create(directLogin('chatgpt'));
+    expect([home.environment['SSL_CERT_FILE'], (await readdir(home.path)).toSorted()]).toEqual([
+      '/ours.pem',
+      ['catalog.json', 'config.toml', 'installation_id'],
+    ]);
   });
 
   it("keeps codex's list of models by version, and makes a broken one again", async () => {
@@ -74,17 +88,20 @@ describe('prepareHomes', () => {
   it('links the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
     const named = path.join(scratch, 'mine');
     await mkdir(named);
-    const create = async () => {
+    const create = async (backend: Backend) => {
       const homes = await prepareHomes({ stateDir, binary, environment: withNamed(named) });
-      return homes.create(DEMO);
+      return homes.create(backend);
     };
-    const before = await create();
+    const before = await create(directLogin('api-key'));
     await writeFile(path.join(named, 'auth.json'), '{"OPENAI_API_KEY":"sk-test"}');
-    const after = await create();
+    const after = await create(directLogin('api-key'));
+    const elsewhere = await create(DEMO);
     expect([
       (await readdir(before.path)).includes('auth.json'),
       await readlink(path.join(after.path, 'auth.json')),
-    ]).toEqual([false, path.join(named, 'auth.json')]);
+      // Another backend answers: no request may be made in the name of this login.
+      (await readdir(elsewhere.path)).includes('auth.json'),
+    ]).toEqual([false, path.join(named, 'auth.json'), false]);
     await after.remove();
     expect(await readdir(named)).toEqual(['auth.json']);
   });

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import type { JsonObject } from '../../kit/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from '../worker/environment.ts';
-import type { Backend } from './backend.ts';
+import { staysOnLoopback, type Backend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
@@ -35,8 +36,8 @@ export interface CodexHomes {
   readonly bundled: readonly JsonObject[];
   /** Without a catalogue: the bundled models. */
   create(backend: Backend, catalogue?: Catalogue): Promise<CodexHome>;
-  /** For a command of codex that needs the login and nothing of ours but this `config.toml`. */
-  createPlain(config: string): Promise<CodexHome>;
+  /** For a command of codex that needs the login, and a catalogue of codex's own. */
+  createPlain(backend: Backend): Promise<CodexHome>;
 }
 
 /** Only the backend of a ChatGPT login has lanes. */
@@ -58,6 +59,7 @@ export interface HomesOptions {
 }
 
 const COMMAND_TIMEOUT_MS = 30_000;
+const CERTIFICATE_FILE = 'certificate.pem';
 
 export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptions): Promise<CodexHomes> => {
   const lasting = path.resolve(stateDir, 'codex');
@@ -66,19 +68,25 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
   await makePrivateDirectory(runs);
   await sweepRunDirectories(runs);
 
-  const emptyHome = async (apiKeyEnv: string | null): Promise<CodexHome> => {
+  const emptyHome = async (backend: Backend): Promise<CodexHome> => {
     const directory = path.join(runs, runDirectoryName(process.pid, Date.now()));
     await mkdir(directory, { mode: 0o700 });
     return {
       path: directory,
-      environment: childEnvironment(environment, { codexHome: directory, apiKeyEnv }),
+      environment: childEnvironment(environment, {
+        codexHome: directory,
+        apiKeyEnv: backend.kind === 'upstream' ? backend.apiKeyEnv : null,
+        certificateFile: staysOnLoopback(backend) ? path.join(directory, CERTIFICATE_FILE) : null,
+        refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
+        revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
+      }),
       // codex may still be closing its databases: what appears during the removal is removed as well.
       remove: () => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),
     };
   };
 
   const bundled = await loadBundled(path.join(lasting, `models-${binary.version}.json`), async () => {
-    const scratch = await emptyHome(null);
+    const scratch = await emptyHome({ kind: 'none' });
     try {
       return await bundledModels(binary, scratch);
     } finally {
@@ -105,9 +113,10 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
     binary,
     bundled,
     create: async (backend, catalogue = catalogues[lanesOf(backend)]()) => {
-      const home = await emptyHome(backend.kind === 'upstream' ? backend.apiKeyEnv : null);
+      const home = await emptyHome(backend);
       const catalogueFile = path.join(home.path, 'catalog.json');
       return furnished(home, {
+        backend,
         loginHome,
         files: {
           'catalog.json': catalogue.json,
@@ -116,10 +125,14 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         },
       });
     },
-    createPlain: async (config) =>
-      furnished(await emptyHome(null), {
+    createPlain: async (backend) =>
+      furnished(await emptyHome(backend), {
+        backend,
         loginHome,
-        files: { installation_id: installationId, 'config.toml': config },
+        files: {
+          installation_id: installationId,
+          'config.toml': configToml({ backend, catalogueFile: null }),
+        },
       }),
   };
 };
@@ -131,14 +144,20 @@ const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue)
 };
 
 interface Furniture {
+  readonly backend: Backend;
   readonly files: Readonly<Record<string, string>>;
   readonly loginHome: string;
 }
 
-const furnish = async (directory: string, { files, loginHome }: Furniture): Promise<void> => {
-  for (const [name, text] of Object.entries(files)) {
-    await writeFile(path.join(directory, name), text, { mode: 0o600 });
-  }
+const furnish = async (directory: string, { backend, files, loginHome }: Furniture): Promise<void> => {
+  const write = (name: string, text: string): Promise<void> =>
+    writeFile(path.join(directory, name), text, { mode: 0o600 });
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  // Any one will do, as nothing is signed by it; an empty file would be no certificates at all.
+  if (staysOnLoopback(backend)) await write(CERTIFICATE_FILE, `${rootCertificates[0] ?? ''}\n`);
+  // With a login in its home the app-server asks for that account's settings before every thread, also
+  // where another backend answers: it gets one where the login is what matters.
+  if (backend.kind !== 'login' && backend.kind !== 'none') return;
   const auth = path.join(loginHome, 'auth.json');
   // codex writes a refreshed token through the link, and a logout removes only the link.
   if (await exists(auth)) await symlink(auth, path.join(directory, 'auth.json'));

@@ -7,7 +7,14 @@ const token = (claims: object): string =>
     .map((part) => Buffer.from(part).toString('base64url'))
     .join('.');
 
-const NOTHING = { accountId: null, plan: null, account: null, expiresAt: null, canRefresh: false, paidUntil: null };
+const NOTHING = {
+  accountId: null,
+  plan: null,
+  account: null,
+  expiresAt: null,
+  canRefresh: false,
+  paidUntil: null,
+};
 
 describe('readLogin', () => {
   it('says what its owner may see of a ChatGPT login', () => {

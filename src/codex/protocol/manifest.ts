@@ -15,6 +15,8 @@ export const PROTOCOL_ROOTS = [
   'v2/TurnStartResponse',
   'v2/TurnInterruptParams',
   'v2/TurnInterruptResponse',
+  'v2/ThreadUnsubscribeParams',
+  'v2/ThreadUnsubscribeResponse',
   'v2/GetAccountParams',
   'v2/GetAccountResponse',
   'v2/ServerDiagnosticsParams',

@@ -20,6 +20,8 @@ import type { ThreadInjectItemsResponse } from './generated/v2/ThreadInjectItems
 import type { ThreadStartParams } from './generated/v2/ThreadStartParams.ts';
 import type { ThreadStartResponse } from './generated/v2/ThreadStartResponse.ts';
 import type { ThreadTokenUsageUpdatedNotification } from './generated/v2/ThreadTokenUsageUpdatedNotification.ts';
+import type { ThreadUnsubscribeParams } from './generated/v2/ThreadUnsubscribeParams.ts';
+import type { ThreadUnsubscribeResponse } from './generated/v2/ThreadUnsubscribeResponse.ts';
 import type { TurnCompletedNotification } from './generated/v2/TurnCompletedNotification.ts';
 import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts';
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
@@ -52,6 +54,7 @@ interface ClientMethods {
     result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
   };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
+  readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
   readonly 'account/read': { params: GetAccountParams; result: GetAccountResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }

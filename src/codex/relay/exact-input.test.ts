@@ -83,7 +83,11 @@ describe('exactInput', () => {
       { instructions: null, items },
       { systemRole: false, imageDetail: false },
     );
-    expect(first).toEqual({ type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'sys' }] });
+    expect(first).toEqual({
+      type: 'message',
+      role: 'developer',
+      content: [{ type: 'input_text', text: 'sys' }],
+    });
     expect(second?.['content']).toContainEqual({ type: 'input_image', image_url: png });
     expect(JSON.stringify(second)).not.toContain('detail');
   });

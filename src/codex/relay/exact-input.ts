@@ -1,6 +1,12 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-import { developerMessage, placeOf, toWireItem, toWirePart, type Injected } from '../translate/inject-items.ts';
+import {
+  developerMessage,
+  placeOf,
+  toWireItem,
+  toWirePart,
+  type Injected,
+} from '../translate/inject-items.ts';
 
 /** What a backend takes in the input of a request. */
 export interface InputTaste {
@@ -76,14 +82,20 @@ export interface Front {
  * Puts the client's own items back where the app-server has its forms of them. They are found by the
  * id that each was injected under, so it does not matter where they stand.
  */
-export const restoreInput = (input: readonly Json[], exact: readonly JsonObject[], front: Front): RestoredInput => {
+export const restoreInput = (
+  input: readonly Json[],
+  exact: readonly JsonObject[],
+  front: Front,
+): RestoredInput => {
   const places = new Set(exact.map((_, place) => placeOf(place)));
   const isOurs = (entry: Json): boolean =>
     isJsonObject(entry) && typeof entry['id'] === 'string' && places.has(entry['id']);
   const found = input.filter(isOurs).length;
   if (found === 0 && exact.length > 0) return { input, added: 0, missing: exact.length, isLost: true };
   const last = input.findLastIndex(isOurs);
-  const tools = input.slice(0, 1).filter((entry) => isJsonObject(entry) && entry['type'] === 'additional_tools');
+  const tools = input
+    .slice(0, 1)
+    .filter((entry) => isJsonObject(entry) && entry['type'] === 'additional_tools');
   const instructions =
     front.developerInstructions === null ? [] : [developerMessage(front.developerInstructions)];
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));

@@ -227,8 +227,7 @@ const streamBack = async (
   options: ForwardOptions,
 ): Promise<void> => {
   const { outgoing, signal } = hop;
-  const reader =
-    call === null ? null : new AnswerReader(call.findings, call.onEvent, toStreamFailure(hop));
+  const reader = call === null ? null : new AnswerReader(call.findings, call.onEvent, toStreamFailure(hop));
   if (call !== null) call.headers = callerHeaders(answer.headers);
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
@@ -254,11 +253,7 @@ const toStreamFailure =
   (event: JsonObject): Failure =>
     streamFailure(event, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
 
-const failureIn = (
-  hop: Hop,
-  { statusCode, headers }: Dispatcher.ResponseData,
-  body: Buffer,
-): Failure => {
+const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };
   const failed = httpFailure(answer, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
   return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers) } };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
+import { directLogin } from '../home/backend.ts';
 import { EDIT_FIELDS, OVERRIDABLE, profileOf } from './profile.ts';
 
 const provider = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null } as const;
-const nowhere = { baseUrl: null, chatgptBaseUrl: null, refreshUrl: null, revokeUrl: null };
-const chatgpt = { kind: 'login', login: 'chatgpt', ...nowhere } as const;
-const apiKey = { kind: 'login', login: 'api-key', ...nowhere } as const;
+const chatgpt = directLogin('chatgpt');
+const apiKey = directLogin('api-key');
 
 describe('backend profiles', () => {
   it('take everything, except for the backend of a ChatGPT login', () => {

@@ -159,8 +159,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     },
     unheard({ wire, model, serviceTier }) {
       const refuses = refusedFor(model);
-      const isTaken = (field: EditField): boolean =>
-        options.profile.takes.has(field) && !refuses.has(field);
+      const isTaken = (field: EditField): boolean => options.profile.takes.has(field) && !refuses.has(field);
       const names = wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
       return lacksTier(serviceTier, options.profile) ? [...names, 'service_tier'] : names;
     },

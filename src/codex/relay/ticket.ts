@@ -1,7 +1,14 @@
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import type { AffinityKey } from './affinity.ts';
-import { lacksTier, wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
+import {
+  lacksTier,
+  wireEdits,
+  type InputFindings,
+  type Taste,
+  type ThreadShape,
+  type WireEdits,
+} from './edits.ts';
 import type { ModelCall } from './forward.ts';
 import type { Session } from './headers.ts';
 import type { EditField } from './profile.ts';

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { childEnvironment } from './environment.ts';
 
+const INHERITED = { certificateFile: null, refreshUrl: null, revokeUrl: null };
+
 describe('childEnvironment', () => {
   it('passes what a process needs and nothing else', () => {
     const ours = {
@@ -35,13 +37,13 @@ describe('childEnvironment', () => {
     };
     const codexHome = '/state/run/1';
     expect([
-      childEnvironment(ours, { codexHome, apiKeyEnv: null }),
-      childEnvironment(ours, { codexHome, apiKeyEnv: 'PROXY_UPSTREAM_API_KEY' }),
+      childEnvironment(ours, { ...INHERITED, codexHome, apiKeyEnv: null }),
+      childEnvironment(ours, { ...INHERITED, codexHome, apiKeyEnv: 'PROXY_UPSTREAM_API_KEY' }),
     ]).toEqual([wanted, { ...wanted, PROXY_UPSTREAM_API_KEY: 'sk-3' }]);
   });
 
   it('keeps our own loopback servers out of a proxy, in whichever case it is named', () => {
-    const options = { codexHome: '/h', apiKeyEnv: null };
+    const options = { ...INHERITED, codexHome: '/h', apiKeyEnv: null };
     expect([
       childEnvironment({ https_proxy: 'http://p' }, options),
       childEnvironment({ HTTP_PROXY: 'http://p', NO_PROXY: 'a.example, b', no_proxy: '' }, options),
@@ -56,5 +58,39 @@ describe('childEnvironment', () => {
       },
       { CODEX_HOME: '/h', NO_PROXY: 'a.example' },
     ]);
+  });
+
+  it('knows one certificate instead of ours and of all of the machine', () => {
+    const ours = {
+      PATH: '/bin',
+      SSL_CERT_FILE: '/ca.pem',
+      SSL_CERT_DIR: '/certs',
+      CODEX_CA_CERTIFICATE: '/own.pem',
+    };
+    const options = { ...INHERITED, codexHome: '/h', apiKeyEnv: null, certificateFile: '/h/one.pem' };
+    expect(childEnvironment(ours, options)).toEqual({
+      PATH: '/bin',
+      CODEX_HOME: '/h',
+      SSL_CERT_FILE: '/h/one.pem',
+    });
+  });
+
+  it("says where a login's tokens are refreshed and revoked, whatever our own environment says", () => {
+    const ours = {
+      CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'https://r.example',
+      CODEX_REVOKE_TOKEN_URL_OVERRIDE: 'x',
+    };
+    const options = {
+      codexHome: '/h',
+      apiKeyEnv: null,
+      certificateFile: null,
+      refreshUrl: 'http://127.0.0.1:2/oauth/token',
+      revokeUrl: 'http://127.0.0.1:2/oauth/revoke',
+    };
+    expect(childEnvironment(ours, options)).toEqual({
+      CODEX_HOME: '/h',
+      CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'http://127.0.0.1:2/oauth/token',
+      CODEX_REVOKE_TOKEN_URL_OVERRIDE: 'http://127.0.0.1:2/oauth/revoke',
+    });
   });
 });

@@ -12,16 +12,15 @@ const PASSED = new Set([
   'HTTPS_PROXY',
   'ALL_PROXY',
   'NO_PROXY',
-  // The certificate variables that codex and its TLS library read.
-  'CODEX_CA_CERTIFICATE',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
   // Without these a process does not start, or finds no temporary folder, on Windows.
   'SYSTEMROOT',
   'USERPROFILE',
   'TEMP',
   'TMP',
 ]);
+
+/** The certificate variables that codex and its TLS library read. */
+const TRUST = new Set(['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE', 'SSL_CERT_DIR']);
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
@@ -31,18 +30,36 @@ export interface ChildEnvironmentOptions {
   readonly codexHome: string;
   /** The variable that holds the key of the provider, if there is one. */
   readonly apiKeyEnv: string | null;
+  /**
+   * The only certificates that the child knows; null: what we were told, or else the machine's. The
+   * app-server reads and parses its certificates anew for every model request, also for one to an
+   * http:// URL, and the machine's are nearly half of what a turn costs.
+   */
+  readonly certificateFile: string | null;
+  /** Where a login's tokens are refreshed and revoked; null: where codex does it by itself. */
+  readonly refreshUrl: string | null;
+  readonly revokeUrl: string | null;
 }
 
 /** Pure: our environment in, the child's out. */
 export const childEnvironment = (
   ours: Environment,
-  { codexHome, apiKeyEnv }: ChildEnvironmentOptions,
+  { codexHome, apiKeyEnv, certificateFile, refreshUrl, revokeUrl }: ChildEnvironmentOptions,
 ): Readonly<Record<string, string>> => {
   const child: Record<string, string> = {};
   for (const [name, value] of Object.entries(ours)) {
-    if (value !== undefined && isPassed(name, apiKeyEnv)) child[name] = value;
+    if (value === undefined) continue;
+    const isTrust = TRUST.has(name.toUpperCase());
+    if (isTrust ? certificateFile === null : isPassed(name, apiKeyEnv)) child[name] = value;
   }
-  return { ...child, ...loopbackPastProxy(child), CODEX_HOME: codexHome };
+  return {
+    ...child,
+    ...loopbackPastProxy(child),
+    ...(certificateFile === null ? {} : { SSL_CERT_FILE: certificateFile }),
+    ...(refreshUrl === null ? {} : { CODEX_REFRESH_TOKEN_URL_OVERRIDE: refreshUrl }),
+    ...(revokeUrl === null ? {} : { CODEX_REVOKE_TOKEN_URL_OVERRIDE: revokeUrl }),
+    CODEX_HOME: codexHome,
+  };
 };
 
 /** Proxy variables are written in both cases, and Windows writes `Path`: the case does not matter. */

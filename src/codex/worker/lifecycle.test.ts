@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { afterFailure, afterHealth, NO_FAILURES, wornByMemory, wornByThreads } from './lifecycle.ts';
+import { afterFailure, afterHealth, burnsIdle, NO_FAILURES, wearOf } from './lifecycle.ts';
 
 describe('afterFailure', () => {
   it('doubles from half a second to half a minute, and starts anew after a quiet time', () => {
@@ -28,18 +28,37 @@ describe('afterHealth', () => {
 });
 
 describe('wear', () => {
-  const limits = { maxThreads: 2, maxRssMb: 1 };
+  const limits = { maxRssMb: 1, maxHomeMb: 2, maxThreads: 3 };
+  const mebibyte = 1024 * 1024;
+  const fine = { residentBytes: mebibyte, homeBytes: 2 * mebibyte, threads: 3, cpuMs: 1e9 };
+  const old = { ageMs: 5_000, leases: 0 };
 
-  it('counts threads', () => {
-    expect([1, 2, 3].map((threads) => wornByThreads(threads, limits))).toEqual([false, false, true]);
+  it('is one thing over its limit', () => {
+    expect([
+      wearOf(fine, old, limits),
+      wearOf({ ...fine, residentBytes: mebibyte + 1 }, old, limits),
+      wearOf({ ...fine, homeBytes: 2 * mebibyte + 1 }, old, limits),
+      wearOf({ ...fine, threads: 4 }, old, limits),
+    ]).toEqual([null, 'memory', 'disk', 'threads']);
   });
 
-  it('measures memory, but not of a worker that has just begun', () => {
-    const mebibyte = 1024 * 1024;
-    expect([
-      wornByMemory(mebibyte, 60_000, limits),
-      wornByMemory(mebibyte + 1, 60_000, limits),
-      wornByMemory(mebibyte + 1, 4_999, limits),
-    ]).toEqual([false, true, false]);
+  it('does not count the threads that are in use', () => {
+    expect([4, 5].map((threads) => wearOf({ ...fine, threads }, { ...old, leases: 1 }, limits))).toEqual([
+      null,
+      'threads',
+    ]);
+  });
+
+  it('is nothing in a worker that has just begun', () => {
+    const worn = { residentBytes: 1e9, homeBytes: 1e9, threads: 1e9, cpuMs: null };
+    expect(wearOf(worn, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
+  });
+
+  it('is more than half a core while nobody asks for anything', () => {
+    const before = { cpuMs: 100, atMs: 1_000 };
+    expect([15_100, 15_101].map((cpuMs) => burnsIdle(before, { cpuMs, atMs: 31_000 }))).toEqual([
+      false,
+      true,
+    ]);
   });
 });

@@ -1,3 +1,5 @@
+import type { Vitals } from './vitals.ts';
+
 /** The decisions of the pool that need no process: how long to wait, and when a worker is worn. */
 
 export interface Backoff {
@@ -31,17 +33,42 @@ export const afterHealth = (backoff: Backoff, readyForMs: number): Backoff =>
   readyForMs >= HEALTHY_AFTER_MS ? NO_FAILURES : backoff;
 
 /** `renewal`: nothing is wrong with it, but a new one would know a new login or new models. */
-export type Wear = 'threads' | 'memory' | 'renewal';
+export type Wear = 'memory' | 'disk' | 'threads' | 'cpu' | 'renewal';
 
 export interface WearLimits {
-  readonly maxThreads: number;
   readonly maxRssMb: number;
+  readonly maxHomeMb: number;
+  readonly maxThreads: number;
 }
 
+const MB = 1024 * 1024;
+
 /** A limit below what a fresh process needs must not replace workers without end. */
-const MEMORY_GRACE_MS = 5_000;
+const GRACE_MS = 5_000;
 
-export const wornByThreads = (threads: number, limits: WearLimits): boolean => threads > limits.maxThreads;
+/**
+ * Threads are closed when their turn is over, so those beyond the leases are spares, or were lost by a
+ * mistake of ours or of the app-server: that they are counted is a safety net.
+ */
+export const wearOf = (
+  vitals: Vitals,
+  { ageMs, leases }: { readonly ageMs: number; readonly leases: number },
+  limits: WearLimits,
+): Wear | null => {
+  if (ageMs < GRACE_MS) return null;
+  if (vitals.residentBytes > limits.maxRssMb * MB) return 'memory';
+  if (vitals.homeBytes > limits.maxHomeMb * MB) return 'disk';
+  return vitals.threads - leases > limits.maxThreads ? 'threads' : null;
+};
 
-export const wornByMemory = (residentBytes: number, ageMs: number, limits: WearLimits): boolean =>
-  ageMs >= MEMORY_GRACE_MS && residentBytes > limits.maxRssMb * 1024 * 1024;
+/** How much processor time a worker had used, and when. */
+export interface CpuSample {
+  readonly cpuMs: number;
+  readonly atMs: number;
+}
+
+/** An app-server that nobody asks anything needs next to nothing; one that is caught in a loop, a core. */
+const IDLE_CORES = 0.5;
+
+export const burnsIdle = (before: CpuSample, after: CpuSample): boolean =>
+  after.cpuMs - before.cpuMs > (after.atMs - before.atMs) * IDLE_CORES;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -98,25 +99,42 @@ const startPool = async (maxThreads: number, backend?: Backend): Promise<void> =
     }),
     maxThreads,
     maxRssMb: 1024,
+    maxHomeMb: 1024,
     waitMs: 20_000,
-    clock: { now: () => Date.now() },
+    // Twenty times as fast: a worker may be found worn a quarter of a second after its start.
+    clock: { now: () => Date.now() * 20 },
     onEvent: (event) => events.push(event),
   });
   await pool.start();
 };
 
-const runTurn = async ({ appServer, threadStarted }: Lease): Promise<readonly string[]> => {
-  const { thread } = await appServer.request('thread/start', {
-    model: 'gpt-5.5',
-    cwd: os.tmpdir(),
-    baseInstructions: '',
-    environments: [],
-    ephemeral: true,
-    experimentalRawEvents: true,
-    approvalPolicy: 'never',
-    sandbox: 'read-only',
-  });
-  threadStarted();
+/** A port on which nobody listens. */
+const closedUrl = async (): Promise<string> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}/v1`;
+};
+
+const THREAD = {
+  model: 'gpt-5.5',
+  cwd: os.tmpdir(),
+  baseInstructions: '',
+  environments: [],
+  ephemeral: true,
+  experimentalRawEvents: true,
+  approvalPolicy: 'never',
+  sandbox: 'read-only',
+} as const;
+
+const runTurn = async (
+  { appServer }: Lease,
+  onStarted: (threadId: string) => void = () => {},
+): Promise<readonly string[]> => {
+  const { thread } = await appServer.request('thread/start', THREAD);
+  onStarted(thread.id);
   const seen: string[] = [];
   const finished = new Promise<void>((resolve) => {
     const unwatch = appServer.watchThread(thread.id, (signal: ThreadSignal) => {
@@ -126,6 +144,8 @@ const runTurn = async ({ appServer, threadStarted }: Lease): Promise<readonly st
       );
       if (signal.method !== 'turn/completed') return;
       seen.push(signal.params.turn.status);
+      const cause = signal.params.turn.error?.codexErrorInfo ?? null;
+      if (cause !== null) seen.push(JSON.stringify(cause));
       unwatch();
       resolve();
     });
@@ -209,6 +229,34 @@ describe('the pool with the real app-server', () => {
     await startPool(500, { ...directLogin('api-key'), baseUrl });
     await runOne();
     expect(keys).toEqual([undefined, 'Bearer sk-upstream', 'Bearer sk-login']);
+  });
+
+  it('says that nobody listens at the provider, and does not try for ever', async () => {
+    await startPool(500, { kind: 'upstream', baseUrl: await closedUrl(), apiKeyEnv: null });
+    expect((await runOne()).slice(-2)).toEqual([
+      'failed',
+      JSON.stringify({ httpConnectionFailed: { httpStatusCode: null } }),
+    ]);
+  });
+
+  it('keeps no thread that is unsubscribed, whether or not a turn ran on it', async () => {
+    await startPool(500);
+    const lease = await pool.lease(never);
+    const { appServer } = lease;
+    const loaded = async (): Promise<number | undefined> => {
+      const { gauges } = await appServer.request('server/diagnostics', {});
+      return gauges.find((gauge) => gauge.name === 'core.threads.live')?.value;
+    };
+    const unused = (await appServer.request('thread/start', THREAD)).thread.id;
+    let used = '';
+    await runTurn(lease, (threadId) => {
+      used = threadId;
+    });
+    const before = await loaded();
+    for (const threadId of [unused, used]) await appServer.request('thread/unsubscribe', { threadId });
+    await until(async () => (await loaded()) === 0);
+    lease.release();
+    expect(before).toBe(2);
   });
 
   it('loses a killed worker at once, and has another soon', async () => {
@@ -305,7 +353,7 @@ const runScript = (code: string) => {
         homes, backend: { kind: 'none' }, clientInfo: { name: 't', title: null, version: '0' },
         onStderr: () => {}, onListenerError: () => {},
       }),
-      maxThreads: 9, maxRssMb: 999, waitMs: 9999, clock: Date, onEvent: () => {},
+      maxThreads: 9, maxRssMb: 999, maxHomeMb: 999, waitMs: 9999, clock: Date, onEvent: () => {},
     });
     await pool.start();
     ${code}

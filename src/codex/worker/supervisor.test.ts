@@ -2,7 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../canonical/failure.ts';
 import type { AppServer } from '../app-server.ts';
-import { createWorkerPool, type WorkerPoolEvent, type WorkerPoolOptions } from './supervisor.ts';
+import {
+  createWorkerPool,
+  type WorkerPool,
+  type WorkerPoolEvent,
+  type WorkerPoolOptions,
+} from './supervisor.ts';
+import type { Vitals } from './vitals.ts';
 import type { Worker } from './worker.ts';
 
 const never = new AbortController().signal;
@@ -15,7 +21,7 @@ const idleAppServer: AppServer = {
 interface FakeWorker extends Worker {
   die(): void;
   stops: number;
-  bytes: number;
+  measured: Vitals;
 }
 
 const fakeWorker = (pid: number): FakeWorker => {
@@ -25,8 +31,8 @@ const fakeWorker = (pid: number): FakeWorker => {
     appServer: { ...idleAppServer },
     lost: lost.signal,
     stops: 0,
-    bytes: 0,
-    residentBytes: () => Promise.resolve(worker.bytes),
+    measured: { residentBytes: 0, threads: 0, homeBytes: 0, cpuMs: 0 },
+    vitals: () => Promise.resolve(worker.measured),
     stop: () => {
       worker.stops += 1;
       lost.abort();
@@ -62,11 +68,13 @@ const setUp = (overrides: Partial<WorkerPoolOptions> = {}) => {
     },
     maxThreads: 3,
     maxRssMb: 100,
+    maxHomeMb: 100,
     waitMs: 10_000,
     clock: { now: () => Date.now() },
     onEvent: (event) => events.push(event),
     ...overrides,
   });
+  pools.push(pool);
   const worker = (index: number): FakeWorker => {
     const found = workers[index];
     if (found === undefined) throw new Error(`there is no worker ${index}`);
@@ -83,8 +91,13 @@ const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
     : error;
 };
 
+const pools: WorkerPool[] = [];
+
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => {
+afterEach(async () => {
+  const drained = Promise.all(pools.splice(0).map((pool) => pool.drain(0)));
+  await tick();
+  await drained;
   const left = vi.getTimerCount();
   vi.useRealTimers();
   // A timer that outlives its pool would keep the process alive.
@@ -96,7 +109,6 @@ describe('leases', () => {
     const { pool, worker } = setUp();
     await pool.start();
     const lease = await pool.lease(never);
-    lease.threadStarted();
     const during = pool.describe();
     lease.release();
     lease.release();
@@ -108,8 +120,8 @@ describe('leases', () => {
     ]).toEqual([
       true,
       true,
-      [{ pid: 1, state: 'ready', threads: 1, leases: 1 }],
-      [{ pid: 1, state: 'ready', threads: 1, leases: 0 }],
+      [{ pid: 1, state: 'ready', leases: 1 }],
+      [{ pid: 1, state: 'ready', leases: 0 }],
     ]);
   });
 
@@ -221,20 +233,24 @@ describe('crashes', () => {
 });
 
 describe('replacement', () => {
-  const startThreads = async (pool: ReturnType<typeof setUp>['pool'], count: number) => {
+  const MB = 1024 * 1024;
+
+  /** A worker whose memory has grown too much; the lease in whose time that was found. */
+  const wearOut = async ({ pool, worker }: ReturnType<typeof setUp>) => {
     const lease = await pool.lease(never);
-    for (let thread = 0; thread < count; thread += 1) lease.threadStarted();
+    await tick(10_000);
+    worker(0).measured = { ...worker(0).measured, residentBytes: 101 * MB };
+    (await pool.lease(never)).release();
+    await tick();
     return lease;
   };
 
-  it('by threads: the new one is ready first, the old one finishes its leases', async () => {
-    const { pool, control, worker, events } = setUp();
+  it('the new one is ready first, the old one finishes its leases', async () => {
+    const all = setUp();
+    const { pool, control, worker, events } = all;
     await pool.start();
-    const old = await startThreads(pool, 3);
-    expect(pool.describe()).toHaveLength(1);
     control.hold = true;
-    old.threadStarted();
-    old.threadStarted();
+    const old = await wearOut(all);
     const between = await pool.lease(never);
     const readyBetween = pool.ready;
     control.go();
@@ -257,24 +273,24 @@ describe('replacement', () => {
       betweenOn: true,
       freshOn: true,
       during: [
-        { pid: 1, state: 'retiring', threads: 5, leases: 1 },
-        { pid: 2, state: 'ready', threads: 0, leases: 1 },
+        { pid: 1, state: 'retiring', leases: 1 },
+        { pid: 2, state: 'ready', leases: 1 },
       ],
-      after: [{ pid: 2, state: 'ready', threads: 0, leases: 1 }],
+      after: [{ pid: 2, state: 'ready', leases: 1 }],
       stops: [1, 0],
       events: [
         { kind: 'worker-ready', pid: 1 },
-        { kind: 'worker-worn', pid: 1, wear: 'threads', threads: 4 },
+        { kind: 'worker-worn', pid: 1, wear: 'memory', ...worker(0).measured },
         { kind: 'worker-ready', pid: 2 },
         { kind: 'worker-stopped', pid: 1 },
       ],
     });
   });
 
-  it('by memory: asked after a release, at most once a second', async () => {
+  it('is decided after a release, by a look at most once a second', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
-    const asked = vi.spyOn(worker(0), 'residentBytes');
+    const looked = vi.spyOn(worker(0), 'vitals');
     const useOnce = async (): Promise<void> => {
       (await pool.lease(never)).release();
       await tick();
@@ -282,33 +298,87 @@ describe('replacement', () => {
     await tick(10_000);
     await useOnce();
     await useOnce();
-    worker(0).bytes = 101 * 1024 * 1024;
+    worker(0).measured = { ...worker(0).measured, homeBytes: 101 * MB };
     await tick(999);
     await useOnce();
-    const askedBefore = asked.mock.calls.length;
+    const lookedBefore = looked.mock.calls.length;
     await tick(1);
     await useOnce();
-    expect([askedBefore, asked.mock.calls.length, events]).toEqual([
+    expect([lookedBefore, looked.mock.calls.length, events]).toEqual([
       1,
       2,
       [
         { kind: 'worker-ready', pid: 1 },
-        { kind: 'worker-worn', pid: 1, wear: 'memory', threads: 0 },
+        { kind: 'worker-worn', pid: 1, wear: 'disk', ...worker(0).measured },
         { kind: 'worker-ready', pid: 2 },
         { kind: 'worker-stopped', pid: 1 },
       ],
     ]);
   });
 
-  it('is only news when the question about memory fails', async () => {
+  it('by threads that no lease holds', async () => {
+    const { pool, worker, events } = setUp();
+    await pool.start();
+    await tick(10_000);
+    const lease = await pool.lease(never);
+    worker(0).measured = { ...worker(0).measured, threads: 4 };
+    (await pool.lease(never)).release();
+    await tick(1_000);
+    const before = events.length;
+    worker(0).measured = { ...worker(0).measured, threads: 5 };
+    (await pool.lease(never)).release();
+    await tick();
+    lease.release();
+    await tick();
+    expect([before, events.map((event) => ('wear' in event ? event.wear : event.kind))]).toEqual([
+      1,
+      ['worker-ready', 'threads', 'worker-ready', 'worker-stopped'],
+    ]);
+  });
+
+  it('by what the processor does while nobody asks for anything', async () => {
+    const { pool, worker, events } = setUp();
+    await pool.start();
+    const burn = (cpuMs: number): void => {
+      worker(0).measured = { ...worker(0).measured, cpuMs };
+    };
+    await tick(30_000);
+    // It had work since, so it is not known whose this was.
+    (await pool.lease(never)).release();
+    burn(20_000);
+    await tick(30_000);
+    burn(35_000);
+    await tick(30_000);
+    const before = events.length;
+    burn(50_001);
+    await tick(30_000);
+    expect([before, events.map((event) => ('wear' in event ? event.wear : event.kind))]).toEqual([
+      1,
+      ['worker-ready', 'cpu', 'worker-ready', 'worker-stopped'],
+    ]);
+  });
+
+  it('is not decided by a processor that cannot be watched', async () => {
+    const { pool, worker, events } = setUp();
+    await pool.start();
+    worker(0).measured = { ...worker(0).measured, cpuMs: null };
+    await tick(120_000);
+    expect(events).toEqual([{ kind: 'worker-ready', pid: 1 }]);
+  });
+
+  it('is not decided by a look that fails or does not end', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     const error = new Error('busy');
-    vi.spyOn(worker(0), 'residentBytes').mockRejectedValue(error);
+    const looked = vi.spyOn(worker(0), 'vitals').mockRejectedValueOnce(error);
+    looked.mockReturnValue(new Promise(() => {}));
+    (await pool.lease(never)).release();
+    await tick(60_000);
     (await pool.lease(never)).release();
     await tick();
-    expect([pool.ready, events]).toEqual([
+    expect([pool.ready, looked.mock.calls.length, events]).toEqual([
       true,
+      2,
       [
         { kind: 'worker-ready', pid: 1 },
         { kind: 'diagnostics-failed', pid: 1, error },
@@ -317,10 +387,11 @@ describe('replacement', () => {
   });
 
   it('leaves the old one at work when the new one does not start, and tries again', async () => {
-    const { pool, control, worker, spawns } = setUp();
+    const all = setUp();
+    const { pool, control, worker, spawns } = all;
     await pool.start();
     control.fail = 2;
-    const lease = await startThreads(pool, 4);
+    const lease = await wearOut(all);
     await tick(500);
     const meanwhile = await pool.lease(never);
     expect([pool.ready, meanwhile.appServer === worker(0).appServer]).toEqual([true, true]);
@@ -328,23 +399,24 @@ describe('replacement', () => {
     lease.release();
     await tick(1_000);
     expect([spawns, pool.describe()]).toEqual([
-      [0, 0, 500, 1_500],
-      [{ pid: 2, state: 'ready', threads: 0, leases: 0 }],
+      [0, 10_000, 10_500, 11_500],
+      [{ pid: 2, state: 'ready', leases: 0 }],
     ]);
   });
 
   it('is the restart when the old one dies meanwhile', async () => {
-    const { pool, control, worker, events, spawns } = setUp();
+    const all = setUp();
+    const { pool, control, worker, events, spawns } = all;
     await pool.start();
     control.hold = true;
-    const lease = await startThreads(pool, 4);
+    const lease = await wearOut(all);
     worker(0).die();
     lease.release();
     control.go();
     await tick();
     expect([pool.ready, spawns, events.slice(2)]).toEqual([
       true,
-      [0, 0],
+      [0, 10_000],
       [
         { kind: 'worker-lost', pid: 1, leases: 1, restartInMs: null },
         { kind: 'worker-stopped', pid: 1 },

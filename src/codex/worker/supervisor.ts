@@ -1,4 +1,4 @@
-import { fail } from '../../canonical/failure.ts';
+import { fail, GatewayError, type Failure } from '../../canonical/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import {
@@ -8,10 +8,10 @@ import {
   NO_FAILURES,
   type Wear,
   type WearLimits,
-  wornByMemory,
-  wornByThreads,
 } from './lifecycle.ts';
+import type { Vitals } from './vitals.ts';
 import { createWaitingRoom } from './waiting-room.ts';
+import { IDLE_INTERVAL_MS, WearWatch } from './wear-watch.ts';
 import type { Worker } from './worker.ts';
 
 export interface WorkerPool {
@@ -21,7 +21,10 @@ export interface WorkerPool {
    */
   lease(signal: AbortSignal): Promise<Lease>;
   readonly ready: boolean;
-  /** Resolves when the first worker is ready. Rejects if it cannot be started: nothing is retried then. */
+  /**
+   * Resolves when the first worker is ready. Rejects if it cannot be started: nothing is retried then.
+   * A failure that clients can be told about is not such a case: it is tried again, and they are told.
+   */
   start(): Promise<void>;
   /** The next leases are on a new worker, as soon as there is one; nothing waits for it. */
   renew(): void;
@@ -35,8 +38,6 @@ export interface Lease {
   readonly lost: AbortSignal;
   /** Whether the next lease will be on this worker too. */
   isCurrent(): boolean;
-  /** To be called for every thread that is started: the worker keeps it, so it counts. */
-  threadStarted(): void;
   /** May be called again, which does nothing. */
   release(): void;
 }
@@ -44,7 +45,6 @@ export interface Lease {
 export interface WorkerDescription {
   readonly pid: number;
   readonly state: 'ready' | 'retiring' | 'stopping';
-  readonly threads: number;
   readonly leases: number;
 }
 
@@ -58,7 +58,7 @@ export type WorkerPoolEvent =
       /** Null: another worker serves, or is on its way already. */
       readonly restartInMs: number | null;
     }
-  | { readonly kind: 'worker-worn'; readonly pid: number; readonly wear: Wear; readonly threads: number }
+  | ({ readonly kind: 'worker-worn'; readonly pid: number; readonly wear: Wear } & Partial<Vitals>)
   | { readonly kind: 'worker-stopped'; readonly pid: number }
   | { readonly kind: 'start-failed'; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: 'diagnostics-failed'; readonly pid: number; readonly error: unknown };
@@ -74,13 +74,11 @@ export interface WorkerPoolOptions extends WearLimits {
 interface Member {
   readonly worker: Worker;
   readonly readyAtMs: number;
+  readonly watch: WearWatch;
   state: WorkerDescription['state'];
-  threads: number;
   leases: number;
   worn: boolean;
 }
-
-const MEMORY_CHECK_INTERVAL_MS = 1_000;
 
 /**
  * Keeps one current worker. A second one exists only for a while: when the current one is worn its
@@ -100,7 +98,9 @@ class SupervisedPool implements WorkerPool {
   #starting: Promise<void> | null = null;
   #retry: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
   #backoff: Backoff = NO_FAILURES;
-  #memoryCheckedAtMs = Number.NEGATIVE_INFINITY;
+  #idleTimer: NodeJS.Timeout | null = null;
+  /** Why there is no worker, where that is something that a client can be told. */
+  #trouble: Failure | null = null;
   #draining: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
 
@@ -113,23 +113,28 @@ class SupervisedPool implements WorkerPool {
   }
 
   describe(): readonly WorkerDescription[] {
-    return [...this.#members].map(({ worker, state, threads, leases }) => ({
-      pid: worker.pid,
-      state,
-      threads,
-      leases,
-    }));
+    return [...this.#members].map(({ worker, state, leases }) => ({ pid: worker.pid, state, leases }));
   }
 
   async start(): Promise<void> {
     this.#starting = this.#launch().finally(() => this.#onStartSettled());
-    await this.#starting;
+    try {
+      await this.#starting;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#onStartFailed(error);
+    }
+    if (this.#draining !== null) return;
+    this.#idleTimer = setInterval(() => void this.#current?.watch.idleTick(), IDLE_INTERVAL_MS).unref();
   }
 
   async lease(signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
     if (this.#draining !== null) throw fail('shutting_down');
     if (this.#current !== null) return this.#leaseOn(this.#current);
+    if (this.#trouble !== null) {
+      throw new GatewayError({ ...this.#trouble, retryAfterSeconds: this.#secondsToRetry() });
+    }
     return this.#waiting.wait(signal, this.#options.waitMs, () =>
       fail('worker_unavailable', { retryAfterSeconds: this.#secondsToRetry() }),
     );
@@ -145,6 +150,7 @@ class SupervisedPool implements WorkerPool {
 
   async #drain(timeoutMs: number): Promise<void> {
     if (this.#retry !== null) clearTimeout(this.#retry.timer);
+    if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
     this.#waiting.dismiss(fail('shutting_down'));
     await this.#idleWithin(timeoutMs);
     for (const member of this.#members) this.#stop(member);
@@ -188,13 +194,24 @@ class SupervisedPool implements WorkerPool {
     const member: Member = {
       worker,
       readyAtMs: this.#options.clock.now(),
+      watch: new WearWatch({
+        vitals: () => worker.vitals(),
+        limits: this.#options,
+        clock: this.#options.clock,
+        leases: () => member.leases,
+        onWorn: (wear, vitals) => this.#replace(member, wear, vitals),
+        onFailure: (error) => {
+          if (worker.lost.aborted) return;
+          this.#options.onEvent({ kind: 'diagnostics-failed', pid: worker.pid, error });
+        },
+      }),
       state: 'ready',
-      threads: 0,
       leases: 0,
       worn: false,
     };
     this.#members.add(member);
     this.#current = member;
+    this.#trouble = null;
     worker.lost.addEventListener('abort', () => this.#onLost(member), { once: true });
     this.#options.onEvent({ kind: 'worker-ready', pid: worker.pid });
     this.#waiting.admit(() => this.#leaseOn(member));
@@ -207,17 +224,20 @@ class SupervisedPool implements WorkerPool {
   #launchSoon(): void {
     if (this.#starting !== null || this.#retry !== null || this.#draining !== null) return;
     this.#starting = this.#launch()
-      .catch((error: unknown) => {
-        const retryInMs = this.#scheduleRetry();
-        this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
-      })
+      .catch((error: unknown) => this.#onStartFailed(error))
       .finally(() => this.#onStartSettled());
+  }
+
+  #onStartFailed(error: unknown): void {
+    this.#trouble = error instanceof GatewayError ? error.failure : null;
+    // Who waits for it need not wait any longer: the reason will not be gone in a moment.
+    if (this.#trouble !== null) this.#waiting.dismiss(new GatewayError(this.#trouble));
+    const retryInMs = this.#scheduleRetry();
+    this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
   }
 
   #onStartSettled(): void {
     this.#starting = null;
-    // The new worker may be worn already: its first threads came before this line.
-    if (this.#current?.worn === true) this.#launchSoon();
   }
 
   #scheduleRetry(): number {
@@ -247,15 +267,12 @@ class SupervisedPool implements WorkerPool {
 
   #leaseOn(member: Member): Lease {
     member.leases += 1;
+    member.watch.leased();
     let out = true;
     return {
       appServer: member.worker.appServer,
       lost: member.worker.lost,
       isCurrent: () => member === this.#current && !member.worn && this.#draining === null,
-      threadStarted: () => {
-        member.threads += 1;
-        if (wornByThreads(member.threads, this.#options)) this.#replace(member, 'threads');
-      },
       release: () => {
         if (!out) return;
         out = false;
@@ -268,33 +285,17 @@ class SupervisedPool implements WorkerPool {
   #onRelease(member: Member): void {
     this.#whenIdle();
     if (member.state === 'retiring' && member.leases === 0) this.#stop(member);
-    else if (member === this.#current) void this.#checkMemory(member);
+    else if (member === this.#current && !member.worn) member.watch.released();
   }
 
   #whenIdle(): void {
     if (this.#leases() === 0) this.#onIdle?.();
   }
 
-  /** After a release and at most once a second: never in the way of a request. */
-  async #checkMemory(member: Member): Promise<void> {
-    const now = this.#options.clock.now();
-    if (this.#draining !== null || member.worn) return;
-    if (now - this.#memoryCheckedAtMs < MEMORY_CHECK_INTERVAL_MS) return;
-    this.#memoryCheckedAtMs = now;
-    try {
-      const bytes = await member.worker.residentBytes();
-      if (wornByMemory(bytes, now - member.readyAtMs, this.#options)) this.#replace(member, 'memory');
-    } catch (error) {
-      if (member.worker.lost.aborted) return;
-      this.#options.onEvent({ kind: 'diagnostics-failed', pid: member.worker.pid, error });
-    }
-  }
-
-  #replace(member: Member, wear: Wear): void {
-    if (member !== this.#current || member.worn) return;
+  #replace(member: Member, wear: Wear, vitals: Partial<Vitals> = {}): void {
+    if (member !== this.#current || member.worn || this.#draining !== null) return;
     member.worn = true;
-    const { pid } = member.worker;
-    this.#options.onEvent({ kind: 'worker-worn', pid, wear, threads: member.threads });
+    this.#options.onEvent({ kind: 'worker-worn', pid: member.worker.pid, wear, ...vitals });
     this.#launchSoon();
   }
 

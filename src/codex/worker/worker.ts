@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { createLineDecoder } from '../../kit/line-decoder.ts';
 import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
+import { measureVitals, type Vitals } from './vitals.ts';
 
 /** One app-server process that has been initialized. */
 export interface Worker {
@@ -12,8 +13,7 @@ export interface Worker {
   readonly appServer: AppServer;
   /** Aborted when the process or its connection has ended, for whatever reason. */
   readonly lost: AbortSignal;
-  /** Asks the process itself. */
-  residentBytes(): Promise<number>;
+  vitals(): Promise<Vitals>;
   /** Ends the process, by force if need be. Resolves when it is gone and cleaned up after. */
   stop(): Promise<void>;
 }
@@ -21,6 +21,7 @@ export interface Worker {
 export interface WorkerOptions extends Omit<AppServerOptions, 'onClose'> {
   readonly binaryPath: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Its home, which is also its working directory. */
   readonly cwd: string;
   /** A line of the child's stderr. It may hold a user's text. */
   readonly onStderr: (line: string) => void;
@@ -53,14 +54,12 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
         void stopping();
       },
     });
+    const pid = child.pid ?? 0;
     return {
-      pid: child.pid ?? 0,
+      pid,
       appServer,
       lost: lost.signal,
-      residentBytes: async () => {
-        const { process: usage } = await appServer.request('server/diagnostics', {}, { timeoutMs: 5_000 });
-        return Number(usage.residentMemoryBytes);
-      },
+      vitals: () => measureVitals(appServer, pid, options.cwd),
       stop: () => {
         appServer.close();
         return stopping();

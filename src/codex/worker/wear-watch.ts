@@ -1,0 +1,75 @@
+import type { Clock } from '../../kit/ambient.ts';
+import { burnsIdle, type CpuSample, type Wear, wearOf, type WearLimits } from './lifecycle.ts';
+import type { Vitals } from './vitals.ts';
+
+export interface WearWatchOptions {
+  readonly vitals: () => Promise<Vitals>;
+  readonly limits: WearLimits;
+  readonly clock: Clock;
+  /** Turns under way. */
+  readonly leases: () => number;
+  readonly onWorn: (wear: Wear, vitals: Vitals) => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** How often a worker at work is looked at, at most. */
+const BUSY_INTERVAL_MS = 1_000;
+
+/** How often `idleTick` is to be called. */
+export const IDLE_INTERVAL_MS = 30_000;
+
+/**
+ * Looks at one worker now and then. Nobody waits for it: a look that is slow or fails changes nothing.
+ */
+export class WearWatch {
+  readonly #options: WearWatchOptions;
+  readonly #readyAtMs: number;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #isLooking = false;
+  /** What the worker had used when it was looked at and idle; null if it had work since. */
+  #idleSince: CpuSample | null = null;
+
+  constructor(options: WearWatchOptions) {
+    this.#options = options;
+    this.#readyAtMs = options.clock.now();
+  }
+
+  /** A turn begins: what the processor does from here on is its work. */
+  leased(): void {
+    this.#idleSince = null;
+  }
+
+  /** A turn is over. */
+  released(): void {
+    if (this.#options.clock.now() - this.#lookedAtMs >= BUSY_INTERVAL_MS) void this.#look();
+  }
+
+  async idleTick(): Promise<void> {
+    if (this.#options.leases() > 0) return;
+    const vitals = await this.#look();
+    if (vitals === null || vitals.cpuMs === null || this.#options.leases() > 0) return;
+    const before = this.#idleSince;
+    const now = { cpuMs: vitals.cpuMs, atMs: this.#options.clock.now() };
+    this.#idleSince = now;
+    if (before !== null && burnsIdle(before, now)) this.#options.onWorn('cpu', vitals);
+  }
+
+  async #look(): Promise<Vitals | null> {
+    if (this.#isLooking) return null;
+    const { clock, limits } = this.#options;
+    this.#isLooking = true;
+    this.#lookedAtMs = clock.now();
+    try {
+      const vitals = await this.#options.vitals();
+      const state = { ageMs: this.#lookedAtMs - this.#readyAtMs, leases: this.#options.leases() };
+      const wear = wearOf(vitals, state, limits);
+      if (wear !== null) this.#options.onWorn(wear, vitals);
+      return vitals;
+    } catch (error) {
+      this.#options.onFailure(error);
+      return null;
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+}
