@@ -37,8 +37,7 @@ export const placeRelay = async (
   const unknown = unknownParams(config.params ?? []);
   if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS names parameters that are none');
   const target = targetOf(backend);
-  const certificates = target.startsWith('https:') ? await ownCertificates(environment) : null;
-  const dispatcher = dispatcherFor(target, environment, certificates);
+  const dispatcher = await openDispatcher(target, environment);
   const relay = await startRelay({
     target,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
@@ -78,6 +77,10 @@ const behind = (backend: RealBackend, baseUrl: string): Backend =>
   backend.kind === 'upstream' ? { kind: 'upstream', baseUrl, apiKeyEnv: null } : { ...backend, baseUrl };
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The way to a backend: past a proxy if there is one, with the certificates that codex would trust. */
+export const openDispatcher = async (target: string, environment: Environment): Promise<Dispatcher> =>
+  dispatcherFor(target, environment, target.startsWith('https:') ? await ownCertificates(environment) : null);
 
 /** The certificates that codex would trust too: it reads the first of these that is set. */
 const ownCertificates = async (environment: Environment): Promise<string | null> => {
