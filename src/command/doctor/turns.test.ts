@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../kit/json.ts';
+import { loadTokenizer } from '../../tokenizer/o200k.ts';
 import {
   cacheTurns,
   judgeCache,
@@ -35,11 +36,12 @@ describe('what is asked', () => {
     ]);
   });
 
-  it('is one conversation, long enough for a cache', () => {
+  it('is one conversation, long enough for a cache', async () => {
     const [first, second] = cacheTurns({ effort: null }, 'nonce');
     const [one] = first['input'] as JsonObject[];
     expect((second['input'] as JsonObject[])[0]).toEqual(one);
-    expect(String(one?.['content']).split(/\s+/).length).toBeGreaterThan(800);
+    const { count } = await loadTokenizer();
+    expect(count(one?.['content'] as string)).toBeGreaterThan(1_200);
   });
 });
 

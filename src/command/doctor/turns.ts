@@ -50,7 +50,7 @@ export const forcedTurn = (options: TurnOptions): JsonObject =>
   });
 
 /** Backends keep prompts from some 1,024 tokens on: below that no second turn is ever a hit. */
-const LINES = 100;
+const LINES = 120;
 
 /** The nonce makes it a conversation that no cache has seen. */
 export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonObject, JsonObject] => {
