@@ -18,7 +18,7 @@ const LIMIT_MS = 300_000;
 const folder = await mkdtemp(path.join(tmpdir(), 'try-package-'));
 try {
   await run('npm', ['pack', '--pack-destination', folder], { cwd: ROOT, timeout: LIMIT_MS });
-  const [packed] = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
+  const packed = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
   if (packed === undefined) throw new Error('npm pack made no package');
   await writeFile(path.join(folder, 'package.json'), '{}');
   await run('npm', ['install', `./${packed}`], { cwd: folder, timeout: LIMIT_MS });

@@ -37,7 +37,7 @@ export const banner = ({ url, ownKey, state, commands }: BannerFacts): string =>
     '',
   ].join('\n');
 
-export const describeState = (state: BackendState): string => {
+const describeState = (state: BackendState): string => {
   switch (state.kind) {
     case 'upstream':
       return `the provider at ${state.baseUrl}`;
