@@ -16,7 +16,7 @@ const TRY_IT = [
   `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
   '',
 ];
-const DOCTOR = ['  Something is wrong? npm run doctor', '', ''];
+const DOCTOR = ['  Something is wrong? With the same settings: npm run doctor', '', ''];
 
 describe('banner', () => {
   it('says what answers, where, with which key, and how to sign in', () => {

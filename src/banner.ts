@@ -32,7 +32,7 @@ export const banner = ({ url, ownKey, state, commands }: BannerFacts): string =>
     `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
     '',
     ...signInOf(state, commands.login),
-    `  Something is wrong? ${commands.doctor}`,
+    `  Something is wrong? With the same settings: ${commands.doctor}`,
     '',
     '',
   ].join('\n');

@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { getCACertificates } from 'node:tls';
-
-import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
-
 import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import type { Conversations } from './codex/relay/conversations.ts';
 import { CookieJar } from './codex/relay/cookies.ts';
+import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
@@ -40,8 +36,6 @@ export interface PlaceRelayOptions {
 const API_TARGET = 'https://api.openai.com/v1';
 const AUTH_TARGET = 'https://auth.openai.com';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-
 /**
  * Puts a relay between the app-server and its backend, unless the deployment does not want one. With a
  * ChatGPT login there is one in any case: without it codex would ask for the account's settings before
@@ -55,7 +49,7 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     return { relay: null, backend, close: async () => {} };
   const unknown = unknownParams(config.params ?? []);
   if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS names parameters that are none');
-  const dispatcher = await dispatcherFor(addresses, options.environment);
+  const dispatcher = await openDispatcher(addresses, options.environment);
   const profile = profileOf(backend, config.params);
   const relay = await startRelay({
     targets,
@@ -146,40 +140,3 @@ const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string
   account === null ? baseUrl : `${account}/codex`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The certificates that codex would trust too: it reads the first of these that is set. */
-const ownCertificates = async (environment: Environment): Promise<string | null> => {
-  const file = environment['CODEX_CA_CERTIFICATE'] || environment['SSL_CERT_FILE'];
-  return file === undefined || file === '' ? null : readFile(file, 'utf8');
-};
-
-const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
-
-const isOnThisMachine = (target: string): boolean => {
-  const { hostname } = new URL(target);
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
-};
-
-const dispatcherFor = async (targets: readonly string[], environment: Environment): Promise<Dispatcher> => {
-  const own = targets.some((target) => target.startsWith('https:'))
-    ? await ownCertificates(environment)
-    : null;
-  const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
-  const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
-  // What runs on this machine is never behind a proxy.
-  if (targets.every(isOnThisMachine)) return new Agent(options);
-  const setting = (name: string): string | undefined => environment[name.toLowerCase()] ?? environment[name];
-  const [httpProxy, httpsProxy, noProxy] = [
-    setting('HTTP_PROXY'),
-    setting('HTTPS_PROXY'),
-    setting('NO_PROXY'),
-  ];
-  return new EnvHttpProxyAgent({
-    ...options,
-    requestTls: trust,
-    proxyTls: trust,
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
-    noProxy: [...(noProxy === undefined ? [] : [noProxy]), ...LOOPBACK].join(','),
-  });
-};

@@ -1,2 +1,147 @@
-import type { Run } from './command.ts';
-export const doctor: Run = async () => 0;
+import { randomUUID } from 'node:crypto';
+
+import type { BackendState } from '../banner.ts';
+import { loadConfig } from '../config/load.ts';
+import { openDispatcher } from '../codex/relay/dispatcher.ts';
+import type { Run, World } from './command.ts';
+import { backendUrl } from './doctor/backend-url.ts';
+import { ok, skipped } from './doctor/finding.ts';
+import { loginCheck } from './doctor/login-check.ts';
+import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
+import { startProbe, type Probe } from './doctor/probe.ts';
+import { reachCheck } from './doctor/reach.ts';
+import { Report } from './doctor/report.ts';
+import { serverCheck } from './doctor/server-check.ts';
+import {
+  cacheTurns,
+  forcedTurn,
+  judgeCache,
+  judgeForced,
+  judgeLimits,
+  judgeTurn,
+  tinyTurn,
+  type Answer,
+} from './doctor/turns.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
+
+const START_LIMIT_MS = 60_000;
+const TURN_LIMIT_MS = 90_000;
+
+/** What a person runs when something is wrong: each line says what is well, or what to do. */
+export const doctor: Run = async (flags, world) => {
+  const report = new Report(world, flags.has('json'));
+  if (!flags.has('no-turns')) {
+    world.say(
+      'With a login or a provider this asks for up to five short answers, some 3,000 tokens in all;\n' +
+        '--no-turns leaves them out.\n\n',
+    );
+  }
+  await report.ask(nodeCheck);
+  await report.ask(codexCheck);
+  const settings = await report.ask(settingsCheck(world.environment));
+  // Everything else depends on them.
+  if (settings.grade === 'problem') return report.end();
+  await askAround(report, world);
+  if (flags.has('no-turns')) await report.ask(unasked('turn', '--no-turns'));
+  else await askModel(report, world);
+  return report.end();
+};
+
+const unasked = (name: string, why: string) => ({ name, limitMs: 1_000, run: () => skipped(why) });
+
+const loginCommandOf = ({ environment }: World): string => commandLine(thisInvocation(environment), 'login');
+
+/** The rest of what costs nothing. */
+const askAround = async (report: Report, world: World): Promise<void> => {
+  const { environment } = world;
+  const config = loadConfig(environment);
+  await report.ask(stateCheck(config.state.dir));
+  await report.ask(loginCheck({ config, now: new Date(), loginCommand: loginCommandOf(world) }));
+  await report.ask(serverCheck(config.http));
+  const url = await backendUrl(config).catch(() => null);
+  await report.ask(
+    url === null
+      ? unasked('backend', 'nothing to reach: there is neither a login nor a provider')
+      : reachCheck({ url, openDispatcher: (target) => openDispatcher([target], environment) }),
+  );
+};
+
+/** The live probe: what clients do most, asked of the real model through the whole server. */
+const askModel = async (report: Report, world: World): Promise<void> => {
+  const starting = startProbe(world.environment, {});
+  const started = await report.ask({
+    name: 'app-server',
+    limitMs: START_LIMIT_MS,
+    run: async () => {
+      await starting;
+      return ok('starts');
+    },
+  });
+  if (started.grade !== 'ok') {
+    // Should it come to life after all, nobody waits for it.
+    void starting.then((late) => late.stop()).catch(() => {});
+    return;
+  }
+  const probe = await starting;
+  try {
+    await (probe.state.kind === 'signed-out'
+      ? report.ask(unasked('turn', 'nobody is signed in'))
+      : askTurns(report, world, probe));
+  } finally {
+    await probe.stop();
+  }
+};
+
+const isChatGpt = (state: BackendState): boolean => state.kind === 'login' && state.login === 'chatgpt';
+
+const askTurns = async (report: Report, world: World, probe: Probe): Promise<void> => {
+  const loginCommand = loginCommandOf(world);
+  const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
+  let last: Answer | null = null;
+  const grades: string[] = [];
+  for (const lane of isChatGpt(probe.state) ? (['lite', 'full'] as const) : [null]) {
+    const { grade } = await report.ask({
+      name: lane === null ? 'turn' : `turn, ${lane}`,
+      limitMs: START_LIMIT_MS + TURN_LIMIT_MS,
+      run: async (signal) => {
+        const laned = lane === null ? probe : await startProbe(world.environment, { [LANE]: lane });
+        try {
+          last = await laned.ask(tinyTurn(options), signal);
+          return judgeTurn(last, loginCommand);
+        } finally {
+          if (laned !== probe) await laned.stop();
+        }
+      },
+    });
+    grades.push(grade);
+  }
+  // Where no turn works, what a better one would do is not the question.
+  if (grades.every((grade) => grade === 'problem')) return;
+  await report.ask({
+    name: 'forced tool',
+    limitMs: TURN_LIMIT_MS,
+    run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), loginCommand),
+  });
+  await report.ask(
+    probe.state.kind === 'demo'
+      ? unasked('cache', 'the demo model has none')
+      : {
+          name: 'cache',
+          limitMs: 2 * TURN_LIMIT_MS,
+          run: async (signal) => {
+            const [first, second] = cacheTurns(options, randomUUID());
+            await probe.ask(first, signal);
+            last = await probe.ask(second, signal);
+            return judgeCache(last, loginCommand);
+          },
+        },
+  );
+  await report.ask({
+    name: 'limits',
+    limitMs: 1_000,
+    run: () => judgeLimits(last?.headers ?? new Headers()),
+  });
+};
+
+/** The setting that decides how requests of a ChatGPT login travel. */
+const LANE = 'PROXY_CHATGPT_LANE';

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { readLogin, type LoginFacts } from '../codex/home/read-login.ts';
+import { readLogin } from '../codex/home/read-login.ts';
 import { signIn } from '../codex/home/sign-in.ts';
 import type { Run } from './command.ts';
+import { describeLogin } from './describe-login.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { signInOptions } from './login-home.ts';
 
@@ -27,11 +28,3 @@ export const login: Run = async (flags, world) => {
   );
   return 0;
 };
-
-/** `ChatGPT, a***@example.com, plan plus` */
-export const describeLogin = ({ kind, account, plan }: LoginFacts): string =>
-  [
-    kind === 'chatgpt' ? 'ChatGPT' : 'an API key',
-    ...(account === null ? [] : [account]),
-    ...(plan === null ? [] : [`plan ${plan}`]),
-  ].join(', ');

@@ -25,7 +25,7 @@ export interface DemoOptions {
 }
 
 const HOW_TO_SIGN_IN =
-  'For real answers, sign in with Codex (the start-up message of the server says how) or set PROXY_UPSTREAM_BASE_URL, and start again.';
+  'For real answers, sign in with Codex (the start-up message of the server says how) or set PROXY_UPSTREAM_BASE_URL.';
 
 /** The model of the first start on an empty machine: no account, no network, always the same answer. */
 export const demoScript = (options: DemoOptions = {}): Script => {

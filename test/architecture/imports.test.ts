@@ -34,7 +34,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   version: ['node:'],
   backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
   'open-models': ['codex', 'engine', 'kit', 'observe', 'node:'],
-  'place-relay': ['codex', 'config', 'observe', 'node:', 'undici'],
+  'place-relay': ['codex', 'config', 'observe'],
   banner: ['kit'],
   main: ['command'],
   command: [
@@ -47,7 +47,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'undici',
     'app',
     'banner',
-    'place-relay',
     'version',
   ],
   south: [

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { getCACertificates } from 'node:tls';
+
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** The certificates that codex would trust too: it reads the first of these that is set. */
+const ownCertificates = async (environment: Environment): Promise<string | null> => {
+  const file = environment['CODEX_CA_CERTIFICATE'] || environment['SSL_CERT_FILE'];
+  return file === undefined || file === '' ? null : readFile(file, 'utf8');
+};
+
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+const isOnThisMachine = (target: string): boolean => {
+  const { hostname } = new URL(target);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+};
+
+/** How the relay reaches what it stands in front of: through the proxy and with the certificates of the environment. */
+export const openDispatcher = async (
+  targets: readonly string[],
+  environment: Environment,
+): Promise<Dispatcher> => {
+  const own = targets.some((target) => target.startsWith('https:'))
+    ? await ownCertificates(environment)
+    : null;
+  const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
+  const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
+  // What runs on this machine is never behind a proxy.
+  if (targets.every(isOnThisMachine)) return new Agent(options);
+  const setting = (name: string): string | undefined => environment[name.toLowerCase()] ?? environment[name];
+  const [httpProxy, httpsProxy, noProxy] = [
+    setting('HTTP_PROXY'),
+    setting('HTTPS_PROXY'),
+    setting('NO_PROXY'),
+  ];
+  return new EnvHttpProxyAgent({
+    ...options,
+    requestTls: trust,
+    proxyTls: trust,
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    noProxy: [...(noProxy === undefined ? [] : [noProxy]), ...LOOPBACK].join(','),
+  });
+};

@@ -1,0 +1,72 @@
+import type { JsonObject } from '../../kit/json.ts';
+import { redactText } from '../../observe/redact.ts';
+
+export type Grade = 'ok' | 'warning' | 'problem' | 'skipped';
+
+/** One line of the report. */
+export interface Finding {
+  readonly grade: Grade;
+  readonly says: string;
+  /** What to do about it. */
+  readonly advice: string | null;
+  /** For `--json`: what `says` puts in words. */
+  readonly facts: JsonObject;
+}
+
+export const ok = (says: string, facts: JsonObject = {}): Finding => ({
+  grade: 'ok',
+  says,
+  advice: null,
+  facts,
+});
+
+export const warning = (says: string, advice: string, facts: JsonObject = {}): Finding => ({
+  grade: 'warning',
+  says,
+  advice,
+  facts,
+});
+
+export const problem = (says: string, advice: string, facts: JsonObject = {}): Finding => ({
+  grade: 'problem',
+  says,
+  advice,
+  facts,
+});
+
+export const skipped = (says: string): Finding => ({ grade: 'skipped', says, advice: null, facts: {} });
+
+/** A question of the doctor's. */
+export interface Check {
+  readonly name: string;
+  readonly limitMs: number;
+  readonly run: (signal: AbortSignal) => Promise<Finding> | Finding;
+}
+
+/** Runs one check. Whatever happens is a finding: one line that fails does not stop the others. */
+export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
+  const limit = new AbortController();
+  const late = Promise.withResolvers<Finding>();
+  const timer = setTimeout(() => {
+    late.resolve(problem(`no answer within ${limitMs / 1000} s`, 'run it again; see the lines above'));
+    limit.abort(new Error('the time limit of a check'));
+  }, limitMs);
+  try {
+    const asked = (async () => run(limit.signal))();
+    asked.catch(() => {});
+    return withoutSecrets(await Promise.race([asked, late.promise]));
+  } catch (error) {
+    return withoutSecrets(problem(messageOf(error), 'see docs/operating.md'));
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** No check says a key on purpose; messages of others may quote one. */
+const withoutSecrets = (finding: Finding): Finding => ({
+  ...finding,
+  says: redactText(finding.says),
+  advice: finding.advice === null ? null : redactText(finding.advice),
+});

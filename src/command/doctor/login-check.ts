@@ -1,0 +1,65 @@
+import path from 'node:path';
+
+import { exists, readIfPresent } from '../../codex/home/files.ts';
+import { readLogin, type LoginFacts } from '../../codex/home/read-login.ts';
+import type { Config } from '../../config/schema.ts';
+import { describeLogin } from '../describe-login.ts';
+import { loginHomeOf } from '../login-home.ts';
+import { ok, problem, skipped, warning, type Check, type Finding } from './finding.ts';
+import { isOpenToOthers } from './machine.ts';
+import { shownTime } from './shown-time.ts';
+
+export interface LoginCheckOptions {
+  readonly config: Config;
+  readonly now: Date;
+  /** The command line that signs in. */
+  readonly loginCommand: string;
+}
+
+export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Check => ({
+  name: 'login',
+  limitMs: 5_000,
+  run: async () => {
+    if (config.upstream.baseUrl !== null) return skipped('not needed: PROXY_UPSTREAM_BASE_URL is set');
+    const home = loginHomeOf(config);
+    const signIn = `run ${loginCommand}`;
+    const isNamed = config.upstream.codexHome !== null;
+    if (isNamed && !(await exists(home)))
+      return problem(`CODEX_HOME=${home} is not there`, 'correct the path, or leave it out');
+    const file = path.join(home, 'auth.json');
+    const text = await readIfPresent(file);
+    const facts = text === null ? null : readLogin(text);
+    if (facts === null) {
+      const says = text === null ? `none in ${home}` : `${file} holds no login`;
+      // A keyring is another place where codex may keep it, and one where we do not look.
+      if (isNamed || !config.upstream.demoEnabled || text !== null) return problem(says, signIn);
+      return warning(`${says}: the demo model answers`, signIn);
+    }
+    if (await isOpenToOthers(file)) return warning(`others may read ${file}`, `chmod 600 ${file}`);
+    return judgeLogin(facts, { now, signIn });
+  },
+});
+
+/** Pure. The dates are those in the tokens; nobody is asked. */
+export const judgeLogin = (
+  facts: LoginFacts,
+  { now, signIn }: { readonly now: Date; readonly signIn: string },
+): Finding => {
+  const { kind, plan, account, expiresAt, canRefresh, paidUntil } = facts;
+  const about = { kind, plan, account, expiresAt: expiresAt?.toISOString() ?? null, canRefresh };
+  const who = describeLogin(facts);
+  if (kind === 'api-key') return ok(who, about);
+  const isOver = expiresAt !== null && expiresAt <= now;
+  if (!canRefresh) {
+    return isOver
+      ? problem(`${who}: ended ${shownTime(expiresAt)} and cannot be renewed`, signIn, about)
+      : warning(`${who}: it cannot be renewed when it ends`, signIn, about);
+  }
+  if (paidUntil !== null && paidUntil <= now) {
+    const says = `${who}: paid until ${shownTime(paidUntil)}, when it was last renewed`;
+    return warning(says, 'look at the subscription if requests are refused', about);
+  }
+  if (expiresAt === null) return ok(who, about);
+  const renewal = isOver ? 'is renewed with the next request' : 'then renewed by itself';
+  return ok(`${who}; valid until ${shownTime(expiresAt)}, ${renewal}`, about);
+};

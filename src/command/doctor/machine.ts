@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { findCodexBinary } from '../../codex/binary.ts';
+import { ConfigError, loadConfig } from '../../config/load.ts';
+import { ok, problem, warning, type Check, type Finding } from './finding.ts';
+
+/** What is looked at on this machine, before anything is sent anywhere. */
+
+export const nodeCheck: Check = {
+  name: 'Node',
+  limitMs: 1_000,
+  run: () => ok(process.versions.node, { version: process.versions.node }),
+};
+
+export const codexCheck: Check = {
+  name: 'codex',
+  limitMs: 20_000,
+  run: async (signal) => {
+    const binary = findBinary();
+    if ('grade' in binary) return binary;
+    const { stdout } = await promisify(execFile)(binary.path, ['--version'], { signal });
+    const says = `${stdout.trim()}, ${binary.path}`;
+    const facts = { version: binary.version, path: binary.path };
+    return stdout.includes(binary.version)
+      ? ok(says, facts)
+      : warning(says, `the package says ${binary.version}: install again`, facts);
+  },
+};
+
+const findBinary = (): ReturnType<typeof findCodexBinary> | Finding => {
+  try {
+    return findCodexBinary();
+  } catch (error) {
+    return problem((error as Error).message, 'install again, with optional dependencies');
+  }
+};
+
+export const settingsCheck = (environment: Readonly<Record<string, string | undefined>>): Check => ({
+  name: 'settings',
+  limitMs: 1_000,
+  run: () => {
+    try {
+      const { warnings } = loadConfig(environment);
+      return warnings.length === 0
+        ? ok('valid')
+        : warning(warnings.join('\n'), 'correct the name (docs/configuration.md), or leave it out');
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return problem(error.problems.join('\n'), 'correct it: docs/configuration.md');
+    }
+  },
+});
+
+const MEGABYTE = 1_000_000;
+const LOW_SPACE_MB = 500;
+const NO_SPACE_MB = 50;
+
+export const stateCheck = (directory: string): Check => ({
+  name: 'state',
+  limitMs: 10_000,
+  run: async () => {
+    const unusable = await tryToWrite(directory);
+    if (unusable !== null) {
+      return problem(`${directory} cannot be used: ${unusable}`, 'check PROXY_STATE_DIR and its rights');
+    }
+    const { bavail, bsize } = await statfs(directory);
+    const freeMb = Math.floor((bavail * bsize) / MEGABYTE);
+    const says = `${directory}, ${freeMb.toLocaleString('en')} MB free`;
+    if (freeMb < NO_SPACE_MB) return problem(says, 'make room: nothing can be written', { freeMb });
+    if (freeMb < LOW_SPACE_MB) return warning(says, 'make room: a worker may need that much', { freeMb });
+    if (await isOpenToOthers(directory)) {
+      return warning(`${says}; others may look into it`, `chmod 700 ${directory}`, { freeMb });
+    }
+    return ok(says, { freeMb });
+  },
+});
+
+/** What stands in the way of writing there, or null. */
+const tryToWrite = async (directory: string): Promise<string | null> => {
+  const file = path.join(directory, `doctor-${process.pid}.tmp`);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeFile(file, 'x');
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  } finally {
+    await rm(file, { force: true }).catch(() => {});
+  }
+};
+
+/** Windows has no such rights. */
+export const isOpenToOthers = async (file: string): Promise<boolean> =>
+  process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0;

@@ -1,0 +1,123 @@
+import { request, type Dispatcher } from 'undici';
+
+import { ok, problem, warning, type Check, type Finding } from './finding.ts';
+
+/** What came back when the backend was asked for something without a login. */
+export interface Seen {
+  readonly status: number;
+  /** Lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning of the body. */
+  readonly text: string;
+}
+
+/** Enough to find the title of a page. */
+const MAX_TEXT = 4_000;
+
+export interface ReachOptions {
+  readonly url: string;
+  /** The way the relay takes: the same proxy and the same certificates. */
+  readonly openDispatcher: (url: string) => Promise<Dispatcher>;
+}
+
+/** Is the backend there, or what stands in the way? No login and no key is sent. */
+export const reachCheck = ({ url, openDispatcher }: ReachOptions): Check => ({
+  name: 'backend',
+  limitMs: 20_000,
+  run: async (signal) => {
+    const { host } = new URL(url);
+    const dispatcher = await openDispatcher(url);
+    try {
+      return judgeAnswer(host, await look(url, dispatcher, signal));
+    } catch (error) {
+      return judgeError(host, error);
+    } finally {
+      await dispatcher.destroy();
+    }
+  },
+});
+
+const look = async (url: string, dispatcher: Dispatcher, signal: AbortSignal): Promise<Seen> => {
+  const answer = await request(url, { dispatcher, signal, headers: { accept: 'application/json' } });
+  let text = '';
+  for await (const chunk of answer.body) {
+    text += String(chunk);
+    if (text.length >= MAX_TEXT) break;
+  }
+  const headers = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+  return { status: answer.statusCode, headers: Object.fromEntries(headers), text: text.slice(0, MAX_TEXT) };
+};
+
+/** Pure. Any answer of a machine will do, also a refusal; a page for people means that someone else answered. */
+export const judgeAnswer = (host: string, { status, headers, text }: Seen): Finding => {
+  const facts = { host, status };
+  if (headers['cf-mitigated'] !== undefined) {
+    return problem(
+      `${host} shows a Cloudflare challenge (${status}) instead of answering`,
+      'try another network, without a VPN or a data centre address; PROXY_WIRE=off asks with the client of codex instead',
+      facts,
+    );
+  }
+  if (status === 407) {
+    return problem(
+      `the proxy on the way to ${host} asks for a password`,
+      'set HTTPS_PROXY=http://user:password@host:port',
+      facts,
+    );
+  }
+  if (/\bhtml\b/.test(headers['content-type'] ?? '')) {
+    const title = /<title[^>]*>([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? 'without a title';
+    return problem(
+      `a web page (${status}, ${JSON.stringify(title)}) came instead of an answer of ${host}`,
+      'a proxy, a firewall or a sign-in page of the network may stand in the way; or the base URL is wrong',
+      facts,
+    );
+  }
+  if (status >= 500) {
+    return warning(`${host} answers, but with ${status}`, 'it may have trouble of its own: try later', facts);
+  }
+  return ok(`${host} answers (${status} without a login)`, facts);
+};
+
+/** Pure. The reason in words that name the part to look at. */
+export const judgeError = (host: string, error: unknown): Finding => {
+  const code = codeOf(error);
+  const facts = { host, code };
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return problem(
+      `the name ${host} cannot be resolved (${code})`,
+      'check the network, DNS, HTTPS_PROXY',
+      facts,
+    );
+  }
+  if (/CERT|TLS|SSL|SIGNED|ISSUER|SIGNATURE/.test(code)) {
+    return problem(
+      `the certificate of ${host} is not trusted (${code})`,
+      'if a proxy here makes certificates of its own, name its root with SSL_CERT_FILE',
+      facts,
+    );
+  }
+  if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH') {
+    return problem(
+      `no connection to ${host} (${code})`,
+      'check the base URL, the firewall, HTTPS_PROXY',
+      facts,
+    );
+  }
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) {
+    return problem(`${host} does not answer in time`, 'check the firewall and HTTPS_PROXY', facts);
+  }
+  return problem(
+    `${host} cannot be reached (${code})`,
+    'check the network, the base URL, HTTPS_PROXY',
+    facts,
+  );
+};
+
+/** Several addresses that failed come as one error with the others inside. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return error.cause === undefined ? error.message : codeOf(error.cause);
+};

@@ -1,0 +1,30 @@
+import type { Config } from '../../config/schema.ts';
+import { ok, skipped, warning, type Check } from './finding.ts';
+
+/** Is a server of ours running there, and what does it say of itself? */
+export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'>): Check => ({
+  name: 'server',
+  limitMs: 5_000,
+  run: async (signal) => {
+    if (port === 0) return skipped('PORT=0: each start takes a free port');
+    const url = `http://${nameOf(host)}:${port}`;
+    const answer = await fetch(`${url}/readyz?backend`, { signal }).catch(() => null);
+    if (answer === null) return ok(`none is running at ${url}`, { running: false });
+    const text = await answer.text();
+    const said = /"status":"(ready|not ready)"/.exec(text)?.[1];
+    if (said === undefined)
+      return warning(`something else answers at ${url}`, 'set PORT to another port', { running: false });
+    const trouble = /"reason":"([a-z]+)"/.exec(text)?.[1];
+    const facts = { running: true, ready: said === 'ready', trouble: trouble ?? null };
+    if (said === 'ready') return ok(`one is running at ${url}`, facts);
+    const why = trouble === undefined ? 'is not ready' : `finds its backend ${trouble}`;
+    return warning(`the one that is running at ${url} ${why}`, 'see the lines below, and its log', facts);
+  },
+});
+
+/** An address to call where the setting is one to listen on. */
+const nameOf = (host: string): string => {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+};

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../kit/json.ts';
+import { loadTokenizer } from '../../tokenizer/o200k.ts';
+import {
+  cacheTurns,
+  judgeCache,
+  judgeForced,
+  judgeLimits,
+  judgeTurn,
+  tinyTurn,
+  type Answer,
+} from './turns.ts';
+
+const LOGIN = 'npm run login';
+const usage = { input_tokens: 1_400, output_tokens: 5, input_tokens_details: { cached_tokens: 1_280 } };
+
+const answered = (body: JsonObject, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status: 200,
+  headers: new Headers(headers),
+  body: { status: 'completed', model: 'codex-5', usage, output: [], ...body },
+  ms: 1_234,
+});
+const refused = (status: number, code: string, message: string): Answer => ({
+  status,
+  headers: new Headers(),
+  body: { error: { code, message, type: 't', param: null } },
+  ms: 5,
+});
+
+describe('what is asked', () => {
+  it('names an effort only where backends know it', () => {
+    expect([tinyTurn({ effort: 'low' }), tinyTurn({ effort: null })]).toEqual([
+      { model: 'codex-5', input: 'Answer with the word ok.', reasoning: { effort: 'low' } },
+      { model: 'codex-5', input: 'Answer with the word ok.' },
+    ]);
+  });
+
+  it('is one conversation, long enough for a cache', async () => {
+    const [first, second] = cacheTurns({ effort: null }, 'nonce');
+    const [one] = first['input'] as JsonObject[];
+    expect((second['input'] as JsonObject[])[0]).toEqual(one);
+    const { count } = await loadTokenizer();
+    expect(count(one?.['content'] as string)).toBeGreaterThan(1_200);
+  });
+});
+
+describe('judgeTurn', () => {
+  it('says how fast and how much', () => {
+    expect(judgeTurn(answered({ output: [{ type: 'message' }] }), LOGIN)).toEqual({
+      grade: 'ok',
+      says: 'codex-5 answered in 1.2 s (1400 tokens in, 5 out)',
+      advice: null,
+      facts: { model: 'codex-5', ms: 1_234, inputTokens: 1_400, outputTokens: 5 },
+    });
+  });
+
+  it('says what had no effect', () => {
+    const answer = answered({ output: [{ type: 'message' }] }, { 'x-proxy-ignored-params': 'top_p' });
+    expect(judgeTurn(answer, LOGIN).says).toContain('; without effect: top_p');
+  });
+
+  it('is not content with an empty answer', () => {
+    expect(judgeTurn(answered({}), LOGIN).grade).toBe('problem');
+  });
+
+  it.each<readonly [Answer, string, string]>([
+    [
+      refused(502, 'upstream_unauthorized', 'Refused.'),
+      'upstream_unauthorized (502): Refused.',
+      'run npm run login, or check PROXY_UPSTREAM_API_KEY',
+    ],
+    [
+      refused(502, 'upstream_blocked', 'A page.'),
+      'upstream_blocked (502): A page.',
+      'see the line about the backend',
+    ],
+    [
+      refused(429, 'insufficient_quota', 'Until 14:00.'),
+      'insufficient_quota (429): Until 14:00.',
+      'wait until the limit resets, or use another account',
+    ],
+    [
+      { ...answered({ status: 'failed', error: { code: 'odd', message: 'Odd.' } }) },
+      'odd (200): Odd.',
+      'see docs/errors.md and docs/operating.md',
+    ],
+    [
+      { status: 500, headers: new Headers(), body: {}, ms: 1 },
+      'no code (500): no reason was given',
+      'see docs/errors.md and docs/operating.md',
+    ],
+  ])('hands on an error with what helps', (answer, says, advice) => {
+    expect(judgeTurn(answer, LOGIN)).toMatchObject({ grade: 'problem', says, advice });
+  });
+});
+
+describe('judgeForced', () => {
+  it.each<readonly [string, JsonObject[]]>([
+    ['ok', [{ type: 'reasoning' }, { type: 'function_call', name: 'say_ok' }]],
+    ['problem', [{ type: 'message' }]],
+    ['problem', [{ type: 'function_call', name: 'other' }]],
+  ])('%s: %j', (grade, output) => {
+    expect(judgeForced(answered({ output }), LOGIN).grade).toBe(grade);
+  });
+});
+
+describe('judgeCache', () => {
+  it('tells a hit from a miss', () => {
+    expect(judgeCache(answered({}), LOGIN)).toMatchObject({
+      grade: 'ok',
+      says: '1280 of 1400 tokens of a second turn came from the cache',
+    });
+    expect(judgeCache(answered({ usage: { input_tokens: 1_400 } }), LOGIN).grade).toBe('warning');
+  });
+});
+
+describe('judgeLimits', () => {
+  const limits = (used: string): Headers =>
+    new Headers({
+      'x-codex-primary-used-percent': used,
+      'x-codex-primary-window-minutes': '300',
+      'x-codex-primary-reset-at': '1794790000',
+      'x-codex-secondary-used-percent': '7',
+      'x-codex-secondary-window-minutes': '10080',
+    });
+
+  it('says how much is used of each window, and until when', () => {
+    expect(judgeLimits(limits('42'))).toEqual({
+      grade: 'ok',
+      says: '5 h: 42 % used until 2026-11-16 00:46 UTC; 7 d: 7 % used',
+      advice: null,
+      facts: { usedPercent: [42, 7] },
+    });
+  });
+
+  it('warns before they are used up, and is silent where nothing is said', () => {
+    expect([judgeLimits(limits('95')).grade, judgeLimits(new Headers()).grade]).toEqual([
+      'warning',
+      'skipped',
+    ]);
+  });
+});

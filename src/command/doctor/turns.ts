@@ -1,0 +1,190 @@
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { ok, problem, skipped, warning, type Finding } from './finding.ts';
+import { shownTime } from './shown-time.ts';
+
+/** An answer of our own server, asked in this process. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: JsonObject;
+  readonly ms: number;
+}
+
+/** The family name of the default model, whichever that is. */
+const MODEL = 'codex-5';
+
+export interface TurnOptions {
+  /** Less thought costs less; null for backends that may not know efforts. */
+  readonly effort: 'low' | null;
+}
+
+const ask = ({ effort }: TurnOptions, fields: JsonObject): JsonObject => ({
+  model: MODEL,
+  ...(effort === null ? {} : { reasoning: { effort } }),
+  ...fields,
+});
+
+export const tinyTurn = (options: TurnOptions): JsonObject =>
+  ask(options, { input: 'Answer with the word ok.' });
+
+const TOOL = 'say_ok';
+
+export const forcedTurn = (options: TurnOptions): JsonObject =>
+  ask(options, {
+    input: 'Hello.',
+    tools: [
+      {
+        type: 'function',
+        name: TOOL,
+        description: 'Says ok.',
+        parameters: {
+          type: 'object',
+          properties: { ok: { type: 'boolean' } },
+          required: ['ok'],
+          additionalProperties: false,
+        },
+        strict: true,
+      },
+    ],
+    tool_choice: { type: 'function', name: TOOL },
+  });
+
+/** Backends keep prompts from some 1,024 tokens on: below that no second turn is ever a hit. */
+const LINES = 120;
+
+/** The nonce makes it a conversation that no cache has seen. */
+export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonObject, JsonObject] => {
+  const lines = Array.from({ length: LINES }, (_, index) => `Line ${index}: the fox jumps over the dog.`);
+  const first = {
+    role: 'user',
+    content: `Note ${nonce}.\n${lines.join('\n')}\nAnswer with the word ok.`,
+  };
+  const second = [
+    first,
+    { role: 'assistant', content: 'ok' },
+    { role: 'user', content: 'Answer with ok again.' },
+  ];
+  return [ask(options, { input: [first] }), ask(options, { input: second })];
+};
+
+/** Pure. Did the model answer? */
+export const judgeTurn = (answer: Answer, loginCommand: string): Finding => {
+  const failed = failureOf(answer, loginCommand);
+  if (failed !== null) return failed;
+  const { model, input, output } = figuresOf(answer);
+  const text = outputOf(answer).find((item) => item['type'] === 'message');
+  if (text === undefined) return problem(`${model} answered, but said nothing`, 'run it again');
+  const says = `${model} answered in ${(answer.ms / 1000).toFixed(1)} s (${input} tokens in, ${output} out)`;
+  const facts = { model, ms: answer.ms, inputTokens: input, outputTokens: output };
+  const ignored = answer.headers.get('x-proxy-ignored-params');
+  return ok(ignored === null ? says : `${says}; without effect: ${ignored}`, facts);
+};
+
+/** Pure. Was the tool called that had to be? */
+export const judgeForced = (answer: Answer, loginCommand: string): Finding => {
+  const failed = failureOf(answer, loginCommand);
+  if (failed !== null) return failed;
+  const call = outputOf(answer).find((item) => item['type'] === 'function_call');
+  if (call?.['name'] === TOOL) return ok('the tool that was asked for is called');
+  const advice = 'clients that force a tool will not work with this model: try another one';
+  return problem('a forced tool choice has no effect', advice);
+};
+
+/** Pure. Did the second turn find the first one in the prompt cache? */
+export const judgeCache = (answer: Answer, loginCommand: string): Finding => {
+  const failed = failureOf(answer, loginCommand);
+  if (failed !== null) return failed;
+  const { input, cached } = figuresOf(answer);
+  const says = `${cached} of ${input} tokens of a second turn came from the cache`;
+  const facts = { inputTokens: input, cachedTokens: cached };
+  return cached > 0
+    ? ok(says, facts)
+    : warning(
+        says,
+        'a miss now and then is normal: run it again; long conversations cost more without it',
+        facts,
+      );
+};
+
+const WINDOWS = ['primary', 'secondary'] as const;
+const NEARLY_USED = 90;
+
+/** Pure. What the last answer says of the account's limits. */
+export const judgeLimits = (headers: Headers): Finding => {
+  const windows = WINDOWS.flatMap((name) => {
+    const number = (what: string): number => Number(headers.get(`x-codex-${name}-${what}`) ?? Number.NaN);
+    const used = number('used-percent');
+    if (Number.isNaN(used)) return [];
+    const resetAt = new Date(number('reset-at') * 1000);
+    return [{ used, minutes: number('window-minutes'), resetAt }];
+  });
+  if (windows.length === 0) return skipped('the backend says nothing about limits');
+  const says = windows.map(
+    ({ used, minutes, resetAt }) =>
+      `${lengthOf(minutes)}: ${used} % used${Number.isNaN(resetAt.getTime()) ? '' : ` until ${shownTime(resetAt)}`}`,
+  );
+  const facts = { usedPercent: windows.map(({ used }) => used) };
+  return windows.some(({ used }) => used >= NEARLY_USED)
+    ? warning(says.join('; '), 'requests get insufficient_quota when it is used up', facts)
+    : ok(says.join('; '), facts);
+};
+
+const lengthOf = (minutes: number): string => {
+  if (Number.isNaN(minutes)) return 'limit';
+  const days = minutes / 1_440;
+  return days >= 1 ? `${Math.round(days)} d` : `${Math.round(minutes / 60)} h`;
+};
+
+const outputOf = ({ body }: Answer): readonly JsonObject[] =>
+  Array.isArray(body['output']) ? body['output'].filter(isJsonObject) : [];
+
+const figuresOf = ({
+  body,
+}: Answer): {
+  readonly model: string;
+  readonly input: number;
+  readonly output: number;
+  readonly cached: number;
+} => {
+  const usage = objectIn(body, 'usage');
+  const count = (object: JsonObject, key: string): number => Number(object[key] ?? 0);
+  return {
+    model: typeof body['model'] === 'string' ? body['model'] : MODEL,
+    input: count(usage, 'input_tokens'),
+    output: count(usage, 'output_tokens'),
+    cached: count(objectIn(usage, 'input_tokens_details'), 'cached_tokens'),
+  };
+};
+
+const objectIn = (object: JsonObject, key: string): JsonObject => {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
+};
+
+/** The error of an answer with what helps, or null where there is none. */
+const failureOf = ({ status, body }: Answer, loginCommand: string): Finding | null => {
+  const error = objectIn(body, 'error');
+  if (status < 400 && body['status'] !== 'failed') return null;
+  const code = typeof error['code'] === 'string' ? error['code'] : 'no code';
+  const message = typeof error['message'] === 'string' ? error['message'] : 'no reason was given';
+  return problem(`${code} (${status}): ${message}`, adviceFor(code, loginCommand), { code, status });
+};
+
+const adviceFor = (code: string, loginCommand: string): string => {
+  switch (code) {
+    case 'sign_in_required':
+    case 'upstream_unauthorized':
+      return `run ${loginCommand}, or check PROXY_UPSTREAM_API_KEY`;
+    case 'upstream_blocked':
+      return 'see the line about the backend';
+    case 'upstream_unreachable':
+      return 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY';
+    case 'insufficient_quota':
+    case 'usage_limit_reached':
+      return 'wait until the limit resets, or use another account';
+    case 'model_not_found':
+      return 'this account or provider has no such model: see GET /v1/models';
+    default:
+      return 'see docs/errors.md and docs/operating.md';
+  }
+};

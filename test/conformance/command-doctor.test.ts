@@ -1,0 +1,166 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import { openCommandRoom, type CommandRoom } from '../support/command.ts';
+import { hello, http401, toolCall } from '../support/scripts.ts';
+
+/** `doctor`, against backends that are well and backends that are not. */
+
+let room: CommandRoom;
+let model: ModelServer | null = null;
+beforeEach(async () => {
+  room = await openCommandRoom();
+});
+afterEach(async () => {
+  await room.close();
+  await model?.close();
+  model = null;
+});
+
+interface Report {
+  readonly ok: boolean;
+  readonly findings: readonly { readonly check: string; readonly grade: string; readonly says: string }[];
+}
+
+const ask = async (flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const command = room.start(['doctor', ...flags], env);
+  const [code] = await command.exited;
+  return { code, ...command.output };
+};
+
+/** `check: grade`, and the report's own verdict. */
+const examine = async (flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const { code, out } = await ask(['--json', ...flags], env);
+  const report = JSON.parse(out) as Report;
+  return {
+    code,
+    ok: report.ok,
+    grades: report.findings.map(({ check, grade }) => `${check}: ${grade}`),
+    says: Object.fromEntries(report.findings.map(({ check, says }) => [check, says])),
+    out,
+  };
+};
+
+const MACHINE = ['Node: ok', 'codex: ok', 'settings: ok', 'state: ok'];
+
+/** A provider that calls the tool it must, and has a prompt cache. */
+const provider: Script = (request, connection) => {
+  const isForced = typeof request.body['tool_choice'] === 'object';
+  return (isForced ? toolCall('say_ok', { ok: true }) : hello)(request, connection);
+};
+
+describe('doctor', () => {
+  it('finds everything well with the demo model, and says how to get a better one', async () => {
+    const { code, out, err } = await ask([]);
+    expect(code).toBe(0);
+    expect(err).toContain('3,000 tokens');
+    expect(out.replaceAll(/^(\w+ +)/gm, (word) => `${word.trim()} `)).toContain(
+      'ok turn          codex-5 answered',
+    );
+    expect(out).toMatch(/→ run .*run login/);
+    expect(out.trimEnd().split('\n').at(-1)).toBe('0 problems, 1 warning.');
+  });
+
+  it('asks a provider all that clients ask for', async () => {
+    model = await startModelServer({ script: provider });
+    const { code, ok, grades, says } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
+    expect({ code, ok, grades }).toEqual({
+      code: 0,
+      ok: true,
+      grades: [
+        ...MACHINE,
+        'login: skipped',
+        'server: skipped',
+        'backend: ok',
+        'app-server: ok',
+        'turn: ok',
+        'forced tool: ok',
+        'cache: ok',
+        'limits: skipped',
+      ],
+    });
+    expect(says['cache']).toBe('3 of 11 tokens of a second turn came from the cache');
+  });
+
+  it('says what a provider refuses, once', async () => {
+    model = await startModelServer({ script: http401 });
+    const { code, grades } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
+    expect({ code, grades: grades.slice(6) }).toEqual({
+      code: 1,
+      grades: ['backend: ok', 'app-server: ok', 'turn: problem'],
+    });
+  });
+
+  it('goes on after a line that fails, and asks nothing that it was told not to ask', async () => {
+    model = await startModelServer({ script: provider, keepRequests: 1 });
+    const { code, grades } = await examine(['--no-turns'], {
+      PROXY_UPSTREAM_BASE_URL: model.baseUrl,
+      PROXY_STATE_DIR: '/dev/null/nowhere',
+      PROXY_PROT: '80',
+    });
+    expect({ code, grades, asked: model.requests }).toEqual({
+      code: 1,
+      grades: [
+        'Node: ok',
+        'codex: ok',
+        'settings: warning',
+        'state: problem',
+        'login: skipped',
+        'server: skipped',
+        'backend: ok',
+        'turn: skipped',
+      ],
+      asked: [],
+    });
+  });
+
+  it('stops where the settings make no sense', async () => {
+    const { code, grades, says } = await examine([], { PROXY_DEMO: 'perhaps' });
+    expect({ code, grades }).toEqual({ code: 1, grades: [...MACHINE.slice(0, 2), 'settings: problem'] });
+    expect(says['settings']).toContain('PROXY_DEMO: "perhaps" is not allowed');
+  });
+
+  it('tells what is in a login without showing a token, and what stands in the way of using it', async () => {
+    const claims = {
+      email: 'ann@example.com',
+      exp: 4_000_000_000,
+      'https://api.openai.com/auth': { chatgpt_plan_type: 'plus', chatgpt_account_id: 'acc-1' },
+    };
+    const token = ['{"alg":"none"}', JSON.stringify(claims), 'signature']
+      .map((part) => Buffer.from(part).toString('base64url'))
+      .join('.');
+    const home = path.join(room.stateDir, 'codex');
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    const tokens = {
+      id_token: token,
+      access_token: token,
+      refresh_token: 'refresh-secret',
+      account_id: 'acc-1',
+    };
+    await writeFile(
+      path.join(home, 'auth.json'),
+      JSON.stringify({ OPENAI_API_KEY: null, tokens, last_refresh: new Date().toISOString() }),
+      { mode: 0o600 },
+    );
+    const { code, grades, says, out } = await examine([]);
+    expect({ code, grades }).toEqual({
+      code: 1,
+      grades: [
+        ...MACHINE,
+        'login: ok',
+        'server: skipped',
+        'backend: problem',
+        'app-server: ok',
+        'turn, lite: problem',
+        'turn, full: problem',
+      ],
+    });
+    expect(says['login']).toBe(
+      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed by itself',
+    );
+    for (const secret of [token, 'refresh-secret', 'ann@']) expect(out).not.toContain(secret);
+  });
+});

@@ -1,0 +1,97 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { COMMANDS } from '../../src/command/table.ts';
+import { VERSION } from '../../src/version.ts';
+import { openCommandRoom, type CommandRoom } from '../support/command.ts';
+
+/** The command itself, and signing in with it. */
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+let room: CommandRoom;
+beforeEach(async () => {
+  room = await openCommandRoom();
+});
+afterEach(() => room.close());
+
+const run = async (words: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const command = room.start(words, env);
+  const [code] = await command.exited;
+  return { code, ...command.output };
+};
+
+describe('the command', () => {
+  it('--version names both versions', async () => {
+    expect(await run(['--version'])).toEqual({
+      code: 0,
+      out: expect.stringMatching(
+        new RegExp(`^codex-app-server-proxy ${VERSION}, codex \\d+\\.\\d+\\.\\d+\n$`),
+      ),
+      err: '',
+    });
+  });
+
+  it('--help names every command', async () => {
+    const { code, out, err } = await run(['--help']);
+    const named = [...out.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name);
+    expect([code, err, named]).toEqual([0, '', expect.arrayContaining(Object.keys(COMMANDS))]);
+  });
+
+  it('does not guess at what it does not know', async () => {
+    expect(await run(['start'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'There is no command "start". See codex-app-server-proxy --help.\n',
+    });
+  });
+
+  it('has an npm script for each command, for those who have a clone', async () => {
+    const { scripts } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const bin = 'node bin/codex-app-server-proxy.js';
+    const commands = Object.keys(COMMANDS).map((name) => (name === 'serve' ? bin : `${bin} ${name}`));
+    expect(['start', ...Object.keys(COMMANDS).slice(1)].map((name) => scripts[name])).toEqual(commands);
+  });
+
+  it('tells an older Node in one line what it needs', async () => {
+    const pretend = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
+    const older = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(pretend)}` };
+    expect(await run(['--version'], older)).toEqual({
+      code: 1,
+      out: '',
+      err: 'codex-app-server-proxy needs Node 22.18 or newer (npm start brings its own); this is Node 20.20.2.\n',
+    });
+  });
+});
+
+describe('login', () => {
+  it('makes the home of the login and hands on how codex ended', async () => {
+    const { code, err } = await run(['login', '--device']);
+    expect(code).toBe(1);
+    expect(err).toContain(`Signing in for ${room.stateDir}/codex\n`);
+    expect(err).toContain('Not signed in; nothing was changed.\n');
+    expect((await stat(path.join(room.stateDir, 'codex'))).mode & 0o777).toBe(0o700);
+    // Nothing was left where nobody asked for it.
+    expect(await readdir(room.home)).toEqual(['state']);
+    expect(await readdir(path.join(room.stateDir, 'run'))).toEqual([]);
+  });
+
+  it('uses the named CODEX_HOME', async () => {
+    const home = path.join(room.home, 'named');
+    const { err } = await run(['login', '--device'], { CODEX_HOME: home });
+    expect(err).toContain(`Signing in for ${home}\n`);
+    expect(await readdir(home)).toEqual([]);
+  });
+
+  it('logout has nothing to do where nobody is signed in', async () => {
+    expect(await run(['logout'])).toEqual({
+      code: 0,
+      out: '',
+      err: `No login is left in ${room.stateDir}/codex.\n`,
+    });
+  });
+});

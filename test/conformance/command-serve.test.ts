@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { startModelServer, type ModelServer } from '../../src/demo/model-server.ts';
+import { beginStream } from '../support/begin-stream.ts';
+import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
+import { hangMidStream, slow } from '../support/scripts.ts';
+import { eventsOf, readSse } from '../support/sse.ts';
+import { collect } from '../support/turn-events.ts';
+
+/** The server as a person starts and stops it. */
+
+const ASK = { model: 'gpt-5.5', input: 'hi', stream: true };
+
+let room: CommandRoom;
+let model: ModelServer | null = null;
+beforeEach(async () => {
+  room = await openCommandRoom();
+});
+afterEach(async () => {
+  await room.close();
+  await model?.close();
+  model = null;
+});
+
+/** Waits for the banner, and reads it. */
+const started = async ({
+  output,
+}: RunningCommand): Promise<{ readonly url: string; readonly key: string }> => {
+  await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Something is wrong?');
+  return {
+    url: /URL\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/.exec(output.err)?.[1] ?? '',
+    key: /key\s+(\S+)/.exec(output.err)?.[1] ?? '',
+  };
+};
+
+const post = (
+  { url, key }: { readonly url: string; readonly key: string },
+  body: unknown,
+): Promise<Response> =>
+  fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+  });
+
+const messagesOf = ({ output }: RunningCommand): readonly string[] =>
+  output.out
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+
+describe('start', () => {
+  it('says where it is and what answers; SIGTERM lets the stream finish and exits with 0', async () => {
+    model = await startModelServer({ script: slow(100), keepRequests: 5 });
+    const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
+    const at = await started(server);
+    expect(server.output.err).toContain(`backend  the provider at ${model.baseUrl}`);
+    expect(server.output.err).toContain(`curl ${at.url}/v1/responses -H "Authorization: Bearer ${at.key}"`);
+    expect(server.output.err).not.toContain('sign in');
+
+    const { rest } = await beginStream(await post(at, ASK));
+    server.child.kill('SIGTERM');
+    const events = eventsOf(await collect(readSse(await rest)));
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.completed',
+      response: { output: [{ content: [{ text: 'one two three four five' }] }] },
+    });
+    expect(await server.exited).toEqual([0, null]);
+
+    // Standard output is nothing but log lines, and the key is in none of them.
+    expect(messagesOf(server)).toEqual(expect.arrayContaining(['stopping', 'request']));
+    expect(server.output.out).not.toContain(at.key);
+  });
+
+  it('answers with the demo model where nothing is configured, and says how to sign in', async () => {
+    const server = room.start(['serve']);
+    const at = await started(server);
+    expect(server.output.err).toContain('the built-in demo model');
+    expect(server.output.err).toMatch(/To sign in with ChatGPT: PROXY_STATE_DIR=\S+ npm .*run login\n/);
+    const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'completed' }]);
+    const readiness = await fetch(`${at.url}/readyz?backend`);
+    expect([readiness.status, await readiness.json()]).toMatchObject([
+      200,
+      { status: 'ready', backend: { state: 'ok' } },
+    ]);
+    server.child.kill('SIGINT');
+    expect(await server.exited).toEqual([0, null]);
+    // Nobody waited for anything, so nobody was told to wait.
+    expect(server.output.err).not.toContain('Stopping');
+  });
+
+  it('says first that a named CODEX_HOME holds no login, and never answers with the demo model', async () => {
+    const home = path.join(room.home, 'named');
+    await mkdir(home);
+    const server = room.start([], { CODEX_HOME: home });
+    const at = await started(server);
+    const first = server.output.err.trimStart().split('\n')[0] ?? '';
+    expect(first).toContain(`CODEX_HOME=${home} holds no usable login`);
+    expect(first).toContain('run login');
+    const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });
+    expect(await answer.json()).toMatchObject({ error: { code: 'sign_in_required' } });
+    expect(await readdir(home)).toEqual([]);
+  });
+});
+
+describe('a start that cannot be', () => {
+  it.each<readonly [string, Readonly<Record<string, string>>, string]>([
+    [
+      'a setting',
+      { PROXY_DEMO: 'perhaps' },
+      'The configuration is not valid:\n  PROXY_DEMO: "perhaps" is not allowed; allowed is true, false, 1 or 0.\n',
+    ],
+    [
+      'a CODEX_HOME',
+      { CODEX_HOME: '/nowhere/codex' },
+      'CODEX_HOME=/nowhere/codex is not a folder: check the path, or leave it out.\n',
+    ],
+  ])('says why in one line: %s', async (_, env, err) => {
+    const server = room.start([], env);
+    expect(await server.exited).toEqual([1, null]);
+    expect(server.output).toEqual({ out: '', err });
+  });
+
+  it('names the port that is taken, before anything else is started', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const server = room.start([], { PORT: String(port) });
+    expect(await server.exited).toEqual([1, null]);
+    expect(server.output).toEqual({
+      out: '',
+      err: `Port ${port} on 127.0.0.1 is taken, perhaps by another copy of this server: end that one, or set PORT to another port.\n`,
+    });
+    expect(await readdir(room.home)).toEqual([]);
+    other.close();
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('says what it waits for; a second one ends at once', async () => {
+    model = await startModelServer({ script: hangMidStream, keepRequests: 5 });
+    const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
+    const { rest } = await beginStream(await post(await started(server), ASK));
+    rest.catch(() => {});
+    server.child.kill('SIGINT');
+    await expect
+      .poll(() => server.output.err)
+      .toContain(
+        'Stopping: 1 answer is under way and may take 30 s to finish. Press Ctrl-C again to stop at once.',
+      );
+    // The first is not heard twice: only one that comes later is a second one.
+    await expect
+      .poll(
+        () => {
+          server.child.kill('SIGINT');
+          return messagesOf(server);
+        },
+        { interval: 100 },
+      )
+      .toContain('stopping at once');
+    expect(await server.exited).toEqual([1, null]);
+  });
+});

@@ -1,0 +1,63 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly output: { out: string; err: string };
+  readonly exited: Promise<[code: number | null, signal: NodeJS.Signals | null]>;
+}
+
+export interface CommandRoom {
+  /** The home of the person who types: empty, and thrown away. */
+  readonly home: string;
+  readonly stateDir: string;
+  start(words: readonly string[], env?: Readonly<Record<string, string>>): RunningCommand;
+  close(): Promise<void>;
+}
+
+const BIN = path.resolve(import.meta.dirname, '../../bin/codex-app-server-proxy.js');
+
+/** Runs the real command, as a person on a fresh machine would. Nothing it asks for leaves this machine. */
+export const openCommandRoom = async (): Promise<CommandRoom> => {
+  const home = await mkdtemp(path.join(tmpdir(), 'proxy-command-'));
+  const stateDir = path.join(home, 'state');
+  const children: RunningCommand[] = [];
+  return {
+    home,
+    stateDir,
+    start(words, env = {}) {
+      const child = spawn(process.execPath, [BIN, ...words], {
+        env: {
+          PATH: process.env['PATH'],
+          HOME: home,
+          HTTPS_PROXY: 'http://127.0.0.1:9',
+          PORT: '0',
+          PROXY_STATE_DIR: stateDir,
+          PROXY_CODEX_WORKDIR: path.join(home, 'work'),
+          ...env,
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const output = { out: '', err: '' };
+      child.stdout.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
+      const exited = once(child, 'close') as RunningCommand['exited'];
+      const running = { child, output, exited };
+      children.push(running);
+      return running;
+    },
+    async close() {
+      for (const { child, exited } of children) {
+        if (child.exitCode === null && child.signalCode === null) {
+          child.kill('SIGKILL');
+          await exited;
+        }
+      }
+      await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+};
