@@ -144,7 +144,7 @@ export const FAILURES = {
     status: 429,
     type: TYPES.quota,
     message: 'The account behind this server has used up what it may use at its backend.',
-    when: "the usage limit of the account behind this server is reached; `retry-after` says until when, where that is known",
+    when: 'the usage limit of the account behind this server is reached; `retry-after` says until when, where that is known',
     // Waiting a moment does not help.
     final: true,
   },
