@@ -89,7 +89,7 @@ export interface TestRelay {
 
 export const startTestRelay = async (
   answer: Answer,
-  options: Partial<RelayOptions> = {},
+  options: Partial<RelayOptions> | ((url: string) => Partial<RelayOptions>) = {},
 ): Promise<TestRelay> => {
   const backend = await startBackend(answer);
   const dispatcher = new Agent();
@@ -115,7 +115,7 @@ export const startTestRelay = async (
     },
     onInput() {},
     onBug: (error) => noted.bugs.push(error),
-    ...options,
+    ...(typeof options === 'function' ? options(backend.url) : options),
   });
   return {
     relay,

@@ -1,0 +1,81 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { failure } from '../../src/canonical/failure.ts';
+import { CookieJar } from '../../src/codex/relay/cookies.ts';
+import { completed, inTurn, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+
+let test: TestRelay | null = null;
+const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
+  test = await startTestRelay(...args);
+  return test;
+};
+afterEach(async () => {
+  expect(test?.noted.bugs).toEqual([]);
+  await test?.close();
+  test = null;
+});
+
+describe('a page of Cloudflare', () => {
+  const page =
+    '<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body></body></html>';
+  const blocked = status(403, page, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' });
+
+  it.each([403, 429, 503])('is counted and not tried again: %i', async (code) => {
+    const html = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', 'cf-ray': '8aa' };
+    const { backend, open, post, noted } = await start(inTurn(status(code, page, html), completed));
+    const { ticket } = open('t1');
+    const response = await post('t1', {});
+    expect([response.status, await response.text()]).toEqual([code, page]);
+    expect(backend.arrivals).toHaveLength(1);
+    expect(ticket.report.failure).toEqual(failure('upstream_blocked'));
+    expect(noted).toMatchObject({ blocked: 1, served: 0 });
+    expect((await post('t1', {})).status).toBe(200);
+    expect(noted).toMatchObject({ blocked: 1, served: 1 });
+  });
+
+  it('in front of a model request of a stranger counts, in front of something else does not', async () => {
+    const { relay, post, noted } = await start(blocked);
+    expect((await post(null, {})).status).toBe(403);
+    expect((await fetch(`${relay.addresses.model}/models`)).status).toBe(403);
+    expect(noted).toMatchObject({ blocked: 1, served: 0 });
+  });
+
+  it('is not an error of the backend, which shows that there is a way', async () => {
+    const { open, post, noted } = await start(status(400, { error: { message: 'No.' } }));
+    open('t1');
+    await post('t1', {});
+    expect(noted).toMatchObject({ blocked: 0, served: 1 });
+  });
+});
+
+describe('cookies', () => {
+  const setting: Answer = (response) => {
+    response.writeHead(403, { 'set-cookie': ['__cf_bm=one; Path=/; HttpOnly', '_cfuvid=two; Secure'] });
+    response.end();
+  };
+
+  it('of the host are kept, sent back, and not shown to the app-server', async () => {
+    const { backend, open, post } = await start(inTurn(setting, completed), (url) => ({
+      cookies: new CookieJar(url),
+    }));
+    open('t1');
+    const first = await post('t1', {});
+    expect([first.status, first.headers.getSetCookie()]).toEqual([403, []]);
+    await post('t1', {});
+    await post('t1', {}, { headers: { cookie: 'own=1' } });
+    expect(backend.arrivals.map(({ headers }) => headers.cookie)).toEqual([
+      undefined,
+      '__cf_bm=one; _cfuvid=two',
+      'own=1; __cf_bm=one; _cfuvid=two',
+    ]);
+  });
+
+  it('of another host are left alone', async () => {
+    const cookies = new CookieJar('https://chatgpt.com');
+    const { backend, open, post } = await start(setting, { cookies });
+    open('t1');
+    expect((await post('t1', {})).headers.getSetCookie()).toHaveLength(2);
+    await post('t1', {});
+    expect(backend.arrivals.map(({ headers }) => headers.cookie)).toEqual([undefined, undefined]);
+  });
+});
