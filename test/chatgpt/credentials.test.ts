@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json.ts';
+import { hello } from '../support/scripts.ts';
+import type { LoginOptions } from './login.ts';
+import { codeOf, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import type { Answered, ChatGptProxy } from './proxy.ts';
+
+/** Credentials that went bad, and pages in the way, have consequences: each of these has a fresh proxy. */
+let proxy: ChatGptProxy | null = null;
+afterEach(async () => {
+  const broken = proxy === null ? [] : violationsOf(proxy.backend);
+  await proxy?.close();
+  proxy = null;
+  expect(broken).toEqual([]);
+});
+
+const started = async (login: LoginOptions = {}): Promise<ChatGptProxy> => {
+  proxy = await startChatGptProxy({ script: hello, login });
+  return proxy;
+};
+
+const HELLO = 'Hello from the scripted model.';
+const ask = (at: ChatGptProxy, more: JsonObject = {}): Promise<Answered> =>
+  at.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello?', ...more });
+
+describe('a token', () => {
+  it('that expired long ago is refreshed before the first request', async () => {
+    const at = await started({ expiresInSeconds: -600 });
+    expect(outputText(await ask(at))).toBe(HELLO);
+    expect(at.backend.refreshes).toBe(1);
+    expect(at.backend.modelRequests).toHaveLength(1);
+  });
+
+  it.each(['expired', 'invalidated'] as const)('that turns out to be %s is refreshed', async (how) => {
+    const at = await started();
+    expect(outputText(await ask(at))).toBe(HELLO);
+    at.backend.spoilTokens(how);
+    for (const stream of [false, true]) expect(outputText(await ask(at, { stream }))).toBe(HELLO);
+    expect(at.backend.refreshes).toBe(1);
+  });
+
+  it('that is refreshed by many at once is refreshed once', async () => {
+    const at = await started();
+    at.backend.spoilTokens('expired');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(at)));
+    expect(answers.map(outputText)).toEqual(answers.map(() => HELLO));
+    expect(at.backend.refreshes).toBe(1);
+  });
+
+  it.each(['refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated'] as const)(
+    'that cannot be refreshed (%s) is our trouble, not the caller’s',
+    async (refresh) => {
+      const at = await started();
+      at.backend.spoilTokens('expired');
+      at.backend.settings.refresh = refresh;
+      const answered = await ask(at);
+      expect(codeOf(answered)).toMatch(/^502 upstream_unauthorized$|^503 sign_in_required$/);
+      expect(answered.headers.get('x-should-retry')).toBe('false');
+    },
+  );
+});
+
+describe('a page of Cloudflare', () => {
+  it('in the way is named as what it is', async () => {
+    const at = await started();
+    at.backend.cloudflare({ on: 'responses' });
+    const answered = await ask(at);
+    expect(codeOf(answered)).toBe('502 upstream_blocked');
+    expect(answered.text).toContain('Cloudflare');
+    expect(answered.text).not.toContain('Just a moment');
+  });
+
+  it('that lets cookies pass is passed by the next request', async () => {
+    const at = await started();
+    at.backend.cloudflare({ on: 'responses', passesWithCookie: true });
+    await ask(at);
+    expect(outputText(await ask(at))).toBe(HELLO);
+  });
+
+  it('in the way of a refresh is no bad login', async () => {
+    const at = await started();
+    at.backend.spoilTokens('expired');
+    at.backend.cloudflare({ on: 'token' });
+    expect(codeOf(await ask(at))).toBe('502 upstream_blocked');
+    at.backend.cloudflare(null);
+    expect(outputText(await ask(at))).toBe(HELLO);
+  });
+
+  it('that comes again and again is gone around, and requests stay in order', async () => {
+    const at = await started();
+    at.backend.cloudflare({ on: 'responses', times: 6 });
+    const codes: string[] = [];
+    for (let attempt = 0; attempt < 10; attempt += 1) codes.push(codeOf(await ask(at)));
+    expect(codes[0]).toBe('502 upstream_blocked');
+    expect(codes.at(-1)).toBe('200 no code');
+  });
+});
+
+describe('an account of a business', () => {
+  it('works', async () => {
+    const at = await started({ plan: 'business' });
+    expect(outputText(await ask(at))).toBe(HELLO);
+  });
+
+  it('whose settings cannot be loaded is unavailable, says why, and heals by itself', async () => {
+    proxy = await startChatGptProxy({
+      script: hello,
+      login: { plan: 'business' },
+      prepare: ({ settings }) => {
+        settings.bundle = 'fails';
+      },
+    });
+    const at = proxy;
+    expect(codeOf(await ask(at))).toBe('503 account_unavailable');
+    expect((await at.get('/readyz')).status).toBe(503);
+    at.backend.settings.bundle = 'ok';
+    await expect.poll(async () => (await ask(at)).status, { timeout: 50_000, interval: 500 }).toBe(200);
+  });
+});

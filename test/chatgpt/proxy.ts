@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { createApp, type App } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import { listen } from '../../src/http/listen.ts';
+import { isJsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import { startChatGptBackend, type ChatGptBackend, type ModelRequest } from './backend.ts';
+import type { LoginOptions } from './login.ts';
+
+/** The whole product, signed in with a made-up login, and the imitation of the service behind it. */
+export interface ChatGptProxy {
+  readonly url: string;
+  readonly app: App;
+  readonly backend: ChatGptBackend;
+  /** The `CODEX_HOME` with the login. */
+  readonly home: string;
+  readonly log: readonly JsonObject[];
+  post(path: string, body: JsonObject, headers?: Record<string, string>): Promise<Answered>;
+  get(path: string): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+/** What a client got, whole. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body, or the response in the last event of a stream. */
+  readonly json: JsonObject;
+}
+
+export interface ChatGptProxyOptions {
+  readonly script: Script;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly login?: LoginOptions;
+  /** How the service is when the proxy starts. */
+  readonly prepare?: (backend: ChatGptBackend) => void;
+}
+
+const KEY = 'sk-test-key-0123456789';
+
+export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<ChatGptProxy> => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'chatgpt-proxy-'));
+  const home = path.join(dir, 'login');
+  const backend = await startChatGptBackend({ script: options.script });
+  await backend.writeLogin(home, options.login);
+  options.prepare?.(backend);
+  const log: JsonObject[] = [];
+  const logger = createLogger({
+    level: 'debug',
+    destination: { write: (line) => void log.push(JSON.parse(line)) },
+  });
+  const env = {
+    PORT: '0',
+    PROXY_API_KEY: KEY,
+    PROXY_STATE_DIR: path.join(dir, 'state'),
+    PROXY_CODEX_WORKDIR: path.join(dir, 'work'),
+    CODEX_HOME: home,
+    PROXY_CHATGPT_BASE_URL: backend.baseUrl,
+    CODEX_REFRESH_TOKEN_URL_OVERRIDE: backend.tokenUrl,
+    CODEX_REVOKE_TOKEN_URL_OVERRIDE: backend.revokeUrl,
+    ...options.env,
+  };
+  const config = loadConfig(env);
+  const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
+  const listener = await listen(app.fetch, config.http);
+  const send = async (at: string, init: RequestInit): Promise<Answered> => {
+    const response = await fetch(listener.url + at, {
+      ...init,
+      headers: { authorization: `Bearer ${KEY}`, ...(init.headers as Record<string, string> | undefined) },
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: lastObject(text) };
+  };
+  return {
+    url: listener.url,
+    app,
+    backend,
+    home,
+    log,
+    post: (at, body, headers = {}) =>
+      send(at, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    get: (at) => send(at, {}),
+    async close() {
+      listener.stop();
+      await app.stop(5_000);
+      await listener.close();
+      await backend.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+const objectOf = (text: string): JsonObject => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    // The test sees that there is nothing in it.
+    return {};
+  }
+};
+
+const lastObject = (text: string): JsonObject => {
+  if (!text.startsWith('event:') && !text.startsWith('data:')) return objectOf(text);
+  const data = text.split('\n').filter((line) => line.startsWith('data: {'));
+  const last = objectOf((data.at(-1) ?? '').slice(6));
+  return isJsonObject(last['response']) ? last['response'] : last;
+};
+
+/** The text of an answer of the Responses API. */
+export const outputText = ({ json }: Answered): string => {
+  const output = Array.isArray(json['output']) ? json['output'].filter(isJsonObject) : [];
+  const parts = output.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isJsonObject) : []));
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('');
+};
+
+export const codeOf = ({ status, json }: Answered): string => {
+  const error = isJsonObject(json['error']) ? json['error'] : {};
+  return `${String(status)} ${typeof error['code'] === 'string' ? error['code'] : 'no code'}`;
+};
+
+/** What the model sees of a request: its items, without ids and without the tools. */
+export const itemsSent = (request: ModelRequest | undefined): readonly JsonObject[] =>
+  (Array.isArray(request?.body['input']) ? request.body['input'] : [])
+    .filter((item) => isJsonObject(item))
+    .filter(({ type }) => type !== 'additional_tools')
+    .map(({ id: _id, status: _status, ...item }) => item);
+
+/** Rules that were broken, of every confidence, for `toEqual([])`. */
+export const violationsOf = (backend: ChatGptBackend): readonly string[] =>
+  backend
+    .violations('A', 'B', 'C')
+    .map(({ rule, confidence, request }) => `${confidence} ${rule} (${request.lane})`);

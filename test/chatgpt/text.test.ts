@@ -1,0 +1,170 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { findCodexBinary } from '../../src/codex/binary.ts';
+import { hello, HELLO_USAGE } from '../support/scripts.ts';
+import { itemsSent, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import type { ChatGptProxy } from './proxy.ts';
+
+let proxy: ChatGptProxy;
+beforeAll(async () => {
+  proxy = await startChatGptProxy({ script: hello });
+});
+afterEach(() => {
+  const broken = violationsOf(proxy.backend);
+  proxy.backend.reset();
+  expect(broken).toEqual([]);
+});
+afterAll(() => proxy.close());
+
+const HELLO = 'Hello from the scripted model.';
+const FULL = ['gpt-5.5', 'gpt-5.4-mini'];
+const LITE = ['gpt-6.1-sol', 'gpt-5.6-luna'];
+
+const message = (role: string, text: string): object => ({
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text }],
+});
+
+describe('plain text', () => {
+  it.each([...FULL, ...LITE])('is answered on %s, as JSON and as a stream, by both APIs', async (model) => {
+    for (const stream of [false, true]) {
+      const answered = await proxy.post('/v1/responses', { model, stream, input: 'Hello?' });
+      expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
+      expect(answered.json['usage']).toMatchObject({ input_tokens: HELLO_USAGE.inputTokens });
+      const chat = await proxy.post('/v1/chat/completions', {
+        model,
+        stream,
+        messages: [{ role: 'user', content: 'Hello?' }],
+      });
+      expect([chat.status, chat.text.includes('scripted')]).toEqual([200, true]);
+    }
+    expect(proxy.backend.modelRequests.map(({ lane, broken }) => ({ lane, broken }))).toEqual(
+      Array.from({ length: 4 }, () => ({ lane: LITE.includes(model) ? 'lite' : 'full', broken: [] })),
+    );
+  });
+
+  it.each(FULL)('%s gets instructions in their field, and always has the field', async (model) => {
+    await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
+    await proxy.post('/v1/responses', { model, input: 'Hello?' });
+    const sent = proxy.backend.modelRequests.map((request) => ({
+      instructions: request.body['instructions'],
+      items: itemsSent(request),
+    }));
+    expect(sent).toEqual([
+      { instructions: 'Be brief.', items: [message('user', 'Hello?')] },
+      { instructions: '', items: [message('user', 'Hello?')] },
+    ]);
+  });
+
+  it.each(LITE)('%s gets instructions as codex would send them', async (model) => {
+    await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
+    await proxy.post('/v1/responses', { model, input: 'Hello?' });
+    expect(proxy.backend.modelRequests.map(itemsSent)).toEqual([
+      [message('developer', 'Be brief.'), message('user', 'Hello?')],
+      [message('user', 'Hello?')],
+    ]);
+  });
+
+  it('a system message reaches the model as a developer message', async () => {
+    for (const model of ['gpt-5.5', 'gpt-6.1-sol'])
+      await proxy.post('/v1/responses', {
+        model,
+        input: [
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: 'Hello?' },
+        ],
+      });
+    for (const request of proxy.backend.modelRequests)
+      expect(itemsSent(request)).toEqual([message('developer', 'Be kind.'), message('user', 'Hello?')]);
+  });
+});
+
+describe('one request', () => {
+  it('is one request: nothing but the model is asked', async () => {
+    await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Warm up.' });
+    const before = proxy.backend.requests.length;
+    for (const model of ['gpt-5.5', 'gpt-6.1-sol', 'gpt-5.5'])
+      await proxy.post('/v1/responses', { model, input: 'Hello?' });
+    expect(proxy.backend.requests.slice(before).map(({ path }) => path)).toEqual(
+      Array.from({ length: 3 }, () => '/backend-api/codex/responses'),
+    );
+  });
+
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])(
+    'holds nothing of codex, whatever the settings of the account are (%s)',
+    async (model) => {
+      proxy.backend.settings.attribution = true;
+      proxy.backend.settings.settingsDelayMs = 3_000;
+      const answered = await proxy.post('/v1/responses', { model, input: 'Hello?' });
+      expect(outputText(answered)).toBe(HELLO);
+      expect(proxy.backend.requests.map(({ path }) => path)).not.toContain('/backend-api/wham/settings/user');
+      expect(proxy.backend.modelRequests.map(itemsSent)).toEqual([[message('user', 'Hello?')]]);
+      expect(answered.headers.get('x-proxy-ignored-params')).toBe(null);
+    },
+  );
+
+  it('says which codex it is, and nothing of the ways that led here', async () => {
+    await proxy.post(
+      '/v1/responses',
+      { model: 'gpt-6.1-sol', input: 'Hello?' },
+      { 'x-forwarded-for': '10.0.0.1', 'cf-connecting-ip': '10.0.0.1', forwarded: 'for=10.0.0.1' },
+    );
+    const [request] = proxy.backend.modelRequests;
+    expect(request?.headers['version']).toBe(findCodexBinary().version);
+    expect(request?.headers['chatgpt-account-id']).toBe('acc-1');
+  });
+
+  it('tells the client how much of the limits is used', async () => {
+    for (const stream of [false, true]) {
+      const { headers } = await proxy.post('/v1/responses', { model: 'gpt-5.5', stream, input: 'Hello?' });
+      expect([
+        headers.get('x-codex-primary-used-percent'),
+        headers.get('x-codex-secondary-used-percent'),
+        headers.get('x-codex-plan-type'),
+      ]).toEqual(['42', '7', 'plus']);
+      expect(headers.get('x-codex-turn-state')).toBe(null);
+    }
+  });
+
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('leaves out what this service does not take (%s)', async (model) => {
+    const answered = await proxy.post('/v1/responses', {
+      model,
+      input: 'Hello?',
+      temperature: 0.5,
+      top_p: 0.5,
+      max_output_tokens: 500,
+      metadata: { a: 'b' },
+      user: 'me',
+      safety_identifier: 'me',
+      truncation: 'disabled',
+      prompt_cache_retention: '24h',
+      service_tier: 'flex',
+    });
+    expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
+    expect(answered.headers.get('x-proxy-ignored-params')).toContain('temperature');
+  });
+
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('asks %s for an effort that it has', async (model) => {
+    await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'minimal' } });
+    await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'high' } });
+    expect(proxy.backend.modelRequests.at(-1)?.body['reasoning']).toMatchObject({ effort: 'high' });
+  });
+
+  it('may ask for the fast tier', async () => {
+    await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello?', service_tier: 'priority' });
+    expect(proxy.backend.modelRequests.map(({ body }) => body['service_tier'])).toEqual(['priority']);
+  });
+
+  it('runs beside others', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, (_, index) =>
+        proxy.post('/v1/responses', {
+          model: index % 2 === 0 ? 'gpt-5.5' : 'gpt-6.1-sol',
+          input: `Hello ${String(index)}?`,
+        }),
+      ),
+    );
+    expect(answers.map((answered) => outputText(answered))).toEqual(answers.map(() => HELLO));
+  });
+});

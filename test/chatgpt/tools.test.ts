@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { isJsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { hello, inTurn, parallelCalls, toolCall } from '../support/scripts.ts';
+import { itemsSent, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import type { Answered, ChatGptProxy } from './proxy.ts';
+
+let proxy: ChatGptProxy;
+beforeAll(async () => {
+  proxy = await startChatGptProxy({ script: hello });
+});
+afterEach(() => {
+  const broken = violationsOf(proxy.backend);
+  proxy.backend.reset();
+  expect(broken).toEqual([]);
+});
+afterAll(() => proxy.close());
+
+const WEATHER = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string', minLength: 1 } },
+    required: ['city'],
+    additionalProperties: false,
+  },
+  strict: true,
+};
+const CLOCK = { type: 'function', name: 'clock', parameters: { type: 'object', properties: {} } };
+
+/** Each its own conversation: one that took another lane once would stay there. */
+let conversation = 0;
+const ask = (more: JsonObject, model = 'gpt-6.1-sol'): Promise<Answered> => {
+  conversation += 1;
+  const input = `The weather in Paris, at ${String(conversation)} o’clock?`;
+  return proxy.post('/v1/responses', { model, input, tools: [WEATHER, CLOCK], ...more });
+};
+
+const callsIn = ({ json }: Answered): readonly JsonObject[] =>
+  (Array.isArray(json['output']) ? json['output'].filter(isJsonObject) : []).filter(
+    ({ type }) => type === 'function_call',
+  );
+
+const lanes = (): readonly string[] => proxy.backend.modelRequests.map(({ lane }) => lane);
+
+describe('tools', () => {
+  it.each([
+    ['gpt-6.1-sol', 'lite'],
+    ['gpt-5.5', 'full'],
+  ])('are called on %s by the lane that codex uses, and their outputs come back', async (model, lane) => {
+    proxy.backend.use(inTurn(toolCall(), hello));
+    const first = await ask({}, model);
+    const [call = {}] = callsIn(first);
+    expect([call['name'], call['arguments']]).toEqual(['get_weather', '{"city":"Paris"}']);
+    const second = await ask(
+      {
+        input: [
+          { role: 'user', content: 'The weather in Paris?' },
+          ...(first.json['output'] as JsonObject[]),
+          { type: 'function_call_output', call_id: call['call_id'], output: 'Sun.' },
+        ],
+      },
+      model,
+    );
+    expect(outputText(second)).toBe('Hello from the scripted model.');
+    expect(lanes()).toEqual([lane, lane]);
+    expect(itemsSent(proxy.backend.modelRequests[1]).map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+      'function_call_output',
+    ]);
+  });
+
+  it.each([
+    ['one that is forced', { type: 'function', name: 'get_weather' }],
+    ['any that is forced', 'required'],
+    [
+      'a narrowed choice',
+      { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'clock' }] },
+    ],
+  ])('%s goes by the full lane, as the client said it', async (_, tool_choice) => {
+    for (const stream of [false, true]) {
+      proxy.backend.use(toolCall(tool_choice === 'required' ? 'get_weather' : 'clock', {}));
+      if (typeof tool_choice === 'object' && tool_choice.type === 'function') proxy.backend.use(toolCall());
+      const answered = await ask({ tool_choice, stream });
+      expect(answered.status).toBe(200);
+      expect(callsIn(answered)).toHaveLength(1);
+    }
+    expect(lanes()).toEqual(['full', 'full']);
+    for (const { body } of proxy.backend.modelRequests) {
+      expect(body['model']).toBe('gpt-6.1-sol');
+      expect(body['tool_choice']).toEqual(tool_choice);
+      expect(body['tools']).toMatchObject([{ name: 'get_weather' }, { name: 'clock' }]);
+      expect(itemsSent({ body } as never)).toMatchObject([{ role: 'user' }]);
+    }
+  });
+
+  it('that need not be called leave the lane to the model', async () => {
+    for (const tool_choice of ['auto', 'none'])
+      expect(outputText(await ask({ tool_choice }))).toBe('Hello from the scripted model.');
+    expect(lanes()[0]).toBe('lite');
+  });
+
+  it('several at once go by the full lane when the client says so', async () => {
+    proxy.backend.use(parallelCalls);
+    const answered = await ask({ parallel_tool_calls: true });
+    expect(callsIn(answered).map((call) => call['call_id'])).toEqual(['call_paris', 'call_oslo']);
+    expect(lanes()).toEqual(['full']);
+    expect(proxy.backend.modelRequests[0]?.body['parallel_tool_calls']).toBe(true);
+  });
+
+  it('one after the other stays on the lane of the model', async () => {
+    proxy.backend.use(toolCall());
+    expect(callsIn(await ask({ parallel_tool_calls: false }))).toHaveLength(1);
+    expect(callsIn(await ask({}))).toHaveLength(1);
+    expect(lanes()).toEqual(['lite', 'lite']);
+  });
+
+  it('chat clients force them too', async () => {
+    proxy.backend.use(toolCall());
+    const { status, json } = await proxy.post('/v1/chat/completions', {
+      model: 'gpt-6.1-sol',
+      messages: [{ role: 'user', content: 'The weather in Paris?' }],
+      tools: [{ type: 'function', function: { name: 'get_weather', parameters: WEATHER.parameters } }],
+      tool_choice: { type: 'function', function: { name: 'get_weather' } },
+    });
+    expect(status).toBe(200);
+    expect(json['choices']).toMatchObject([{ finish_reason: 'tool_calls' }]);
+    expect(lanes()).toEqual(['full']);
+  });
+});
+
+describe('images', () => {
+  const PIXEL =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+  const looking = (more: JsonObject): JsonObject => ({
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'What is this?' },
+          { type: 'input_image', image_url: PIXEL, ...more },
+        ],
+      },
+    ],
+  });
+
+  it.each([
+    ['gpt-6.1-sol', {}, 'lite'],
+    ['gpt-6.1-sol', { detail: 'auto' }, 'lite'],
+    ['gpt-6.1-sol', { detail: 'high' }, 'full'],
+    ['gpt-6.1-sol', { detail: 'low' }, 'full'],
+    ['gpt-5.5', { detail: 'low' }, 'full'],
+    ['gpt-5.5', {}, 'full'],
+  ])('on %s with %j go by the %s lane', async (model, more, lane) => {
+    const answered = await ask(looking(more), model);
+    expect(outputText(answered)).toBe('Hello from the scripted model.');
+    expect(lanes()).toEqual([lane]);
+    const [item] = itemsSent(proxy.backend.modelRequests[0]);
+    const wanted = lane === 'full' && 'detail' in more ? more : {};
+    expect(item?.['content']).toMatchObject([
+      { type: 'input_text' },
+      { type: 'input_image', image_url: PIXEL, ...wanted },
+    ]);
+  });
+
+  it('may be the output of a tool', async () => {
+    const answered = await ask({
+      input: [
+        { role: 'user', content: 'Look outside.' },
+        { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
+        {
+          type: 'function_call_output',
+          call_id: 'call_1',
+          output: [{ type: 'input_image', image_url: PIXEL }],
+        },
+      ],
+    });
+    expect(outputText(answered)).toBe('Hello from the scripted model.');
+  });
+});
