@@ -140,10 +140,15 @@ describe('one request', () => {
       truncation: 'disabled',
       prompt_cache_retention: '24h',
       service_tier: 'flex',
-      reasoning: { effort: 'minimal' },
     });
     expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
     expect(answered.headers.get('x-proxy-ignored-params')).toContain('temperature');
+  });
+
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('asks %s for an effort that it has', async (model) => {
+    await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'minimal' } });
+    await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'high' } });
+    expect(proxy.backend.modelRequests.at(-1)?.body['reasoning']).toMatchObject({ effort: 'high' });
   });
 
   it('may ask for the fast tier', async () => {
