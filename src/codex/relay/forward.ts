@@ -91,7 +91,10 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
-  const timeLeft = (): number => (retries < RETRIES ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0);
+  // A login is renewed once: its old token may be void even if the answer got lost on the way.
+  const maxRetries = hop.purpose === 'sign-in' ? 0 : RETRIES;
+  const timeLeft = (): number =>
+    retries < maxRetries ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0;
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
