@@ -94,7 +94,7 @@ describe('where a relay is placed', () => {
       backend: {
         ...directLogin('chatgpt'),
         baseUrl: 'https://chatgpt.com/backend-api/codex',
-        chatgptBaseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/account$/),
+        chatgptBaseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/backend-api$/),
       },
     });
     const demo = await place({ kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' });

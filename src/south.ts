@@ -136,6 +136,7 @@ const engineOf = (
       clock: systemAmbient.clock,
     }),
     historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
+    effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
     settings: {
       instructionsTarget: config.api.instructionsTarget,
       sandboxMode: config.codex.sandboxMode,

@@ -94,6 +94,8 @@ export const isForced = (choice: ToolChoice): boolean =>
 
 export interface ReasoningSettings {
   readonly effort: string | null;
+  /** The caller's name for the effort, to say that it had no effect. */
+  readonly effortName: string;
   readonly summary: ReasoningSummary | null;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';

@@ -108,6 +108,7 @@ const engineOf = ({ pool }: FakePool) =>
     spares: new SpareThreads(fixedAmbient().clock),
     approaches: new Approaches({ lanes: null, hasRelay: false, clock: fixedAmbient().clock }),
     historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',

@@ -6,6 +6,7 @@ import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import type { Approach } from '../codex/translate/approach.ts';
+import { fitEffort } from '../codex/translate/fit-effort.ts';
 import {
   fitHistory,
   withoutReasoning,
@@ -40,6 +41,8 @@ export interface EngineDeps {
   readonly settings: ThreadSettings;
   /** What the backend takes of a history. */
   readonly historyRules: HistoryRules;
+  /** The efforts of a model, where its backend refuses others; null: not known. */
+  readonly effortsOf: (model: string) => readonly string[] | null;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -55,17 +58,17 @@ export const createEngine = (deps: EngineDeps): Engine => ({
     return [
       ...(deps.relay?.unheard(request) ?? unheard(request)),
       ...deps.approaches.losses(request, approach),
-      ...fittedFor(request, approach, deps.historyRules).ignored,
+      ...fittedFor(request, approach, deps).ignored,
     ];
   },
   async *run(request, signal) {
     const tried = [deps.approaches.first(request)];
     for (let losses = 0; ;) {
       const approach = tried.at(-1) ?? deps.approaches.first(request);
-      const { ignored, ...history } = fittedFor(request, approach, deps.historyRules);
+      const { ignored, ...fitted } = fittedFor(request, approach, deps);
       const lease = await deps.workers.lease(signal);
       const turn = new Turn(deps, lease, {
-        request: { ...request, ...history },
+        request: { ...request, ...fitted },
         approach,
         leftOut: ignored,
         signal,
@@ -118,11 +121,22 @@ class RefusedEarly extends Error {
   }
 }
 
-/** The history as the backend takes it, this time. */
-const fittedFor = (request: TurnRequest, { reasoning }: Approach, rules: HistoryRules): FittedHistory => {
-  const rest = reasoning === 'kept' ? null : withoutReasoning(request);
-  const fitted = fitHistory(rest ?? request, rules);
-  return { ...fitted, ignored: [...(rest?.ignored ?? []), ...fitted.ignored] };
+/** What of a request its backend takes this time, and the caller's names of what it does not. */
+const fittedFor = (
+  request: TurnRequest,
+  approach: Approach,
+  { historyRules, effortsOf }: EngineDeps,
+): FittedHistory & Pick<TurnRequest, 'reasoning'> => {
+  const rest = approach.reasoning === 'kept' ? null : withoutReasoning(request);
+  const fitted = fitHistory(rest ?? request, historyRules);
+  const { reasoning } = request;
+  const effort = fitEffort(reasoning.effort, effortsOf(request.model));
+  const ignored = [
+    ...(rest?.ignored ?? []),
+    ...fitted.ignored,
+    ...(effort === reasoning.effort ? [] : [reasoning.effortName]),
+  ];
+  return { ...fitted, reasoning: { ...reasoning, effort }, ignored };
 };
 
 interface Attempt {

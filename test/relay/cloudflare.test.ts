@@ -63,13 +63,13 @@ describe('the renewal of a login', () => {
         method: 'POST',
         target,
         path: '/oauth/token',
+        identity: {},
         headers: incoming.headers,
         body: Buffer.from('{}'),
         signal: new AbortController().signal,
         outgoing,
       } as const;
       void forward(hop, null, {
-        apiKey: null,
         dispatcher,
         cookies: null,
         onRetry: () => noted.push('retry'),
@@ -77,6 +77,7 @@ describe('the renewal of a login', () => {
         onFirstByte() {},
         onBlocked: () => noted.push('blocked'),
         onServed: () => noted.push('served'),
+        onSignIn: (failed) => void (failed?.kind === 'upstream_blocked' && noted.push('no renewal')),
       });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -90,7 +91,7 @@ describe('the renewal of a login', () => {
   it('counts a page in its way', async () => {
     const noted: string[] = [];
     const { backend } = await start(status(403, '<html></html>', { 'cf-mitigated': 'challenge' }));
-    expect([await renew(backend.url, noted), noted]).toEqual([403, ['blocked']]);
+    expect([await renew(backend.url, noted), noted]).toEqual([403, ['blocked', 'no renewal']]);
   });
 
   it.each<readonly [string, Answer, number]>([

@@ -14,7 +14,7 @@ import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import { createWorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
-import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
@@ -32,30 +32,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-const claims = {
-  email: 'nobody@example.com',
-  exp: Math.floor(Date.now() / 1000) + 86_400 * 30,
-  'https://api.openai.com/auth': {
-    chatgpt_plan_type: 'plus',
-    chatgpt_account_id: 'acc_made_up',
-    chatgpt_user_id: 'user_made_up',
-  },
-};
-const TOKEN = `${base64({ alg: 'none' })}.${base64(claims)}.made-up-signature`;
-const LOGINS = {
-  chatgpt: {
-    OPENAI_API_KEY: null,
-    tokens: {
-      id_token: TOKEN,
-      access_token: TOKEN,
-      refresh_token: 'made-up-refresh',
-      account_id: 'acc_made_up',
-    },
-    last_refresh: new Date().toISOString(),
-  },
-  'api-key': { OPENAI_API_KEY: 'sk-made-up-key-0123456789' },
-} as const;
+const API_KEY_LOGIN = { OPENAI_API_KEY: 'sk-made-up-key-0123456789' };
 
 interface Signed {
   readonly model: ModelServer;
@@ -64,22 +41,21 @@ interface Signed {
   run(request: Partial<TurnRequest>): Promise<{ outcome: Outcome; text: string }>;
 }
 
-/** The real app-server, signed in with a made-up login, behind a relay to a scripted backend. */
-const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed> => {
+/** The real app-server, signed in with a made-up key, behind a relay to a scripted backend. */
+const signIn = async (script: Script): Promise<Signed> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'login-test-'));
   closers.push(() => rm(directory, { recursive: true, force: true }));
-  await writeFile(path.join(directory, 'auth.json'), JSON.stringify(LOGINS[kind]));
+  await writeFile(path.join(directory, 'auth.json'), JSON.stringify(API_KEY_LOGIN));
   const environment = { PATH: process.env['PATH'], CODEX_HOME: directory };
   const stateDir = path.join(directory, 'state');
   const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
-  expect(await detectLogin(homes)).toBe(kind);
+  expect(await detectLogin(homes)).toBe('api-key');
   const model = await startModelServer({ script, keepRequests: 10 });
   closers.push(() => model.close());
   const log: string[] = [];
   const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
-  // An API key is sent to OpenAI's own address, a ChatGPT login to one that can be set.
-  const login: Backend = { ...directLogin(kind), baseUrl: kind === 'api-key' ? model.baseUrl : null };
-  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir, PROXY_CHATGPT_BASE_URL: model.baseUrl });
+  const login: Backend = { ...directLogin('api-key'), baseUrl: model.baseUrl };
+  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
   const placed = await placeRelay(login, {
     config: upstream,
     wire: 'on',
@@ -118,7 +94,8 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
     relay,
     spares: new SpareThreads(systemAmbient.clock),
     approaches: new Approaches({ lanes: null, hasRelay: true, clock: systemAmbient.clock }),
-    historyRules: kind === 'chatgpt' ? CHATGPT_HISTORY : OTHER_HISTORY,
+    historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',
@@ -147,59 +124,13 @@ const signIn = async (kind: keyof typeof LOGINS, script: Script): Promise<Signed
 };
 
 const expectNoSecrets = (said: string, relayUrl: string): void => {
-  const secrets = [
-    TOKEN,
-    'made-up-signature',
-    'made-up-refresh',
-    'sk-made-up-key',
-    new URL(relayUrl).pathname,
-  ];
+  const secrets = ['sk-made-up-key', new URL(relayUrl).pathname];
   expect(secrets.filter((secret) => said.includes(secret))).toEqual([]);
 };
 
-describe('the credentials of a ChatGPT login', () => {
-  it('reach the backend and nothing else', async () => {
-    const { model, log, relayUrl, run } = await signIn('chatgpt', hello);
-    const param = { name: 'temperature', field: 'temperature', value: 0.5, matters: true } as const;
-    const { outcome, text } = await run({
-      wire: [param],
-      maxOutputTokens: 50,
-      parallelToolCalls: false,
-      items: [
-        { kind: 'message', role: 'system', parts: [{ kind: 'text', text: 'sys' }] },
-        { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
-      ],
-    });
-    expect([outcome, text]).toEqual([{ kind: 'completed' }, 'Hello from the scripted model.']);
-    const request = model.requests.at(-1);
-    expect(request?.headers).toMatchObject({
-      authorization: `Bearer ${TOKEN}`,
-      'chatgpt-account-id': 'acc_made_up',
-    });
-    // Only what that backend takes is set.
-    expect(request?.body).toMatchObject({ parallel_tool_calls: false, input: [{ role: 'developer' }, {}] });
-    expect(Object.keys(request?.body ?? {})).not.toEqual(
-      expect.arrayContaining([expect.stringMatching(/^(temperature|max_output_tokens)$/)]),
-    );
-    expectNoSecrets(log.join(''), relayUrl);
-  });
-
-  it('are not in what is said about trouble', async () => {
-    const echo: Script = ({ headers }, connection) =>
-      connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
-    for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
-      const { log, relayUrl, run } = await signIn('chatgpt', script);
-      const { outcome } = await run({});
-      expect(outcome.kind).toBe('failed');
-      expectNoSecrets(JSON.stringify(outcome), relayUrl);
-      expectNoSecrets(log.join(''), relayUrl);
-    }
-  });
-});
-
 describe('the credentials of an API key login', () => {
   it('reach the backend and nothing else', async () => {
-    const { model, log, relayUrl, run } = await signIn('api-key', hello);
+    const { model, log, relayUrl, run } = await signIn(hello);
     const { outcome } = await run({ maxOutputTokens: 50 });
     expect(outcome).toEqual({ kind: 'completed' });
     expect(model.requests.at(-1)?.headers).toMatchObject({
@@ -207,6 +138,20 @@ describe('the credentials of an API key login', () => {
     });
     expect(model.requests.at(-1)?.body).toMatchObject({ max_output_tokens: 50 });
     expectNoSecrets(log.join(''), relayUrl);
+  });
+});
+
+describe('what is said about trouble', () => {
+  it('holds no credentials', async () => {
+    const echo: Script = ({ headers }, connection) =>
+      connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
+    for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
+      const { log, relayUrl, run } = await signIn(script);
+      const { outcome } = await run({});
+      expect(outcome.kind).toBe('failed');
+      expectNoSecrets(JSON.stringify(outcome), relayUrl);
+      expectNoSecrets(log.join(''), relayUrl);
+    }
   });
 });
 

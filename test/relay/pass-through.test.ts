@@ -106,6 +106,8 @@ describe('a stranger', () => {
     const { origin, pathname } = new URL(relay.addresses.model);
     const secret = pathname.slice(1);
     const guesses = [
+      `/${secret.replace('/model', '')}/backend-api/wham/settings/user`,
+      `/${secret.replace('/model', '')}/modelx/responses`,
       '/',
       '/responses',
       '/v1/responses',

@@ -71,7 +71,7 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
       close() {
         const { ignored, limitsOutput, headers, failure, incomplete, usage, refusals } = ticket.report;
         const seen = { ignored, limitsOutput, headers, failure, incomplete, usage };
-        write({ kind: 'report', report: { ...seen, refusals: [...refusals] } });
+        write({ kind: 'report', report: { ...seen, signIn: null, refusals: [...refusals] } });
         ticket.close();
       },
     };
@@ -130,6 +130,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     spares: new SpareThreads(systemAmbient.clock),
     approaches: new Approaches({ lanes: null, hasRelay: scenario.relay, clock: systemAmbient.clock }),
     historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
     settings: {
       instructionsTarget: 'base',
       sandboxMode: 'read-only',

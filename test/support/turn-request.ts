@@ -9,7 +9,7 @@ export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
   tools: [],
   toolChoice: { mode: 'auto' },
   parallelToolCalls: null,
-  reasoning: { effort: null, summary: null },
+  reasoning: { effort: null, effortName: 'reasoning.effort', summary: null },
   format: { kind: 'text' },
   verbosity: null,
   serviceTier: null,

@@ -15,6 +15,8 @@ export interface Catalogue {
   readonly list: ModelList;
   /** Whether codex takes the lite lane for a name, also for one that it does not list. */
   isLite(name: string): boolean;
+  /** The efforts that a model has; null where that is not known. */
+  effortsOf(name: string): readonly string[] | null;
   /** The name by which codex takes the full lane; `ownSlug` is the way back. */
   fullLane(name: string): string;
 }
@@ -120,9 +122,12 @@ export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Ca
     const slug = longestBeginning(lite, name);
     return slug !== null && slug.length > (longestBeginning(plain, name) ?? '').length ? slug : null;
   };
+  const list = modelList(entries, lanes);
+  const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
   return {
     json: JSON.stringify({ models: [...clean, ...twins] }),
-    list: modelList(entries, lanes),
+    list,
+    effortsOf: (name) => efforts.get(name) ?? null,
     isLite: (name) => liteSlug(name) !== null,
     fullLane(name) {
       const slug = liteSlug(name);

@@ -89,7 +89,8 @@ describe('wire edits', () => {
 
   it('give a model its own name back, wherever codex says it', () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
-    const edits = wireEdits(turnRequest(), SHAPE, twin, everything);
+    const approach = { ...SHAPE.approach, slug: twin.slug };
+    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, everything);
     const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
     expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
       model: 'gpt-5.5',
@@ -293,7 +294,6 @@ describe('wire edits', () => {
   it("name one session in codex's metadata", () => {
     const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
     expect(edited({}, { client_metadata })).toEqual({
-      model: 'gpt-5.5',
       prompt_cache_key: 'cache-key',
       client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
     });

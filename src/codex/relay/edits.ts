@@ -71,7 +71,8 @@ export const wireEdits = (
     refused: new Set(asked.filter((field) => refuses.has(field))),
     apply(body, { without, isFirstRequest, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
-      const edited: Record<string, Json | undefined> = { ...body, model: request.model };
+      const edited: Record<string, Json | undefined> = { ...body };
+      if (body['model'] === approach.slug) edited['model'] = request.model;
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
       // codex sends these by itself: what the backend refuses must go.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];

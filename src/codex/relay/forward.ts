@@ -52,6 +52,8 @@ export interface ForwardOptions {
   readonly onFirstByte: (ms: number) => void;
   /** A page of Cloudflare's came instead of an answer to a model request, or to the renewal of a login. */
   readonly onBlocked: () => void;
+  /** How the last renewal of a login went; null: well. */
+  readonly onSignIn: (failed: Failure | null) => void;
   /** The backend itself answered a model request, with whatever. */
   readonly onServed: () => void;
 }
@@ -114,7 +116,9 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         await again(0, code);
         continue;
       }
-      noAnswer(hop, call, isTimeout(code) ? tooLate(host) : unreachable(host, code));
+      const failed = isTimeout(code) ? tooLate(host) : unreachable(host, code);
+      if (hop.purpose === 'sign-in') options.onSignIn(failed);
+      noAnswer(hop, call, failed);
       return;
     }
     const { answer, beginning } = begun;
@@ -131,6 +135,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     }
     if (statusCode < 400) {
       if (hop.purpose === 'model') options.onServed();
+      if (hop.purpose === 'sign-in') options.onSignIn(null);
       if (call !== null) {
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
@@ -143,6 +148,8 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     const isBlocked = failed.kind === 'upstream_blocked';
     if (hop.purpose !== 'other' && isBlocked) options.onBlocked();
     if (hop.purpose === 'model' && !isBlocked) options.onServed();
+    // What the service says about the login itself, codex repeats in its own words.
+    if (hop.purpose === 'sign-in') options.onSignIn(isBlocked ? failed : null);
     const retryAfter = failed.retryAfterSeconds ?? 0;
     if (isPassingStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
       await again(retryAfter, `status ${statusCode}`);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import type { Failure } from '../../canonical/failure.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
@@ -45,7 +46,7 @@ export interface RelayTicket {
   close(): void;
 }
 
-export interface RelayOptions extends ForwardOptions {
+export interface RelayOptions extends Omit<ForwardOptions, 'onSignIn'> {
   /** Where things really are, without a slash at the end; null: the app-server has no business there. */
   readonly targets: RelayTargets;
   /** What the model's host is told about us in place of the app-server's own words. */
@@ -70,6 +71,8 @@ const MAX_HEADER_BYTES = 128 * 1024;
 const MAX_LEARNT_MODELS = 1_000;
 /** A backend may learn too, and what it refused may have hung on other parameters of that request. */
 const LEARNT_FOR_MS = 10 * 60_000;
+/** A turn that fails later than this after a renewal has a reason of its own. */
+const SIGN_IN_COUNTS_MS = 60_000;
 /** Refusing one of their values says nothing about the others. */
 const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
@@ -86,6 +89,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
   const learnt = new Map<string, Map<EditField, number>>();
+  let signIn: { readonly failed: Failure; readonly at: number } | null = null;
+  const onSignIn = (failed: Failure | null): void => {
+    signIn = failed === null ? null : { failed, at: Date.now() };
+  };
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -105,7 +112,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     // Only requests to the model are ours: a thread has others, such as for its compaction.
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
     const ticket = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
-    if (isModelRequest && ticket === null) options.onUnplaced();
+    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
     const hop: Hop = {
@@ -119,7 +126,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       signal,
       outgoing,
     };
-    await forward(hop, ticket, { ...options, onLearnt: remember });
+    await forward(hop, ticket, { ...options, onLearnt: remember, onSignIn });
   };
 
   const remember = (model: string, field: EditField): void => {
@@ -152,10 +159,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
 
   return {
     addresses: {
-      model: `${origin}/model`,
-      account: `${origin}/account`,
-      refresh: `${origin}/refresh`,
-      revoke: `${origin}/revoke`,
+      model: `${origin}/${SEGMENTS.model}`,
+      account: `${origin}/${SEGMENTS.account}`,
+      refresh: `${origin}/${SEGMENTS.refresh}`,
+      revoke: `${origin}/${SEGMENTS.revoke}`,
     },
     unheard({ wire, model, serviceTier }) {
       const refuses = refusedFor(model);
@@ -172,6 +179,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         taste: { profile: options.profile, refuses: refusedFor(request.model) },
         onEvent,
         onInput: options.onInput,
+        signIn: () => (signIn !== null && Date.now() - signIn.at < SIGN_IN_COUNTS_MS ? signIn.failed : null),
       });
       tickets.set(threadId, ticket);
       return {
@@ -204,6 +212,14 @@ const forgetOldest = (
   if (oldest.done !== true) kept.delete(oldest.value);
 };
 
+/** How the addresses differ. Behind one that does not say `backend-api` codex would look for other paths. */
+const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
+  model: 'model',
+  account: 'backend-api',
+  refresh: 'refresh',
+  revoke: 'revoke',
+};
+
 interface Way {
   readonly name: keyof RelayAddresses;
   readonly target: string;
@@ -218,9 +234,12 @@ const wayOf = (secret: string, url: string, targets: RelayTargets): Way | null =
   // In constant time: how much of a guess is right must not be seen.
   if (given.length !== prefix.length || !timingSafeEqual(given, prefix)) return null;
   const rest = url.slice(prefix.length);
-  for (const [name, target] of Object.entries(targets) as [keyof RelayAddresses, string | null][]) {
-    const path = rest.slice(name.length);
-    if (target !== null && rest.startsWith(name) && /^(?:$|[/?])/.test(path)) return { name, target, path };
+  for (const name of Object.keys(SEGMENTS) as (keyof RelayAddresses)[]) {
+    const target = targets[name];
+    const path = rest.slice(SEGMENTS[name].length);
+    // Tokens are renewed at one address; the others are where paths begin.
+    const isWhole = name === 'refresh' || name === 'revoke' ? path === '' : path.startsWith('/');
+    if (rest.startsWith(SEGMENTS[name]) && isWhole) return target === null ? null : { name, target, path };
   }
   return null;
 };

@@ -1,3 +1,4 @@
+import type { Failure } from '../../canonical/failure.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import type { AffinityKey } from './affinity.ts';
@@ -22,6 +23,7 @@ export interface TicketOptions {
   readonly taste: Taste;
   readonly onEvent: (event: WireEvent) => void;
   readonly onInput: (found: InputFindings) => void;
+  readonly signIn: () => Failure | null;
 }
 
 /** One turn as the relay knows it: what to set on its model requests, and what was seen of the answers. */
@@ -68,6 +70,9 @@ export class Ticket implements WireReport, ModelCall {
   }
   get failure() {
     return this.findings.failure;
+  }
+  get signIn() {
+    return this.#options.signIn();
   }
   get incomplete() {
     return this.findings.incomplete;

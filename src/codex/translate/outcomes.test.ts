@@ -10,6 +10,7 @@ const report = (different: Partial<WireReport>): WireReport => ({
   limitsOutput: false,
   headers: {},
   failure: null,
+  signIn: null,
   incomplete: null,
   usage: null,
   refusals: new Map(),

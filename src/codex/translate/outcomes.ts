@@ -20,9 +20,11 @@ export const refine = (outcome: Outcome, report: WireReport | null): Outcome => 
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
   if (report.incomplete !== null) return { kind: 'incomplete', reason: report.incomplete };
-  if (report.failure === null) return outcome;
-  // Refused credentials were to be renewed, and that failed too, on a way that the report is not about.
-  const isRenewal =
-    report.failure.kind === 'upstream_unauthorized' && outcome.failure.kind !== 'upstream_unauthorized';
-  return isRenewal ? outcome : { kind: 'failed', failure: report.failure };
+  const isRefused = report.failure === null || report.failure.kind === 'upstream_unauthorized';
+  // Credentials were to be renewed, and that failed too, on another way than that of the request.
+  if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {
+    const isRenewal = report.signIn !== null && outcome.failure.kind === 'upstream_error';
+    return isRenewal ? { kind: 'failed', failure: report.signIn } : outcome;
+  }
+  return report.failure === null ? outcome : { kind: 'failed', failure: report.failure };
 };

@@ -132,7 +132,7 @@ describe('toTurnStart', () => {
     ['a plain request', {}, { summary: 'none' }],
     [
       'reasoning',
-      { reasoning: { effort: 'high', summary: 'auto' } } as const,
+      { reasoning: { effort: 'high', effortName: 'reasoning.effort', summary: 'auto' } } as const,
       { effort: 'high', summary: 'auto' },
     ],
     [

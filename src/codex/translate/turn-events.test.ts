@@ -370,6 +370,7 @@ describe('with a relay', () => {
     limitsOutput: false,
     headers: {},
     failure: null,
+    signIn: null,
     incomplete: null,
     usage: null,
     refusals: new Map(),

@@ -11,6 +11,8 @@ export interface WireReport {
   /** For the caller: the backend's request id and rate limits. */
   readonly headers: Readonly<Record<string, string>>;
   readonly failure: Failure | null;
+  /** Why the login could not be renewed of late, where that is not the login's own fault. */
+  readonly signIn: Failure | null;
   readonly incomplete: IncompleteReason | null;
   /** Of the last answer, where it did not come to its end. */
   readonly usage: Usage | null;

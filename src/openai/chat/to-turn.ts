@@ -54,7 +54,11 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       toolChoice: tools.choice,
       // The older form has room for one call only.
       parallelToolCalls: tools.isLegacy ? false : (wire.parallel_tool_calls ?? null),
-      reasoning: { effort: readEffort(wire) ?? model.effort, summary: wire.reasoning?.summary ?? null },
+      reasoning: {
+        effort: readEffort(wire) ?? model.effort,
+        effortName: 'reasoning_effort',
+        summary: wire.reasoning?.summary ?? null,
+      },
       format: readFormat(wire),
       verbosity: model.listed ? (wire.verbosity ?? null) : null,
       serviceTier: wire.service_tier ?? model.serviceTier,

@@ -24,6 +24,7 @@ describe('a completion request', () => {
     const { request, ignored } = read({});
     expect(request).toEqual(
       askedTurn({
+        reasoning: { effort: null, effortName: 'model', summary: null },
         places: ['prompt'],
         model: 'm',
       }),
@@ -46,6 +47,7 @@ describe('a completion request', () => {
     });
     expect(request).toEqual(
       askedTurn({
+        reasoning: { effort: null, effortName: 'model', summary: null },
         places: ['prompt'],
         model: 'm',
         maxOutputTokens: 5,

@@ -31,7 +31,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
-      reasoning: { effort: model.effort, summary: null },
+      reasoning: { effort: model.effort, effortName: 'model', summary: null },
       format: { kind: 'text' },
       verbosity: null,
       serviceTier: model.serviceTier,

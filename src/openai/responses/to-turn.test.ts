@@ -41,7 +41,7 @@ describe('toTurnRequest', () => {
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
-      reasoning: { effort: null, summary: null },
+      reasoning: { effort: null, effortName: 'reasoning.effort', summary: null },
       format: { kind: 'text' },
       verbosity: null,
       serviceTier: null,

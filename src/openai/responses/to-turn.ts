@@ -105,6 +105,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       parallelToolCalls: wire.parallel_tool_calls ?? null,
       reasoning: {
         effort: wire.reasoning?.effort ?? model.effort,
+        effortName: 'reasoning.effort',
         summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
       },
       format: readFormat(wire),
