@@ -5,6 +5,7 @@ import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { OVERRIDABLE, profileOf } from './codex/relay/profile.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
+import { assertNever } from './kit/assert-never.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 
@@ -132,6 +133,8 @@ const behind = (
       };
     case 'none':
       return backend;
+    default:
+      return assertNever(backend);
   }
 };
 

@@ -19,7 +19,7 @@ interface FakeSouth extends South {
 }
 
 /** Says its name; its close waits until it is released, as one with running turns does. */
-const fakeSouth = (name: string, run?: South['engine']['run']): FakeSouth => {
+const fakeSouth = (name: string, turn?: South['engine']['run']): FakeSouth => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -32,8 +32,8 @@ const fakeSouth = (name: string, run?: South['engine']['run']): FakeSouth => {
     engine: {
       unheard: () => [name],
       run:
-        run ??
-        async function* run() {
+        turn ??
+        async function* says() {
           yield said(name);
           yield ended;
         },
@@ -128,7 +128,8 @@ describe('the switchboard', () => {
   it('asks the new one if the old one went before the turn had begun', async () => {
     const two = fakeSouth('two');
     let letGo: Promise<void> = Promise.resolve();
-    const one = fakeSouth('one', async function* run() {
+    // eslint-disable-next-line require-yield
+    const one = fakeSouth('one', async function* goes() {
       await letGo;
       throw fail('shutting_down');
     });

@@ -129,11 +129,11 @@ const tierAt = (tier: string | null, { tiers }: BackendProfile): string | null =
 };
 
 /** These ask for what happens anyway. */
-const USUAL_TIERS: readonly (string | null)[] = [null, 'auto', 'default'];
+const USUAL_TIERS: ReadonlySet<string | null> = new Set([null, 'auto', 'default']);
 
 /** Whether the caller asked for a tier that the backend does not have. */
 export const lacksTier = (tier: string | null, profile: BackendProfile): boolean =>
-  !USUAL_TIERS.includes(tier) && tierAt(tier, profile) === null;
+  !USUAL_TIERS.has(tier) && tierAt(tier, profile) === null;
 
 const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
 

@@ -1,4 +1,5 @@
 import type { Item, Part } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import {
   developerMessage,
@@ -44,6 +45,8 @@ const exactItem = (item: Item, taste: InputTaste): JsonObject => {
     case 'compaction':
     case 'carried':
       return wire;
+    default:
+      return assertNever(item);
   }
 };
 
