@@ -6,12 +6,15 @@ import path from 'node:path';
 import { findCodexBinary } from '../src/codex/binary.ts';
 import { prepareHomes } from '../src/codex/home/prepare-home.ts';
 import { IGNORED_NOTIFICATIONS } from '../src/codex/protocol/methods.ts';
+import { childEnvironment } from '../src/codex/worker/environment.ts';
 import { createLineDecoder } from '../src/kit/line-decoder.ts';
+import { residentMb } from './processes.ts';
 import { promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /**
- * The app-server without us: the same home, the same calls, and the least work that still receives
- * every delta. One JSON parse per line, one look-up per notification, nothing else.
+ * The app-server without us, as it is shipped: the certificates of the machine, and threads that are
+ * left alone. The same home otherwise, the same calls, and the least work that still receives every
+ * delta: one JSON parse per line, one look-up per notification, nothing else.
  */
 
 interface Message {
@@ -34,7 +37,13 @@ export const startBareSide = async (stateDir: string, baseUrl: string): Promise<
   const home = await homes.create({ kind: 'upstream', baseUrl, apiKeyEnv: null });
   const child = spawn(homes.binary.path, ['app-server'], {
     cwd: home.path,
-    env: home.environment,
+    env: childEnvironment(process.env, {
+      codexHome: home.path,
+      apiKeyEnv: null,
+      certificateFile: null,
+      refreshUrl: null,
+      revokeUrl: null,
+    }),
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const workdir = path.join(stateDir, 'work');
@@ -104,6 +113,7 @@ export const startBareSide = async (stateDir: string, baseUrl: string): Promise<
         textChars: turn.textChars,
       };
     },
+    memory: () => residentMb(({ pid }) => pid === child.pid),
     async close() {
       const exited = once(child, 'exit');
       child.stdin.end();

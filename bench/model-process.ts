@@ -1,6 +1,7 @@
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
 import type { JsonObject } from '../src/kit/json.ts';
+import { startChatgptBackend } from './chatgpt-backend.ts';
 import { DELTA, type ModelMessage, type ModelQuestion } from './workload.ts';
 
 /**
@@ -78,4 +79,5 @@ process.on('message', (question: ModelQuestion) => {
   } else say({ kind: 'last-request', body: last });
 });
 process.on('disconnect', () => process.exit(0));
-say({ kind: 'listening', baseUrl: model.baseUrl });
+const chatgptBaseUrl = await startChatgptBackend((body) => prepared(countIn(body)));
+say({ kind: 'listening', baseUrl: model.baseUrl, chatgptBaseUrl });

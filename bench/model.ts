@@ -6,6 +6,8 @@ import type { ModelMessage, ModelQuestion } from './workload.ts';
 
 export interface BenchModel {
   readonly baseUrl: string;
+  /** The same model as the backend of a ChatGPT login. */
+  readonly chatgptBaseUrl: string;
   /** Makes an answer of so many deltas, so that no request has to wait for it. */
   prepare(deltas: number): Promise<void>;
   /** The body of the newest request that reached the model. */
@@ -28,6 +30,7 @@ export const startBenchModel = async (): Promise<BenchModel> => {
   if (first.kind !== 'listening') throw new Error('the model did not start');
   return {
     baseUrl: first.baseUrl,
+    chatgptBaseUrl: first.chatgptBaseUrl,
     async prepare(deltas) {
       await ask({ kind: 'prepare', deltas });
     },

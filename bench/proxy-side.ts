@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 
+import { residentMb } from './processes.ts';
 import { DELTA, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /** The proxy as users run it: a process of its own, reached by HTTP. */
@@ -12,7 +13,8 @@ const KEY = 'sk-bench-key-0123456789';
 export interface ProxySideOptions {
   readonly name: string;
   readonly stateDir: string;
-  readonly baseUrl: string;
+  /** Null: another backend, named by the environment. */
+  readonly baseUrl: string | null;
   /** What differs from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Flags of Node, such as a profiler's. */
@@ -20,9 +22,10 @@ export interface ProxySideOptions {
 }
 
 export interface ProxySide extends Side {
-  readonly pid: number;
   /** The same process, asked by Chat. */
   readonly chat: Side;
+  /** How long it takes to say that the backend cannot be reached, in milliseconds. */
+  fail(): Promise<number>;
 }
 
 export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
@@ -34,24 +37,34 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       PROXY_API_KEY: KEY,
       PROXY_STATE_DIR: options.stateDir,
       PROXY_CODEX_WORKDIR: path.join(options.stateDir, 'work'),
-      PROXY_UPSTREAM_BASE_URL: options.baseUrl,
-      // The bare side keeps its process and its threads too.
+      ...(options.baseUrl === null ? {} : { PROXY_UPSTREAM_BASE_URL: options.baseUrl }),
+      // The bare side keeps its process too.
       PROXY_WORKER_MAX_THREADS: '1000000',
       PROXY_WORKER_MAX_RSS_MB: '16384',
+      PROXY_WORKER_MAX_HOME_MB: '16384',
       ...options.environment,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const url = await urlOf(child.stderr);
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  // Its only child is its app-server.
+  const memory = (): Promise<number> => residentMb(({ parent }) => parent === child.pid);
   return {
     name: options.name,
-    pid: child.pid ?? 0,
     run: (ask) => streamOnce(url, agent, ask, RESPONSES),
+    memory,
     chat: {
       name: 'chat',
       run: (ask) => streamOnce(url, agent, ask, CHAT),
+      memory,
       close: async () => {},
+    },
+    async fail() {
+      const startedAt = performance.now();
+      const status = await statusOf(url, agent);
+      if (status !== 502) throw new Error(`the proxy answered ${status}`);
+      return performance.now() - startedAt;
     },
     async close() {
       agent.destroy();
@@ -108,16 +121,29 @@ const CHAT: Api = {
   endMarker: '"finish_reason":"stop"',
 };
 
-const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> => {
-  const startedAt = performance.now();
-  const http = httpRequest(url + api.path, {
+const post = async (url: string, agent: Agent, body: object): Promise<IncomingMessage> => {
+  const http = httpRequest(url, {
     agent,
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
   });
-  http.end(JSON.stringify(api.body(ask)));
+  http.end(JSON.stringify(body));
   const [response]: IncomingMessage[] = await once(http, 'response');
-  if (response?.statusCode !== 200) throw new Error(`the proxy answered ${String(response?.statusCode)}`);
+  if (response === undefined) throw new Error('the proxy gave no answer');
+  return response;
+};
+
+const statusOf = async (url: string, agent: Agent): Promise<number> => {
+  const response = await post(url + RESPONSES.path, agent, RESPONSES.body({ model: 'gpt-5.5', deltas: 1 }));
+  response.resume();
+  await once(response, 'end');
+  return response.statusCode ?? 0;
+};
+
+const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> => {
+  const startedAt = performance.now();
+  const response = await post(url + api.path, agent, api.body(ask));
+  if (response.statusCode !== 200) throw new Error(`the proxy answered ${String(response.statusCode)}`);
   const counter = createCounter(api);
   let firstDeltaAt: number | null = null;
   response.on('data', (chunk: Buffer) => {

@@ -1,21 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { SETTINGS } from '../src/config/schema.ts';
 import { startBareSide } from './bare-side.ts';
+import { madeUpLogin } from './chatgpt-backend.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
 import { startProxySide, type ProxySide } from './proxy-side.ts';
 import {
   addedBytes,
   BESIDE_BARE,
-  BESIDE_NO_RELAY,
-  BESIDE_RESPONSES,
   longAnswer,
+  memory,
+  NO_WORSE,
+  refusedConnection,
   throughput,
   timeToFirstDelta,
   warmUp,
   type Row,
+  type Sides,
 } from './rows.ts';
 import type { Side } from './workload.ts';
 
@@ -30,34 +36,78 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     /** Where Node writes CPU profiles of the proxy. */
     profile: { type: 'string' },
-    /** Only the figures whose step has this name: first-delta, throughput, long-answer, bytes, relay, chat. */
+    /** Only the figures of the step with this name: see `STEPS`. */
     only: { type: 'string' },
   },
 });
 
 const ROUNDS = { rounds: 4, requests: 120, atOnce: 16 };
+const FEWER_ROUNDS = { ...ROUNDS, rounds: 3 };
+const MEMORY_TURNS = 2_000;
 
-/** The whole proxy beside the bare app-server, and two of its parts beside their absence. */
+/** The whole proxy beside the bare app-server, and some of its parts beside their absence. */
 const STEPS = {
   'first-delta': ({ bare, proxy }) => timeToFirstDelta({ bare, proxy }, 120, BESIDE_BARE),
   throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
   'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
-  bytes: ({ bare, proxy }, model) => addedBytes({ bare, proxy }, model),
-  relay: async ({ relayOff, proxy }) => [
-    ...(await timeToFirstDelta({ bare: relayOff, proxy }, 120, BESIDE_NO_RELAY)),
-    await throughput({ bare: relayOff, proxy }, ROUNDS, BESIDE_NO_RELAY),
-  ],
-  chat: async ({ proxy }) => [
-    ...(await timeToFirstDelta({ bare: proxy, proxy: proxy.chat }, 80, BESIDE_RESPONSES)),
-    await throughput({ bare: proxy, proxy: proxy.chat }, ROUNDS, BESIDE_RESPONSES),
-  ],
-} as const satisfies Record<string, (sides: AllSides, model: BenchModel) => Promise<readonly Row[]>>;
+  bytes: ({ bare, proxy }, { model }) => addedBytes({ bare, proxy }, model),
+  refused: async (_, { start }) => {
+    const baseUrl = await closedUrl();
+    const on = await start('proxy', baseUrl);
+    const off = await start('proxy without relay', baseUrl, { PROXY_WIRE: 'off' });
+    return refusedConnection([on, off], 15);
+  },
+  relay: async ({ proxy }, { start, model }) => {
+    const off = await start('proxy without relay', model.baseUrl, { PROXY_WIRE: 'off' });
+    return beside({ bare: off, proxy }, model);
+  },
+  login: async ({ proxy }, { start, model, stateDir }) => {
+    // Where the backend of a login is cannot be said yet: there is nothing to measure.
+    if (!('PROXY_CHATGPT_BASE_URL' in SETTINGS)) return [];
+    const codexHome = path.join(stateDir, 'login');
+    await mkdir(codexHome);
+    await writeFile(path.join(codexHome, 'auth.json'), madeUpLogin(Date.now()));
+    const login = await start('a login with slow settings', null, {
+      CODEX_HOME: codexHome,
+      PROXY_CHATGPT_BASE_URL: model.chatgptBaseUrl,
+    });
+    return beside({ bare: proxy, proxy: login }, model);
+  },
+  chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model),
+  // The last, because a process that has done all this is no longer like a new one.
+  memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
+} as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
 
-interface AllSides {
+const beside = async (sides: Sides, model: BenchModel): Promise<readonly Row[]> => {
+  await warmUp([sides.bare, sides.proxy], model);
+  return [...(await timeToFirstDelta(sides, 80, NO_WORSE)), await throughput(sides, FEWER_ROUNDS, NO_WORSE)];
+};
+
+interface MainSides {
   readonly bare: Side;
   readonly proxy: ProxySide;
-  readonly relayOff: Side;
 }
+
+interface StepTools {
+  readonly model: BenchModel;
+  readonly stateDir: string;
+  /** One more proxy, until the end of the step. */
+  start(
+    name: string,
+    baseUrl: string | null,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<ProxySide>;
+}
+
+/** A port on which nobody listens. */
+const closedUrl = async (): Promise<string> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}/v1`;
+};
 
 const measure = async (): Promise<readonly Row[]> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));
@@ -70,22 +120,31 @@ const measure = async (): Promise<readonly Row[]> => {
     nodeFlags: flags.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${flags.profile}`],
   });
   const bare = await startBareSide(path.join(stateDir, 'bare'), baseUrl);
-  const relayOff = await startProxySide({
-    name: 'proxy without relay',
-    stateDir: path.join(stateDir, 'relay-off'),
-    baseUrl,
-    environment: { PROXY_WIRE: 'off' },
-  });
-  const sides = { bare, proxy, relayOff };
+  const others: ProxySide[] = [];
+  const closeOthers = async (): Promise<void> => {
+    await Promise.all(others.splice(0).map((side) => side.close()));
+  };
+  const tools: StepTools = {
+    model,
+    stateDir,
+    async start(name, url, environment = {}) {
+      const own = await mkdtemp(path.join(stateDir, 'other-'));
+      const side = await startProxySide({ name, stateDir: own, baseUrl: url, environment });
+      others.push(side);
+      return side;
+    },
+  };
   try {
-    await warmUp([bare, proxy, relayOff, proxy.chat], model);
+    await warmUp([bare, proxy], model);
     const rows: Row[] = [];
     for (const [name, step] of Object.entries(STEPS)) {
-      if (flags.only === undefined || flags.only === name) rows.push(...(await step(sides, model)));
+      if (flags.only !== undefined && flags.only !== name) continue;
+      rows.push(...(await step({ bare, proxy }, tools)));
+      await closeOthers();
     }
     return rows;
   } finally {
-    await Promise.all([bare.close(), proxy.close(), relayOff.close()]);
+    await Promise.all([bare.close(), proxy.close(), closeOthers()]);
     await model.close();
     await rm(stateDir, { recursive: true, force: true });
   }

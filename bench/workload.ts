@@ -33,6 +33,8 @@ export interface Timing {
 export interface Side {
   readonly name: string;
   run(ask: Ask): Promise<Timing>;
+  /** What the app-server holds, in MB. */
+  memory(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -41,6 +43,6 @@ export type ModelQuestion =
   | { readonly kind: 'prepare'; readonly deltas: number }
   | { readonly kind: 'ask-last-request' };
 export type ModelMessage =
-  | { readonly kind: 'listening'; readonly baseUrl: string }
+  | { readonly kind: 'listening'; readonly baseUrl: string; readonly chatgptBaseUrl: string }
   | { readonly kind: 'prepared' }
   | { readonly kind: 'last-request'; readonly body: JsonObject | null };

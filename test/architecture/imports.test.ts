@@ -34,7 +34,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   version: ['node:'],
   backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
   'open-models': ['codex', 'engine', 'kit', 'observe', 'node:'],
-  'place-relay': ['codex', 'config', 'observe'],
+  'place-relay': ['codex', 'config', 'kit', 'observe'],
   banner: ['kit'],
   main: ['command'],
   command: [...CENTRE, 'codex', 'config', 'http', 'observe', 'node:', 'undici', 'app', 'banner', 'version'],

@@ -127,9 +127,9 @@ describe('an account of a business', () => {
 describe('the tokens of a login', () => {
   const secretsOf = async (at: ChatGptProxy): Promise<readonly string[]> => {
     const auth = JSON.parse(await readFile(path.join(at.home, 'auth.json'), 'utf8')) as {
-      tokens: JsonObject;
+      tokens: Record<string, string>;
     };
-    return ['id_token', 'access_token', 'refresh_token'].map((name) => String(auth.tokens[name]));
+    return ['id_token', 'access_token', 'refresh_token'].map((name) => auth.tokens[name] ?? '');
   };
 
   it('reach the service, and nothing that we say', async () => {

@@ -1,0 +1,18 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+}
+
+/** What the processes hold that are meant. */
+export const residentMb = async (isMeant: (process: Process) => boolean): Promise<number> => {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,rss=']);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/u).map(Number))
+    .filter(([pid = 0, parent = 0]) => isMeant({ pid, parent }))
+    .reduce((sum, [, , kb = 0]) => sum + kb / 1024, 0);
+};
