@@ -134,6 +134,8 @@ const engineOf = (
       lanes: isChatgpt ? lanes : null,
       hasRelay: relay !== null,
       clock: systemAmbient.clock,
+      onLearnt: (model, refused, taken) =>
+        deps.logger.warn({ model, refused, taken }, 'the backend wants this model asked in another way'),
     }),
     historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
     effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
@@ -146,6 +148,10 @@ const engineOf = (
     },
     ids: systemAmbient.ids,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+    onRefused: ({ kind }) => {
+      // Its list may be another by now.
+      if (kind === 'model_not_found') offered.refresh();
+    },
   });
   return withEmulations(engine, loadTokenizer);
 };

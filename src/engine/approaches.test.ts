@@ -13,7 +13,7 @@ const lanes = {
 } as const;
 const clock = { now: () => 0 };
 const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
-  new Approaches({ lanes, hasRelay: true, clock, ...different });
+  new Approaches({ lanes, hasRelay: true, clock, onLearnt() {}, ...different });
 
 const LITE: Approach = { lane: 'lite', slug: 'sol', instructions: 'message', reasoning: 'kept' };
 const FULL: Approach = { lane: 'full', slug: 'sol--full', instructions: 'field', reasoning: 'kept' };

@@ -20,6 +20,8 @@ export interface ApproachesOptions {
   readonly lanes: LaneChoice | null;
   readonly hasRelay: boolean;
   readonly clock: Clock;
+  /** A backend refused the one and took the other; that is remembered for a while. */
+  readonly onLearnt: (model: string, refused: Approach, taken: Approach) => void;
 }
 
 /** Model names and conversations come from clients: what is remembered about them has an end. */
@@ -72,9 +74,10 @@ export class Approaches {
   worked(request: TurnRequest, tried: readonly Approach[]): void {
     const last = tried.at(-1);
     if (last === undefined) return;
-    for (const { lane, instructions } of tried.slice(0, -1)) {
-      if (lane !== last.lane) this.#refusedLanes.set(request.model, lane);
-      else if (instructions !== last.instructions) this.#asMessage.set(request.model, true);
+    for (const refused of tried.slice(0, -1)) {
+      if (refused.lane !== last.lane) this.#refusedLanes.set(request.model, refused.lane);
+      else if (refused.instructions !== last.instructions) this.#asMessage.set(request.model, true);
+      this.#options.onLearnt(request.model, refused, last);
     }
     if (this.#hasTwoLanes(request.model)) this.#lanes.set(request.conversation, last.lane);
   }

@@ -106,7 +106,7 @@ const engineOf = ({ pool }: FakePool) =>
     workers: pool,
     relay: null,
     spares: new SpareThreads(fixedAmbient().clock),
-    approaches: new Approaches({ lanes: null, hasRelay: false, clock: fixedAmbient().clock }),
+    approaches: new Approaches({ lanes: null, hasRelay: false, clock: fixedAmbient().clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: {
@@ -118,6 +118,7 @@ const engineOf = ({ pool }: FakePool) =>
     },
     ids: fixedAmbient().ids,
     onOddity() {},
+    onRefused() {},
   });
 
 const never = new AbortController().signal;

@@ -45,6 +45,8 @@ export interface EngineDeps {
   readonly effortsOf: (model: string) => readonly string[] | null;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
+  /** A turn failed before it said anything, and in no other way either. */
+  readonly onRefused: (failed: Failure) => void;
 }
 
 /** A turn whose worker died before anything was said is run again, this often in all. */
@@ -86,6 +88,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
         else {
           const next = deps.approaches.next(request, tried, error.refusal.outcome.failure);
           if (next === null) {
+            deps.onRefused(error.refusal.outcome.failure);
             yield error.refusal;
             return;
           }

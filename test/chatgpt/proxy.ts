@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -19,6 +19,8 @@ export interface ChatGptProxy {
   readonly backend: ChatGptBackend;
   /** The `CODEX_HOME` with the login. */
   readonly home: string;
+  /** Where a login of the server alone would be. */
+  readonly ownHome: string;
   readonly log: readonly JsonObject[];
   post(path: string, body: JsonObject, headers?: Record<string, string>): Promise<Answered>;
   get(path: string): Promise<Answered>;
@@ -37,7 +39,8 @@ export interface Answered {
 export interface ChatGptProxyOptions {
   readonly script: Script;
   readonly env?: Readonly<Record<string, string>>;
-  readonly login?: LoginOptions;
+  /** Null: nobody has signed in. */
+  readonly login?: LoginOptions | null;
   /** How the service is when the proxy starts. */
   readonly prepare?: (backend: ChatGptBackend) => void;
 }
@@ -48,7 +51,8 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   const dir = await mkdtemp(path.join(tmpdir(), 'chatgpt-proxy-'));
   const home = path.join(dir, 'login');
   const backend = await startChatGptBackend({ script: options.script });
-  await backend.writeLogin(home, options.login);
+  await mkdir(home, { recursive: true });
+  if (options.login !== null) await backend.writeLogin(home, options.login);
   options.prepare?.(backend);
   const log: JsonObject[] = [];
   const logger = createLogger({
@@ -82,6 +86,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
     app,
     backend,
     home,
+    ownHome: path.join(dir, 'state', 'codex'),
     log,
     post: (at, body, headers = {}) =>
       send(at, {

@@ -93,7 +93,7 @@ const signIn = async (script: Script): Promise<Signed> => {
     workers,
     relay,
     spares: new SpareThreads(systemAmbient.clock),
-    approaches: new Approaches({ lanes: null, hasRelay: true, clock: systemAmbient.clock }),
+    approaches: new Approaches({ lanes: null, hasRelay: true, clock: systemAmbient.clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: {
@@ -105,6 +105,7 @@ const signIn = async (script: Script): Promise<Signed> => {
     },
     ids: systemAmbient.ids,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
+    onRefused() {},
   });
   return {
     model,

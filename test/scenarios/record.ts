@@ -128,7 +128,12 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     workers: recordingPool(workers, write),
     relay: relay === null ? null : recordingRelay(relay, write),
     spares: new SpareThreads(systemAmbient.clock),
-    approaches: new Approaches({ lanes: null, hasRelay: scenario.relay, clock: systemAmbient.clock }),
+    approaches: new Approaches({
+      lanes: null,
+      hasRelay: scenario.relay,
+      clock: systemAmbient.clock,
+      onLearnt() {},
+    }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: {
@@ -140,6 +145,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     },
     ids: systemAmbient.ids,
     onOddity() {},
+    onRefused() {},
   });
   try {
     for await (const _ of engine.run(request, new AbortController().signal));

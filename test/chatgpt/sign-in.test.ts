@@ -1,0 +1,132 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import { hello } from '../support/scripts.ts';
+import { codeOf, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import type { Answered, ChatGptProxy, ChatGptProxyOptions } from './proxy.ts';
+
+/** People sign in, change accounts and sign out while the server runs. */
+let proxy: ChatGptProxy | null = null;
+afterEach(async () => {
+  const broken = proxy === null ? [] : violationsOf(proxy.backend);
+  await proxy?.close();
+  proxy = null;
+  expect(broken).toEqual([]);
+});
+
+const started = async (options: Partial<ChatGptProxyOptions> = {}): Promise<ChatGptProxy> => {
+  proxy = await startChatGptProxy({ script: hello, login: null, ...options });
+  return proxy;
+};
+
+const HELLO = 'Hello from the scripted model.';
+const ask = (at: ChatGptProxy, model = 'codex-5'): Promise<Answered> =>
+  at.post('/v1/responses', { model, input: 'Hello?' });
+const until = async (at: ChatGptProxy, kind: string): Promise<void> => {
+  await expect.poll(() => at.app.state().kind, { timeout: 20_000 }).toBe(kind);
+};
+const accounts = (at: ChatGptProxy): readonly unknown[] =>
+  at.backend.modelRequests.map(({ headers }) => headers['chatgpt-account-id']);
+
+describe('a login that appears', () => {
+  it('takes over from the demo model, and gives back to it when it goes', async () => {
+    const at = await started({ env: { CODEX_HOME: '' } });
+    expect([at.app.state().kind, (await ask(at)).status, at.backend.modelRequests.length]).toEqual([
+      'demo',
+      200,
+      0,
+    ]);
+    await at.backend.writeLogin(at.ownHome);
+    await until(at, 'login');
+    expect(outputText(await ask(at))).toBe(HELLO);
+    expect((await at.get('/readyz')).status).toBe(200);
+    await rm(path.join(at.ownHome, 'auth.json'));
+    await until(at, 'demo');
+    expect([(await ask(at)).status, at.backend.modelRequests.length]).toEqual([200, 1]);
+  });
+
+  it('ends the wait for one in a home that was named', async () => {
+    const at = await started();
+    const answered = await ask(at);
+    expect([codeOf(answered), answered.headers.get('x-should-retry')]).toEqual([
+      '503 sign_in_required',
+      'false',
+    ]);
+    await at.backend.writeLogin(at.home);
+    await until(at, 'login');
+    expect(outputText(await ask(at))).toBe(HELLO);
+    await rm(path.join(at.home, 'auth.json'));
+    await until(at, 'signed-out');
+    expect(codeOf(await ask(at))).toBe('503 sign_in_required');
+  });
+
+  it('is not taken for one while it is only half written, or nothing', async () => {
+    const at = await started();
+    await mkdir(at.home, { recursive: true });
+    for (const text of ['', '{', '{}', '{"tokens":null}']) {
+      await writeFile(path.join(at.home, 'auth.json'), text);
+      expect(codeOf(await ask(at))).toBe('503 sign_in_required');
+    }
+    await at.backend.writeLogin(at.home);
+    await until(at, 'login');
+  });
+});
+
+describe('a login that changes', () => {
+  it('to another account: new turns are that account’s, and running ones finish', async () => {
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let isFirst = true;
+    const slow: Script = async (request, connection) => {
+      if (isFirst) {
+        isFirst = false;
+        await gate;
+      }
+      await hello(request, connection);
+    };
+    const at = await started({ script: slow, login: { accountId: 'acc-1' } });
+    const running = ask(at);
+    await expect.poll(() => at.backend.modelRequests.length, { timeout: 10_000 }).toBe(1);
+    await at.backend.writeLogin(at.home, { accountId: 'acc-2' });
+    await expect
+      .poll(async () => [outputText(await ask(at)), accounts(at).at(-1)], { timeout: 20_000 })
+      .toEqual([HELLO, 'acc-2']);
+    finish();
+    expect(outputText(await running)).toBe(HELLO);
+    expect(accounts(at)[0]).toBe('acc-1');
+  });
+
+  it('in its tokens only: the account stays, and workers get the new ones', async () => {
+    const at = await started({ login: { accountId: 'acc-1' } });
+    const [before] = at.app.workers();
+    expect(outputText(await ask(at))).toBe(HELLO);
+    at.backend.spoilTokens('invalidated');
+    await at.backend.writeLogin(at.home, { accountId: 'acc-1' });
+    await expect
+      .poll(() => at.app.workers().map(({ pid }) => pid), { timeout: 20_000 })
+      .not.toContain(before?.pid);
+    expect(outputText(await ask(at))).toBe(HELLO);
+    expect(at.backend.refreshes).toBe(0);
+  });
+});
+
+describe('models', () => {
+  it('are those of the account, and its default is `codex-5`', async () => {
+    const at = await started({
+      login: {},
+      prepare: ({ settings }) => {
+        settings.models = settings.models.filter(({ slug }) => slug === 'gpt-5.6-luna' || slug === 'gpt-5.5');
+      },
+    });
+    const listed = await at.get('/v1/models');
+    const ids = (listed.json['data'] as readonly { id: string }[]).map(({ id }) => id);
+    expect(ids.filter((id) => id.startsWith('gpt-6'))).toEqual([]);
+    expect(ids).toEqual(expect.arrayContaining(['gpt-5.6-luna', 'gpt-5.5', 'codex-5']));
+    expect(outputText(await ask(at))).toBe(HELLO);
+    expect(['gpt-5.6-luna', 'gpt-5.5']).toContain(at.backend.modelRequests[0]?.body['model']);
+  });
+});
