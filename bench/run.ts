@@ -13,6 +13,7 @@ import { startProxySide, type ProxySide } from './proxy-side.ts';
 import {
   addedBytes,
   BESIDE_BARE,
+  BESIDE_NO_RELAY,
   longAnswer,
   memory,
   NO_WORSE,
@@ -20,6 +21,7 @@ import {
   throughput,
   timeToFirstDelta,
   warmUp,
+  type Goal,
   type Row,
   type Sides,
 } from './rows.ts';
@@ -59,7 +61,7 @@ const STEPS = {
   },
   relay: async ({ proxy }, { start, model }) => {
     const off = await start('proxy without relay', model.baseUrl, { PROXY_WIRE: 'off' });
-    return beside({ bare: off, proxy }, model);
+    return beside({ bare: off, proxy }, model, BESIDE_NO_RELAY);
   },
   login: async ({ proxy }, { start, model, stateDir }) => {
     // Where the backend of a login is cannot be said yet: there is nothing to measure.
@@ -71,16 +73,16 @@ const STEPS = {
       CODEX_HOME: codexHome,
       PROXY_CHATGPT_BASE_URL: model.chatgptBaseUrl,
     });
-    return beside({ bare: proxy, proxy: login }, model);
+    return beside({ bare: proxy, proxy: login }, model, NO_WORSE);
   },
-  chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model),
+  chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
   // The last, because a process that has done all this is no longer like a new one.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
 
-const beside = async (sides: Sides, model: BenchModel): Promise<readonly Row[]> => {
+const beside = async (sides: Sides, model: BenchModel, goal: Goal): Promise<readonly Row[]> => {
   await warmUp([sides.bare, sides.proxy], model);
-  return [...(await timeToFirstDelta(sides, 80, NO_WORSE)), await throughput(sides, FEWER_ROUNDS, NO_WORSE)];
+  return [...(await timeToFirstDelta(sides, 80, goal)), await throughput(sides, FEWER_ROUNDS, goal)];
 };
 
 interface MainSides {
