@@ -44,7 +44,6 @@ const place = async (
   const placed = await placeRelay(backend, {
     config: upstream,
     wire: upstream.wire,
-    codexVersion: '1.2.3',
     environment,
     conversations,
     logger,

@@ -21,8 +21,6 @@ export interface PlaceRelayOptions {
   readonly config: Config['upstream'];
   /** Whether model requests pass through the relay. */
   readonly wire: 'on' | 'off';
-  /** Of codex. */
-  readonly codexVersion: string;
   readonly environment: Environment;
   readonly conversations: Conversations;
   readonly logger: Logger;
@@ -54,10 +52,7 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
   const profile = profileOf(backend, config.params);
   const relay = await startRelay({
     targets,
-    identity: {
-      apiKey: backend.kind === 'upstream' ? config.apiKey : null,
-      version: profile.isChatgpt ? options.codexVersion : null,
-    },
+    apiKey: backend.kind === 'upstream' ? config.apiKey : null,
     dispatcher,
     profile,
     affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },

@@ -71,8 +71,7 @@ export const createSouth = async (
   try {
     const opened = await chosen.open();
     closers.push(() => opened.close());
-    const codexVersion = homes.binary.version;
-    const placed = await placeRelay(opened.backend, { ...deps, config: config.upstream, wire, codexVersion });
+    const placed = await placeRelay(opened.backend, { ...deps, config: config.upstream, wire });
     closers.push(() => placed.close());
     const offered = await openModels({
       homes,

@@ -96,7 +96,7 @@ export const startTestRelay = async (
   const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0, blocked: 0, served: 0 };
   const relay = await startRelay({
     targets: { model: backend.url, account: null, refresh: null, revoke: null },
-    identity: {},
+    apiKey: null,
     dispatcher,
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
     affinity: { conversations, cacheKeys: 'any' },

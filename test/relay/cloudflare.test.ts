@@ -63,7 +63,7 @@ describe('the renewal of a login', () => {
         method: 'POST',
         target,
         path: '/oauth/token',
-        identity: {},
+        apiKey: null,
         headers: incoming.headers,
         body: Buffer.from('{}'),
         signal: new AbortController().signal,

@@ -59,7 +59,6 @@ const signIn = async (script: Script): Promise<Signed> => {
   const placed = await placeRelay(login, {
     config: upstream,
     wire: 'on',
-    codexVersion: homes.binary.version,
     environment,
     conversations,
     logger,

@@ -88,7 +88,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const relay = scenario.relay
     ? await startRelay({
         targets: { model: model.baseUrl, account: null, refresh: null, revoke: null },
-        identity: {},
+        apiKey: null,
         dispatcher,
         profile: profileOf(upstream, null),
         affinity: { conversations, cacheKeys: 'any' },

@@ -4,7 +4,7 @@ import { directLogin, type Backend } from './backend.ts';
 import { configToml, tomlString } from './config-toml.ts';
 
 const provider = (backend: Backend): string | undefined => {
-  const text = configToml({ backend, catalogueFile: '/state/catalog.json' });
+  const text = configToml({ backend, catalogueFile: '/state/catalog.json', codexVersion: '1.2.3' });
   return /\[model_providers\.proxy\]\n([^[]*)/.exec(text)?.[1]?.trim();
 };
 
@@ -28,7 +28,11 @@ describe('configToml', () => {
       { kind: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: null },
       'base_url = "http://127.0.0.1:1/v1"\nrequires_openai_auth = false',
     ],
-    ["the login, at codex's own address", DIRECT_LOGIN, 'requires_openai_auth = true'],
+    [
+      "the login, at codex's own address",
+      DIRECT_LOGIN,
+      'requires_openai_auth = true\nhttp_headers.version = "1.2.3"',
+    ],
     [
       'the login, by way of a relay',
       { ...DIRECT_LOGIN, login: 'api-key', baseUrl: 'http://127.0.0.1:2' },
@@ -50,7 +54,9 @@ describe('configToml', () => {
 
   it("says where the rest of a login's traffic goes, if that is not where codex sends it", () => {
     const rootOf = (backend: Backend): readonly string[] =>
-      configToml({ backend, catalogueFile: '/s/catalog.json' }).split('\n').slice(0, 3);
+      configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3' })
+        .split('\n')
+        .slice(0, 3);
     expect([
       rootOf(DIRECT_LOGIN),
       rootOf({ ...DIRECT_LOGIN, chatgptBaseUrl: 'http://127.0.0.1:2/backend-api' }),
@@ -69,6 +75,7 @@ describe('configToml', () => {
       configToml({
         backend: { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },
         catalogueFile: '/s/catalog.json',
+        codexVersion: '1.2.3',
       }),
     ).toMatchInlineSnapshot(`
       "model_provider = "proxy"

@@ -6,6 +6,8 @@ export interface CodexSettings {
   readonly backend: Backend;
   /** Absolute. codex reads it at start-up only. Null: codex asks its backend which models there are. */
   readonly catalogueFile: string | null;
+  /** Of codex. */
+  readonly codexVersion: string;
 }
 
 type TomlValue = string | number | boolean;
@@ -73,7 +75,7 @@ const PROVIDER_ID = 'proxy';
 /** Discards what it gets, on this machine: without a backend no request may leave it. */
 const NOWHERE = 'http://127.0.0.1:9';
 
-const providerOf = (backend: Backend): TomlTable => {
+const providerOf = (backend: Backend, codexVersion: string): TomlTable => {
   switch (backend.kind) {
     case 'upstream':
       return {
@@ -85,6 +87,8 @@ const providerOf = (backend: Backend): TomlTable => {
       return {
         ...(backend.baseUrl === null ? {} : { base_url: backend.baseUrl }),
         requires_openai_auth: true,
+        // codex says it to its own provider only, and that backend keeps newer models from who does not.
+        ...(backend.login === 'chatgpt' ? { 'http_headers.version': codexVersion } : {}),
       };
     case 'demo':
       return { base_url: backend.baseUrl, requires_openai_auth: false };
@@ -104,7 +108,7 @@ const PROVIDER_FIXED = {
   stream_max_retries: 0,
 } as const;
 
-export const configToml = ({ backend, catalogueFile }: CodexSettings): string => {
+export const configToml = ({ backend, catalogueFile, codexVersion }: CodexSettings): string => {
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
     ...(catalogueFile === null ? {} : { model_catalog_json: catalogueFile }),
@@ -115,7 +119,7 @@ export const configToml = ({ backend, catalogueFile }: CodexSettings): string =>
     ...QUIET.root,
   };
   const tables: Readonly<Record<string, TomlTable>> = {
-    [`model_providers.${PROVIDER_ID}`]: { ...PROVIDER_FIXED, ...providerOf(backend) },
+    [`model_providers.${PROVIDER_ID}`]: { ...PROVIDER_FIXED, ...providerOf(backend, codexVersion) },
     ...CLEAN_PROMPT.tables,
     ...QUIET.tables,
   };

@@ -45,7 +45,7 @@ describe('prepareHomes', () => {
     }).toEqual({
       names: ['catalog.json', 'certificate.pem', 'config.toml', 'installation_id'],
       modes: ['700', '600', '700'],
-      config: configToml({ backend: DEMO, catalogueFile }),
+      config: configToml({ backend: DEMO, catalogueFile, codexVersion: binary.version }),
       codexHome: first.path,
       certificates: 1,
       apart: true,

@@ -94,6 +94,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
     }
   });
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
+  const codexVersion = binary.version;
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
@@ -121,7 +122,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         files: {
           'catalog.json': catalogue.json,
           installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile }),
+          'config.toml': configToml({ backend, catalogueFile, codexVersion }),
         },
       });
     },
@@ -131,7 +132,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         loginHome,
         files: {
           installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile: null }),
+          'config.toml': configToml({ backend, catalogueFile: null, codexVersion }),
         },
       }),
   };

@@ -12,14 +12,7 @@ import { passOn, readBeginning, type Beginning } from './beginning.ts';
 import { codeOf, isConnectionError, isLasting, isTimeout, readError } from './connection.ts';
 import type { CookieJar } from './cookies.ts';
 import type { EditContext, InputFindings, WireEdits } from './edits.ts';
-import {
-  callerHeaders,
-  endToEnd,
-  requestHeaders,
-  type Headers,
-  type Identity,
-  type Session,
-} from './headers.ts';
+import { callerHeaders, endToEnd, requestHeaders, type Headers, type Session } from './headers.ts';
 import { httpFailure, sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
 import { refusedField } from './refused-field.ts';
@@ -65,8 +58,8 @@ export interface Hop {
   /** Where the path begins, without a slash at its end. */
   readonly target: string;
   readonly path: string;
-  /** What the host is told about us in place of the app-server's own words. */
-  readonly identity: Identity;
+  /** Set where the key is ours and not the app-server's. */
+  readonly apiKey: string | null;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** The app-server or the client is gone. */
@@ -188,7 +181,7 @@ const sendOnce = async (
   const url = hop.target + hop.path;
   const answer = await send(url, {
     method: hop.method,
-    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.identity), url, options),
+    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
     body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
     signal: hop.signal,
     dispatcher: options.dispatcher,
@@ -261,11 +254,11 @@ const streamBack = async (
 const toStreamFailure =
   (hop: Hop) =>
   (event: JsonObject): Failure =>
-    streamFailure(event, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
+    streamFailure(event, sourceOf(hop.target, hop.headers, hop.apiKey));
 
 const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };
-  const failed = httpFailure(answer, sourceOf(hop.target, hop.headers, hop.identity.apiKey ?? null));
+  const failed = httpFailure(answer, sourceOf(hop.target, hop.headers, hop.apiKey));
   return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers) } };
 };
 

@@ -25,7 +25,7 @@ describe('headers on their way', () => {
 
   it('of a request that is not ours are only freed of the connection', () => {
     expect(
-      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, {}),
+      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),
     ).toEqual({ 'thread-id': 't1', 'accept-encoding': 'gzip' });
   });
 
@@ -46,7 +46,7 @@ describe('headers on their way', () => {
           'x-other': 't1',
         },
         { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm' },
-        { apiKey: 'sk-ours', version: '1.2.3' },
+        'sk-ours',
       ),
     ).toEqual({
       'thread-id': 's-s-s',
@@ -54,7 +54,6 @@ describe('headers on their way', () => {
       'x-client-request-id': 's-s-s',
       'x-codex-window-id': 's-s-s:0',
       'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9","model":"m"}',
-      version: '1.2.3',
       authorization: 'Bearer sk-ours',
       'x-other': 't1',
     });

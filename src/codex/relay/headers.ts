@@ -46,13 +46,6 @@ export const asTold = (text: string, { threadId, session, slug, model }: Session
   return slug === model ? told : told.replaceAll(JSON.stringify(slug), JSON.stringify(model));
 };
 
-export interface Identity {
-  /** Set where the key is ours and not the app-server's. */
-  readonly apiKey?: string | null;
-  /** Of codex. Its own backend keeps newer models from callers that do not say it. */
-  readonly version?: string | null;
-}
-
 /** A backend that meets these takes us for something that stands in front of many others. */
 const ABOUT_FORWARDING = /^(?:forwarded|via|x-real-ip|true-client-ip|x-forwarded-.*|cf-.*)$/;
 
@@ -60,13 +53,12 @@ const ABOUT_FORWARDING = /^(?:forwarded|via|x-real-ip|true-client-ip|x-forwarded
 export const requestHeaders = (
   headers: IncomingHttpHeaders,
   session: Session | null,
-  { apiKey, version }: Identity,
+  apiKey: string | null,
 ): Headers => {
   const passed = endToEnd(headers);
   for (const name of Object.keys(passed)) if (ABOUT_FORWARDING.test(name)) delete passed[name];
   delete passed['content-length'];
-  if (typeof apiKey === 'string') passed['authorization'] = `Bearer ${apiKey}`;
-  if (typeof version === 'string') passed['version'] = version;
+  if (apiKey !== null) passed['authorization'] = `Bearer ${apiKey}`;
   if (session === null) return passed;
   // The answer is read on its way back, so it must come as it is.
   delete passed['accept-encoding'];

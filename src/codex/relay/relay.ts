@@ -9,7 +9,6 @@ import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
 import { forward, type ForwardOptions, type Hop } from './forward.ts';
-import type { Identity } from './headers.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { Ticket } from './ticket.ts';
 
@@ -49,8 +48,8 @@ export interface RelayTicket {
 export interface RelayOptions extends Omit<ForwardOptions, 'onSignIn'> {
   /** Where things really are, without a slash at the end; null: the app-server has no business there. */
   readonly targets: RelayTargets;
-  /** What the model's host is told about us in place of the app-server's own words. */
-  readonly identity: Identity;
+  /** For the model's host; null where the app-server has its own. */
+  readonly apiKey: string | null;
   readonly profile: BackendProfile;
   /** How conversations are named to the backend. */
   readonly affinity: AffinityOptions;
@@ -120,7 +119,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       method: incoming.method ?? 'POST',
       target: way.target,
       path: way.path,
-      identity: way.name === 'model' ? options.identity : {},
+      apiKey: way.name === 'model' ? options.apiKey : null,
       headers: incoming.headers,
       body,
       signal,
