@@ -1,0 +1,294 @@
+import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { ThreadSignal } from '../codex/app-server.ts';
+import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
+import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
+import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
+import type { Approach } from '../codex/translate/approach.ts';
+import {
+  callableTools,
+  developerInstructionsOf,
+  toThreadStart,
+  type ThreadSettings,
+} from '../codex/translate/thread-start.ts';
+import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
+import { toTurnStart } from '../codex/translate/turn-start.ts';
+import type { WireEvent } from '../codex/translate/wire-report.ts';
+import type { Lease } from '../codex/worker/supervisor.ts';
+import { unlessAborted } from '../kit/abort.ts';
+import type { IdSource } from '../kit/ambient.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { Mailbox } from './mailbox.ts';
+import { rpcFailure } from './rpc-failure.ts';
+import type { SpareThreads } from './spare-threads.ts';
+
+export interface AttemptDeps {
+  /** Null: the app-server talks to its backend directly. */
+  readonly relay: Relay | null;
+  readonly spares: SpareThreads;
+  readonly settings: ThreadSettings;
+  readonly ids: IdSource;
+  readonly onOddity: (oddity: Oddity) => void;
+}
+
+/** More unread text than this means that nobody is reading. */
+const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
+
+/** What the relay sees, in the same queue as what the app-server says. */
+interface WireSignal {
+  readonly kind: 'wire';
+  readonly event: WireEvent;
+}
+
+/** The worker died and the client has seen nothing yet: another one may try. */
+export class WorkerLostEarly extends Error {}
+
+type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
+  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
+};
+
+/** The turn failed and the client has seen nothing yet: it may be put in another way. */
+export class RefusedEarly extends Error {
+  readonly refusal: FailedTurn;
+
+  constructor(refusal: FailedTurn) {
+    super('refused');
+    this.refusal = refusal;
+  }
+}
+
+interface Attempt {
+  readonly request: TurnRequest;
+  readonly approach: Approach;
+  /** The caller's names of what this attempt leaves out. */
+  readonly ignored: readonly string[];
+  readonly signal: AbortSignal;
+  /** Whether there is another attempt if the worker dies. */
+  readonly mayRetry: boolean;
+}
+
+/** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
+export class TurnAttempt {
+  readonly #deps: AttemptDeps;
+  readonly #lease: Lease;
+  readonly #request: TurnRequest;
+  readonly #approach: Approach;
+  readonly #ignored: readonly string[];
+  readonly #mayRetry: boolean;
+  readonly #signal: AbortSignal;
+  readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
+  readonly #callable: ReadonlySet<string>;
+  /** What arrives before the turn's id is known. */
+  #early: (ThreadSignal | WireSignal)[] | null = [];
+  #translator: TurnTranslator | null = null;
+  #threadId: string | null = null;
+  #running: { readonly threadId: string; readonly turnId: string } | null = null;
+  #unwatch: () => void = () => {};
+  #ticket: RelayTicket | null = null;
+  /** What the turn's thread was started with. */
+  #kind: ParamsOf<'thread/start'> | null = null;
+  #isLetGo = false;
+
+  constructor(deps: AttemptDeps, lease: Lease, { request, approach, ignored, signal, mayRetry }: Attempt) {
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#request = request;
+    this.#approach = approach;
+    this.#ignored = ignored;
+    this.#mayRetry = mayRetry;
+    this.#signal = signal;
+    this.#callable = new Set(callableTools(request).map((tool) => tool.name));
+  }
+
+  async *events(): AsyncGenerator<TurnEvent> {
+    const stop = (): void => {
+      this.#mailbox.close();
+      // A turn that is only being started is let go when its start has come to an end.
+      if (this.#translator !== null) this.letGo();
+    };
+    this.#signal.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#start();
+      let isFirst = true;
+      for await (const event of this.#mailbox) {
+        if (isFirst) {
+          if (isFailed(event)) {
+            if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
+            if (this.#mayRetry) throw new WorkerLostEarly();
+          } else yield this.#accepted();
+          isFirst = false;
+        }
+        yield event;
+      }
+      this.#signal.throwIfAborted();
+    } finally {
+      this.#signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /**
+   * Ends what may still run upstream, without making the client wait for it. Called as soon as the
+   * turn has ended, because a reader may take its time, and again when the reader is done.
+   */
+  letGo(): void {
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
+    this.#unwatch();
+    this.#ticket?.close();
+    this.#close();
+    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
+  }
+
+  /**
+   * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
+   * tool call would keep its thread for ever, so it is interrupted first.
+   */
+  #close(): void {
+    const { appServer } = this.#lease;
+    const ends = [
+      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
+      ...(this.#threadId === null
+        ? []
+        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
+    ];
+    void Promise.allSettled(ends).then(() => this.#lease.release());
+  }
+
+  async #start(): Promise<void> {
+    const { appServer } = this.#lease;
+    const { settings } = this.#deps;
+    try {
+      this.#signal.throwIfAborted();
+      const start = toThreadStart(this.#request, settings, this.#approach);
+      const spare = this.#deps.spares.take(this.#lease, start);
+      this.#threadId = spare;
+      const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
+      this.#kind = start;
+      this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
+      const injected = injectedOf(this.#request, settings, this.#approach);
+      this.#ticket =
+        this.#deps.relay?.open(threadId, {
+          request: this.#request,
+          shape: {
+            approach: this.#approach,
+            injected,
+            developerInstructions: developerInstructionsOf(this.#request, settings),
+          },
+          onEvent: (event) => this.#receive({ kind: 'wire', event }),
+        }) ?? null;
+      const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
+      if (items.length > 0) {
+        const injecting = appServer.request('thread/inject_items', { threadId, items });
+        await unlessAborted(injecting, this.#signal);
+      }
+      const starting = appServer
+        .request('turn/start', toTurnStart(this.#request, threadId))
+        .then(({ turn }) => {
+          this.#running = { threadId, turnId: turn.id };
+          // The client went while the turn was being started: nobody else will end it.
+          if (this.#isLetGo) this.#close();
+          return turn.id;
+        });
+      this.#begin(await unlessAborted(starting, this.#signal));
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const failed = rpcFailure(error);
+      if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
+      throw new GatewayError(failed, { cause: error });
+    }
+  }
+
+  async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
+    const { thread } = await this.#lease.appServer.request('thread/start', start);
+    this.#threadId = thread.id;
+    // The client went while the thread was being started: nobody else will close it.
+    if (this.#isLetGo) this.#close();
+    return thread.id;
+  }
+
+  #begin(turnId: string): void {
+    this.#translator = new TurnTranslator({
+      turnId,
+      callable: this.#callable,
+      parallelToolCalls: this.#request.parallelToolCalls !== false,
+      ids: this.#deps.ids,
+      report: this.#ticket?.report ?? null,
+      onOddity: this.#deps.onOddity,
+    });
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const signal of early) this.#receive(signal);
+  }
+
+  #receive(signal: ThreadSignal | WireSignal): void {
+    if (this.#translator === null) {
+      this.#early?.push(signal);
+      return;
+    }
+    switch (signal.kind) {
+      case 'closed':
+        this.#running = null;
+        this.#threadId = null;
+        this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
+        return;
+      case 'request':
+        this.#answer(signal);
+        return;
+      case 'wire':
+        this.#deliver(this.#translator.wire(signal.event));
+        return;
+      case 'notification':
+        if (signal.method === 'turn/completed') this.#running = null;
+        if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
+    }
+  }
+
+  /**
+   * The client's tools run at the client: their call is in the answer already, and the turn is
+   * interrupted when the answer ends. A call that the client ruled out is answered as codex answers
+   * calls that it does not know; nothing else may be asked of us.
+   */
+  #answer(request: Extract<ThreadSignal, { kind: 'request' }>): void {
+    if (request.method !== 'item/tool/call') {
+      request.reject('not supported');
+      return;
+    }
+    const tool = isJsonObject(request.params) ? request.params['tool'] : null;
+    if (typeof tool === 'string' && this.#callable.has(tool)) return;
+    request.respond({
+      contentItems: [{ type: 'inputText', text: `unsupported call: ${JSON.stringify(tool)}` }],
+      success: false,
+    });
+  }
+
+  #accepted(): TurnEvent {
+    const report = this.#ticket?.report ?? null;
+    const unheard = report === null ? withoutRelay(this.#request) : report.ignored;
+    return {
+      type: 'turn-accepted',
+      ignored: [...unheard, ...this.#ignored],
+      limitsOutput: report?.limitsOutput ?? false,
+      headers: report?.headers ?? {},
+    };
+  }
+
+  #deliver(events: readonly TurnEvent[]): void {
+    if (events.length === 0) return;
+    const hasRoom = this.#mailbox.push(events);
+    if (!hasRoom && this.#translator?.ended === false) {
+      this.#mailbox.push(this.#translator.end({ kind: 'failed', failure: failure('client_too_slow') }));
+    }
+    if (this.#translator?.ended === true) {
+      this.#mailbox.close();
+      this.letGo();
+    }
+  }
+}
+
+const isFailed = (event: TurnEvent): event is FailedTurn =>
+  event.type === 'turn-ended' && event.outcome.kind === 'failed';
+
+/** Nothing stands between the app-server and its backend that could say these things. */
+export const withoutRelay = (request: TurnRequest): string[] =>
+  request.wire.filter((param) => param.matters).map((param) => param.name);
