@@ -104,7 +104,8 @@ export const SETTINGS = {
     type: secret,
     default: null,
     secret: true,
-    description: 'The key for that provider; it is passed on by environment and never written to a file.',
+    description:
+      'The key for that provider. The relay sets it; without the relay codex gets it by environment. It is never written to a file.',
   },
   CODEX_HOME: {
     slice: 'upstream',
@@ -171,7 +172,7 @@ export const SETTINGS = {
     type: oneOf(['base', 'developer']),
     default: 'base',
     description:
-      "Whether a client's instructions take the place of codex's own or are added as the developer's.",
+      "Whether a client's instructions stand in the backend's field for them (`base`), or they and all its prompts become one developer message in front (`developer`).",
   },
   PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: {
     slice: 'api',

@@ -82,7 +82,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   top_logprobs: onWire('top_logprobs', 'rejected', 'Given where the backend gives them, else 400.'),
   service_tier: {
     policy: 'mapped',
-    note: 'Goes to the backend; without the relay, and with a ChatGPT login, only `flex`, `priority` and `fast` do.',
+    note: 'Goes to the backend; with a ChatGPT login only `priority` does (`fast` is the same), without the relay also `flex`.',
   },
   metadata: onWire('metadata', 'silent', SILENT),
   user: onWire('user', 'silent', SILENT),

@@ -15,7 +15,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   instructions: {
     policy: 'mapped',
-    note: 'The first message the model sees (see `PROXY_INSTRUCTIONS_TARGET`).',
+    note: "In the backend's own field; without the relay, and on the lite lane of a ChatGPT login, the first message (see `PROXY_INSTRUCTIONS_TARGET`).",
   },
   stream: { policy: 'mapped', note: 'Typed server-sent events, or the fold of the same events as JSON.' },
   stream_options: {
@@ -34,10 +34,13 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   parallel_tool_calls: {
     policy: 'mapped',
     wire: { field: 'parallel_tool_calls', otherwise: 'emulated' },
-    note: '`false`: the answer ends after the first call in any case.',
+    note: '`false`: the answer ends after the first call in any case. `true` takes the full lane of a ChatGPT login, where several calls are possible.',
   },
   max_tool_calls: { policy: 'echoed', note: 'It limits built-in tools, and none run.' },
-  reasoning: { policy: 'mapped', note: '`effort` and `summary` (or the older `generate_summary`).' },
+  reasoning: {
+    policy: 'mapped',
+    note: '`effort` and `summary` (or the older `generate_summary`). With a ChatGPT login an effort that the model does not have becomes the nearest one, and is named as ignored.',
+  },
   text: {
     policy: 'mapped',
     note: '`format` with its name, description and strictness; `verbosity`. Without the relay json_object is checked only, and `verbosity` is for listed models.',
@@ -75,7 +78,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   service_tier: {
     policy: 'mapped',
-    note: 'Goes to the backend; without the relay, and with a ChatGPT login, only `flex`, `priority` and `fast` do.',
+    note: 'Goes to the backend; with a ChatGPT login only `priority` does (`fast` is the same), without the relay also `flex`.',
   },
   metadata: { policy: 'mapped', wire: { field: 'metadata', otherwise: 'echoed' }, note: ECHO },
   user: { policy: 'mapped', wire: { field: 'user', otherwise: 'echoed' }, note: ECHO },
