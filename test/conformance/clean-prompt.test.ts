@@ -121,14 +121,17 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
             role: 'developer',
             content: [{ type: 'input_text', text: INSTRUCTIONS }],
           };
+          // In the field for them, which only the relay can set; else as the first message.
+          const isMessage = hasInstructions && wire === 'off';
+          const isField = hasInstructions && wire === 'on';
           const sent = {
+            instructions: isField ? [INSTRUCTIONS] : [],
             tools: hasTools ? TOOLS : [],
-            items: hasInstructions ? [instructions, ...CONVERSATION] : CONVERSATION,
+            items: isMessage ? [instructions, ...CONVERSATION] : CONVERSATION,
           };
-          const { instructions: beside, ...seen } = visible(body);
-          expect(seen).toEqual(sent);
+          const seen = visible(body);
           // Neither the prompt of codex nor a second copy of the client's.
-          expect(beside.join('')).toBe('');
+          expect(seen).toEqual(sent);
           const addedBytes = bytes(seen) - bytes(sent);
           expect(addedBytes).toBe(0);
           expect(unasked(body)).toEqual(NOTHING);

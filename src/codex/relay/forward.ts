@@ -76,6 +76,8 @@ const RETRY_WITHIN_MS = 30_000;
 const MAX_PAUSE_SECONDS = 2;
 /** A backend that refuses one field after the other is not asked for ever. */
 const MAX_WITHHELD = 8;
+/** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
+const HOLD_MS = 3_000;
 const HEADERS_TIMEOUT_MS = 300_000;
 const BODY_TIMEOUT_MS = 300_000;
 
@@ -196,7 +198,7 @@ const sendOnce = async (
   const firstByteMs = performance.now() - sentAt;
   const beginning =
     call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
-      ? await readBeginning(first.value, chunks, retryWithinMs, toStreamFailure(hop))
+      ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), toStreamFailure(hop))
       : { held: [], pending: Promise.resolve(first), failure: null };
   return { answer, chunks, beginning, firstByteMs };
 };
