@@ -1,28 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import type { LoginOptions } from './login.ts';
-import { codeOf, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { freshProxies } from './hooks.ts';
+import { codeOf, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
 /** Credentials that went bad, and pages in the way, have consequences: each of these has a fresh proxy. */
-let proxy: ChatGptProxy | null = null;
-afterEach(async () => {
-  const broken = proxy === null ? [] : violationsOf(proxy.backend);
-  await proxy?.close();
-  proxy = null;
-  expect(broken).toEqual([]);
-});
+const fresh = freshProxies();
 
-const started = async (login: LoginOptions = {}, script = hello): Promise<ChatGptProxy> => {
-  await proxy?.close();
-  proxy = await startChatGptProxy({ script, login });
-  return proxy;
-};
+const started = (login: LoginOptions = {}, script: Script = hello): Promise<ChatGptProxy> =>
+  fresh({ login, script });
 
 const HELLO = 'Hello from the scripted model.';
 const ask = (at: ChatGptProxy, more: JsonObject = {}): Promise<Answered> =>
@@ -109,14 +101,12 @@ describe('an account of a business', () => {
   });
 
   it('whose settings cannot be loaded is unavailable, says why, and heals by itself', async () => {
-    proxy = await startChatGptProxy({
-      script: hello,
+    const at = await fresh({
       login: { plan: 'business' },
       prepare: ({ settings }) => {
         settings.bundle = 'fails';
       },
     });
-    const at = proxy;
     expect(codeOf(await ask(at))).toBe('503 account_unavailable');
     expect((await at.get('/readyz')).status).toBe(503);
     at.backend.settings.bundle = 'ok';

@@ -1,23 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
-import { hello, toolCall } from '../support/scripts.ts';
-import { itemsSent, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { toolCall } from '../support/scripts.ts';
+import { freshProxies } from './hooks.ts';
+import { itemsSent, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
 /** What is found out about the service is remembered, so each of these begins with a fresh proxy. */
-let proxy: ChatGptProxy | null = null;
-afterEach(async () => {
-  const broken = proxy === null ? [] : violationsOf(proxy.backend);
-  await proxy?.close();
-  proxy = null;
-  expect(broken).toEqual([]);
-});
+const fresh = freshProxies();
 
-const started = async (env: Record<string, string> = {}): Promise<ChatGptProxy> => {
-  proxy = await startChatGptProxy({ script: hello, env });
-  return proxy;
-};
+const started = (env: Record<string, string> = {}): Promise<ChatGptProxy> => fresh({ env });
 
 const HELLO = 'Hello from the scripted model.';
 const WEATHER = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } };

@@ -1,21 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
-import { hello } from '../support/scripts.ts';
 import type { Fault } from './faults.ts';
-import { codeOf, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { shareProxy } from './hooks.ts';
+import { codeOf, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
 let proxy: ChatGptProxy;
-beforeAll(async () => {
-  proxy = await startChatGptProxy({ script: hello });
+shareProxy((started) => {
+  proxy = started;
 });
-afterEach(() => {
-  const broken = violationsOf(proxy.backend);
-  proxy.backend.reset();
-  expect(broken).toEqual([]);
-});
-afterAll(() => proxy.close());
 
 const HELLO = 'Hello from the scripted model.';
 const ask = (more: JsonObject = {}): Promise<Answered> =>

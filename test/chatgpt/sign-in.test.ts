@@ -1,25 +1,18 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { hello } from '../support/scripts.ts';
-import { codeOf, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { freshProxies } from './hooks.ts';
+import { codeOf, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy, ChatGptProxyOptions } from './proxy.ts';
 
 /** People sign in, change accounts and sign out while the server runs. */
-let proxy: ChatGptProxy | null = null;
-afterEach(async () => {
-  const broken = proxy === null ? [] : violationsOf(proxy.backend);
-  await proxy?.close();
-  proxy = null;
-  expect(broken).toEqual([]);
-});
+const fresh = freshProxies();
 
-const started = async (options: Partial<ChatGptProxyOptions> = {}): Promise<ChatGptProxy> => {
-  proxy = await startChatGptProxy({ script: hello, login: null, ...options });
-  return proxy;
-};
+const started = (options: Partial<ChatGptProxyOptions> = {}): Promise<ChatGptProxy> =>
+  fresh({ login: null, ...options });
 
 const HELLO = 'Hello from the scripted model.';
 const ask = (at: ChatGptProxy, model = 'codex-5'): Promise<Answered> =>

@@ -1,20 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../../src/codex/binary.ts';
-import { hello, HELLO_USAGE } from '../support/scripts.ts';
-import { itemsSent, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { HELLO_USAGE } from '../support/scripts.ts';
+import { shareProxy } from './hooks.ts';
+import { itemsSent, outputText } from './proxy.ts';
 import type { ChatGptProxy } from './proxy.ts';
 
 let proxy: ChatGptProxy;
-beforeAll(async () => {
-  proxy = await startChatGptProxy({ script: hello });
+shareProxy((started) => {
+  proxy = started;
 });
-afterEach(() => {
-  const broken = violationsOf(proxy.backend);
-  proxy.backend.reset();
-  expect(broken).toEqual([]);
-});
-afterAll(() => proxy.close());
 
 const HELLO = 'Hello from the scripted model.';
 const FULL = ['gpt-5.5', 'gpt-5.4-mini'];

@@ -1,21 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { isJsonObject } from '../../src/kit/json.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { hello, inTurn, parallelCalls, toolCall } from '../support/scripts.ts';
-import { itemsSent, outputText, startChatGptProxy, violationsOf } from './proxy.ts';
+import { shareProxy } from './hooks.ts';
+import { itemsSent, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
 let proxy: ChatGptProxy;
-beforeAll(async () => {
-  proxy = await startChatGptProxy({ script: hello });
+shareProxy((started) => {
+  proxy = started;
 });
-afterEach(() => {
-  const broken = violationsOf(proxy.backend);
-  proxy.backend.reset();
-  expect(broken).toEqual([]);
-});
-afterAll(() => proxy.close());
 
 const WEATHER = {
   type: 'function',

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 
 import { Agent } from 'undici';
+import { afterEach, expect } from 'vitest';
 
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { profileOf } from '../../src/codex/relay/profile.ts';
@@ -150,6 +151,22 @@ export const startTestRelay = async (
       await dispatcher.destroy();
       await backend.close();
     },
+  };
+};
+
+/** A relay of its own for each test, in which nothing may have broken. */
+export const freshRelays = (): typeof startTestRelay => {
+  const started: TestRelay[] = [];
+  afterEach(async () => {
+    for (const test of started.splice(0)) {
+      expect(test.noted.bugs).toEqual([]);
+      await test.close();
+    }
+  });
+  return async (...args) => {
+    const test = await startTestRelay(...args);
+    started.push(test);
+    return test;
   };
 };
 

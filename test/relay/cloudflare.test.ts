@@ -2,23 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
 import { CookieJar } from '../../src/codex/relay/cookies.ts';
 import { forward } from '../../src/codex/relay/forward.ts';
-import { completed, inTurn, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+import { completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 
-let test: TestRelay | null = null;
-const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
-  test = await startTestRelay(...args);
-  return test;
-};
-afterEach(async () => {
-  expect(test?.noted.bugs).toEqual([]);
-  await test?.close();
-  test = null;
-});
+const start = freshRelays();
 
 describe('a page of Cloudflare', () => {
   const page =

@@ -2,20 +2,11 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { completed, inTurn, parsed, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+import { completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
 
-let test: TestRelay | null = null;
-const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
-  test = await startTestRelay(...args);
-  return test;
-};
-afterEach(async () => {
-  expect(test?.noted.bugs).toEqual([]);
-  await test?.close();
-  test = null;
-});
+const start = freshRelays();
 
 const silent: Answer = () => {};
 const silentBehindHead: Answer = (response) => {

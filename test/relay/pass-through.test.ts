@@ -1,20 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { completed, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+import { completed, freshRelays, status, type Answer } from './backend.ts';
 
-let test: TestRelay | null = null;
-const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
-  test = await startTestRelay(...args);
-  return test;
-};
-afterEach(async () => {
-  expect(test?.noted.bugs).toEqual([]);
-  await test?.close();
-  test = null;
-});
+const start = freshRelays();
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -1,18 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { completed, inTurn, parsed, startTestRelay, status, type Answer, type TestRelay } from './backend.ts';
+import { completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
 
-let test: TestRelay | null = null;
-const start = async (...args: Parameters<typeof startTestRelay>): Promise<TestRelay> => {
-  test = await startTestRelay(...args);
-  return test;
-};
-afterEach(async () => {
-  expect(test?.noted.bugs).toEqual([]);
-  await test?.close();
-  test = null;
-});
+const start = freshRelays();
 
 const hostOf = (url: string): string => new URL(url).host;
 const reset: Answer = (response) => void response.destroy();
