@@ -5,7 +5,6 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { SETTINGS } from '../src/config/schema.ts';
 import { startBareSide } from './bare-side.ts';
 import { madeUpLogin } from './chatgpt-backend.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
@@ -64,8 +63,6 @@ const STEPS = {
     return beside({ bare: off, proxy }, model, BESIDE_NO_RELAY);
   },
   login: async ({ proxy }, { start, model, stateDir }) => {
-    // Where the backend of a login is cannot be said yet: there is nothing to measure.
-    if (!('PROXY_CHATGPT_BASE_URL' in SETTINGS)) return [];
     const codexHome = path.join(stateDir, 'login');
     await mkdir(codexHome);
     await writeFile(path.join(codexHome, 'auth.json'), madeUpLogin(Date.now()));

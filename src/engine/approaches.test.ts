@@ -107,6 +107,18 @@ describe('the next approach', () => {
   });
 });
 
+describe('what the caller is told', () => {
+  it('says what helps where only the relay would', () => {
+    const required = refusal('Instructions are required');
+    expect(approaches().told(required)).toEqual(required);
+    expect(approaches({ hasRelay: false }).told(required).message).toMatch(
+      /^Instructions are required \(.*PROXY_WIRE\.\)$/,
+    );
+    const other = refusal('Something else');
+    expect(approaches({ hasRelay: false }).told(other)).toEqual(other);
+  });
+});
+
 describe('what is learnt', () => {
   it('a lane that was refused, for its model and for a while', () => {
     let now = 0;

@@ -70,6 +70,12 @@ export class Approaches {
     return this.#on(lane, request.model, last.reasoning);
   }
 
+  /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
+  told(refusal: Failure): Failure {
+    if (this.#options.hasRelay || !isAboutInstructions(refusal)) return refusal;
+    return { ...refusal, message: `${refusal.message} ${ONLY_WITH_RELAY}` };
+  }
+
   /** The last of these was taken, those before it were refused. */
   worked(request: TurnRequest, tried: readonly Approach[]): void {
     const last = tried.at(-1);
@@ -123,6 +129,10 @@ export class Approaches {
     return this.#hasTwoLanes(model) && this.#options.lanes?.setting === 'auto';
   }
 }
+
+/** codex writes instructions as a message, whatever the model. */
+const ONLY_WITH_RELAY =
+  '(This model wants instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
 /** Both lanes, instructions in both places, with and without reasoning: more is no answer. */
 const MAX_APPROACHES = 5;

@@ -66,8 +66,9 @@ export const createEngine = (deps: EngineDeps): Engine => ({
         else {
           const next = deps.approaches.next(request, tried, error.refusal.outcome.failure);
           if (next === null) {
-            deps.onRefused(error.refusal.outcome.failure);
-            yield error.refusal;
+            const failed = deps.approaches.told(error.refusal.outcome.failure);
+            deps.onRefused(failed);
+            yield { ...error.refusal, outcome: { kind: 'failed', failure: failed } };
             return;
           }
           tried.push(next);
