@@ -71,7 +71,7 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
       close() {
         const { ignored, limitsOutput, headers, failure, incomplete, usage, refusals } = ticket.report;
         const seen = { ignored, limitsOutput, headers, failure, incomplete, usage };
-        write({ kind: 'report', report: { ...seen, signIn: null, refusals: [...refusals] } });
+        write({ kind: 'report', report: { ...seen, refusals: [...refusals] } });
         ticket.close();
       },
     };

@@ -21,7 +21,8 @@ export type UpstreamLine =
   /** What the relay knew when the turn was over. */
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
-type RecordedReport = Omit<WireReport, 'refusals'> & {
+/** No login is renewed in a recording. */
+type RecordedReport = Omit<WireReport, 'refusals' | 'signIn'> & {
   readonly refusals: readonly (readonly [string, string])[];
 };
 
@@ -94,5 +95,6 @@ const turnIdIn = (lines: readonly UpstreamLine[]): string => {
 
 const reportIn = (lines: readonly UpstreamLine[]): WireReport | null => {
   const line = lines.findLast((one) => one.kind === 'report');
-  return line?.kind === 'report' ? { ...line.report, refusals: new Map(line.report.refusals) } : null;
+  if (line?.kind !== 'report') return null;
+  return { ...line.report, signIn: null, refusals: new Map(line.report.refusals) };
 };
