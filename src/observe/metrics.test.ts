@@ -21,6 +21,8 @@ describe('createMetrics', () => {
       'proxy_format_mismatch_total 0',
       'proxy_observer_errors_total 0',
       'proxy_upstream_unknown_events_total{method="thread/odd"} 1',
+      'proxy_relay_blocked_total 0',
+      'proxy_backend_switches_total 0',
       'proxy_upstream_malformed_lines_total 0',
       'proxy_upstream_retries_total 0',
       'proxy_relay_unplaced_total 0',
