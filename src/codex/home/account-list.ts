@@ -51,7 +51,8 @@ type Check = (value: Json) => Json | undefined;
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_NAME && value.isWellFormed();
 /** A character that is cut in two has no form that codex reads. */
-const aText: Check = (value) => (typeof value === 'string' ? value.slice(0, 2_000).toWellFormed() : undefined);
+const aText: Check = (value) =>
+  typeof value === 'string' ? value.slice(0, 2_000).toWellFormed() : undefined;
 const aName: Check = (value) => (isName(value) ? value : undefined);
 const aBoolean: Check = (value) => (typeof value === 'boolean' ? value : undefined);
 const aCount: Check = (value) => (Number.isSafeInteger(value) && Number(value) > 0 ? value : undefined);
