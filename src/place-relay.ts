@@ -71,6 +71,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
       if (missing > 0) metrics.upstreamOddities.inc({ oddity: 'input-item-missing' }, missing);
       if (isLost) logger.error('the items of a turn were not found in its model request');
     },
+    onRenewalHeld: () =>
+      logger.warn('the login is renewed too often, so not now: check the clock of this machine'),
     onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
   });
   return {

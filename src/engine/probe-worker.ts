@@ -1,4 +1,5 @@
-import { GatewayError } from '../canonical/failure.ts';
+import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { RequestTimeout } from '../codex/rpc/errors.ts';
 import type { Worker } from '../codex/worker/worker.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
@@ -19,8 +20,10 @@ const PROBE_TIMEOUT_MS = 20_000;
 export const probed =
   ({ isNeeded, spawn, workdir }: ProbeOptions): (() => Promise<Worker>) =>
   async () => {
-    const worker = await spawn();
-    if (!isNeeded) return worker;
+    if (!isNeeded) return spawn();
+    const worker = await spawn().catch((error: unknown) => {
+      throw told(error);
+    });
     try {
       const { thread } = await worker.appServer.request(
         'thread/start',
@@ -31,7 +34,21 @@ export const probed =
       return worker;
     } catch (error) {
       await worker.stop();
-      const failed = rpcFailure(error);
-      throw failed.kind === 'account_unavailable' ? new GatewayError(failed, { cause: error }) : error;
+      throw told(error);
     }
   };
+
+/** What is about the account is for clients to know, and is tried again; anything else is an error of ours. */
+const told = (error: unknown): unknown => {
+  const failed = isWaiting(error) ? SILENT : rpcFailure(error);
+  return failed.kind === 'account_unavailable' ? new GatewayError(failed, { cause: error }) : error;
+};
+
+/** codex answers nobody until it has the settings of a business, or has given up on them. */
+const isWaiting = (error: unknown): boolean =>
+  error instanceof RequestTimeout || (error instanceof Error && error.cause instanceof RequestTimeout);
+
+const SILENT: Failure = failure('account_unavailable', {
+  message:
+    'The account behind this server cannot be used right now: the service that has its settings does not answer. It is asked again.',
+});

@@ -75,6 +75,7 @@ export interface Noted {
   /** Pages of Cloudflare's, and answers of the backend. */
   blocked: number;
   served: number;
+  renewalsHeld: number;
 }
 
 export interface TestRelay {
@@ -94,7 +95,15 @@ export const startTestRelay = async (
 ): Promise<TestRelay> => {
   const backend = await startBackend(answer);
   const dispatcher = new Agent();
-  const noted: Noted = { retries: [], learnt: [], bugs: [], unplaced: 0, blocked: 0, served: 0 };
+  const noted: Noted = {
+    retries: [],
+    learnt: [],
+    bugs: [],
+    unplaced: 0,
+    blocked: 0,
+    served: 0,
+    renewalsHeld: 0,
+  };
   const relay = await startRelay({
     targets: { model: backend.url, account: null, refresh: null, revoke: null },
     apiKey: null,
@@ -115,6 +124,9 @@ export const startTestRelay = async (
       noted.unplaced += 1;
     },
     onInput() {},
+    onRenewalHeld() {
+      noted.renewalsHeld += 1;
+    },
     onBug: (error) => noted.bugs.push(error),
     ...(typeof options === 'function' ? options(backend.url) : options),
   });

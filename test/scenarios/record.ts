@@ -96,6 +96,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onLearnt() {},
         onUnplaced() {},
         onInput() {},
+        onRenewalHeld() {},
         onFirstByte() {},
         cookies: null,
         onBlocked() {},

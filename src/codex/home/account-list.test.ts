@@ -87,6 +87,34 @@ describe('readAccountModels', () => {
   });
 });
 
+describe('a list that would keep every worker from starting', () => {
+  it('loses halves of characters: codex refuses a whole catalogue for one', () => {
+    const models = [
+      { slug: 'cut', description: `${'x'.repeat(1_999)}\u{1F600}` },
+      { slug: 'half', display_name: '\ud800', supported_reasoning_levels: ['\udc00', 'low'] },
+      { slug: 'nameless\ud800' },
+    ];
+    expect(readAccountModels({ models })).toEqual([
+      { slug: 'cut', priority: 0, description: `${'x'.repeat(1_999)}\ufffd` },
+      {
+        slug: 'half',
+        priority: 1,
+        display_name: '\ufffd',
+        supported_reasoning_levels: [{ effort: 'low', description: '' }],
+      },
+    ]);
+  });
+
+  it('names each model once, and none of them like the full lane of another', () => {
+    const models = [
+      { slug: 'a', use_responses_lite: true },
+      { slug: 'a', use_responses_lite: false },
+      { slug: 'a--full' },
+    ];
+    expect(readAccountModels({ models })).toEqual([{ slug: 'a', priority: 0, use_responses_lite: true }]);
+  });
+});
+
 describe('accountEntries', () => {
   it('puts what the account lists over what is bundled, and hides what it does not list', () => {
     const bundled = [

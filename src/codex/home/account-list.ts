@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-import { completeEntry } from './catalogue.ts';
+import { completeEntry, FULL_LANE_SUFFIX } from './catalogue.ts';
 
 /** One model as the backend lists it for an account: what of it we use, checked. */
 export type AccountModel = JsonObject & { readonly slug: string };
@@ -15,9 +15,12 @@ const MAX_NAME = 200;
 export const readAccountModels = (answer: unknown): readonly AccountModel[] | null => {
   const listed = isJsonObject(answer) ? (answer['models'] ?? answer['data']) : answer;
   if (!Array.isArray(listed)) return null;
+  const named = new Set<string>();
   const models = listed.slice(0, MAX_MODELS).flatMap((one: unknown, index): AccountModel[] => {
     const slug = isJsonObject(one) ? (one['slug'] ?? one['id']) : undefined;
-    if (!isJsonObject(one) || !isName(slug)) return [];
+    // Of two entries of one name codex takes the first; names of this ending are ours.
+    if (!isJsonObject(one) || !isName(slug) || named.has(slug) || slug.endsWith(FULL_LANE_SUFFIX)) return [];
+    named.add(slug);
     return [{ priority: index, ...checkedFields(one), slug }];
   });
   // An account without any model to choose is none that we could serve: that is no answer.
@@ -46,8 +49,10 @@ export const accountEntries = (
 type Check = (value: Json) => Json | undefined;
 
 const isName = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= MAX_NAME;
-const aText: Check = (value) => (typeof value === 'string' ? value.slice(0, 2_000) : undefined);
+  typeof value === 'string' && value !== '' && value.length <= MAX_NAME && value.isWellFormed();
+/** A character that is cut in two has no form that codex reads. */
+const aText: Check = (value) =>
+  typeof value === 'string' ? value.slice(0, 2_000).toWellFormed() : undefined;
 const aName: Check = (value) => (isName(value) ? value : undefined);
 const aBoolean: Check = (value) => (typeof value === 'boolean' ? value : undefined);
 const aCount: Check = (value) => (Number.isSafeInteger(value) && Number(value) > 0 ? value : undefined);

@@ -48,11 +48,15 @@ const holdsSomething = (text: string): boolean => {
   }
 };
 
+/** Rejects where codex could not be asked: that says nothing about the login. */
 const loginStatus = (binary: string, home: CodexHome): Promise<LoginStatus> =>
-  new Promise((resolve) => {
+  new Promise((resolve, reject) => {
     const options = { env: home.environment, cwd: home.path, timeout: COMMAND_TIMEOUT_MS };
     execFile(binary, ['login', 'status'], options, (error, stdout, stderr) => {
-      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ exitCode, output: `${stdout}\n${stderr}` });
+      if (error !== null && typeof error.code !== 'number') {
+        reject(new Error('codex could not be asked about the login', { cause: error }));
+        return;
+      }
+      resolve({ exitCode: error === null ? 0 : Number(error.code), output: `${stdout}\n${stderr}` });
     });
   });

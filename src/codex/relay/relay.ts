@@ -10,6 +10,7 @@ import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
 import { forward, type ForwardOptions, type Hop } from './forward.ts';
 import type { BackendProfile, EditField } from './profile.ts';
+import { Renewals } from './renewals.ts';
 import { Ticket } from './ticket.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
@@ -57,6 +58,8 @@ export interface RelayOptions extends Omit<ForwardOptions, 'onSignIn'> {
   readonly onUnplaced: () => void;
   /** How the app-server had left the conversation before the relay restored it. */
   readonly onInput: (found: InputFindings) => void;
+  /** The login is renewed far too often; this time it was not. */
+  readonly onRenewalHeld: () => void;
   /** Something threw that should not have; the app-server's request was cut off. */
   readonly onBug: (error: unknown) => void;
 }
@@ -84,6 +87,8 @@ const MAX_CLOSED_THREADS = 10_000;
 const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
+const HELD = JSON.stringify({ error: 'temporarily_unavailable' });
+
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
@@ -92,6 +97,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const onSignIn = (failed: Failure | null): void => {
     signIn = failed === null ? null : { failed, at: Date.now() };
   };
+  const renewals = new Renewals();
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -104,6 +110,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     if (way.name === 'account' && way.path === SETTINGS_PATH && incoming.method === 'GET') {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
+      return;
+    }
+    if (way.name === 'refresh' && !renewals.mayRenew(Date.now())) {
+      options.onRenewalHeld();
+      // As of a service that is down for a moment: codex goes on with the tokens that it has.
+      outgoing.writeHead(503, { 'content-type': 'application/json', connection: 'close' }).end(HELD);
       return;
     }
     const gone = new AbortController();

@@ -427,6 +427,19 @@ describe('replacement', () => {
 });
 
 describe('drain', () => {
+  it('called again with a shorter wait, waits no longer than that', async () => {
+    const { pool, worker } = setUp();
+    await pool.start();
+    await pool.lease(never);
+    const retiring = pool.drain(2_147_483_647);
+    const stopping = pool.drain(2_000);
+    await tick(1_999);
+    const before = worker(0).stops;
+    await tick(1);
+    await Promise.all([retiring, stopping]);
+    expect([before, worker(0).stops, pool.describe()]).toEqual([0, 1, []]);
+  });
+
   it('refuses new leases, waits for those that are out, and stops everything', async () => {
     const { pool, worker } = setUp();
     await pool.start();

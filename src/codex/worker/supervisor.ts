@@ -28,7 +28,10 @@ export interface WorkerPool {
   start(): Promise<void>;
   /** The next leases are on a new worker, as soon as there is one; nothing waits for it. */
   renew(): void;
-  /** No more leases; waits up to `timeoutMs` for those that are out, then ends all processes. */
+  /**
+   * No more leases; waits up to `timeoutMs` for those that are out, then ends all processes. Called again,
+   * the shorter wait counts: a pool that was left to finish may have to go at once.
+   */
   drain(timeoutMs: number): Promise<void>;
   describe(): readonly WorkerDescription[];
 }
@@ -145,28 +148,26 @@ class SupervisedPool implements WorkerPool {
   }
 
   drain(timeoutMs: number): Promise<void> {
-    return (this.#draining ??= this.#drain(timeoutMs));
+    this.#draining ??= this.#drain();
+    const timer = setTimeout(() => this.#onIdle?.(), timeoutMs);
+    return this.#draining.finally(() => clearTimeout(timer));
   }
 
-  async #drain(timeoutMs: number): Promise<void> {
+  async #drain(): Promise<void> {
     if (this.#retry !== null) clearTimeout(this.#retry.timer);
     if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
     this.#waiting.dismiss(fail('shutting_down'));
-    await this.#idleWithin(timeoutMs);
+    if (this.#leases() > 0) await this.#idle();
     for (const member of this.#members) this.#stop(member);
     // A worker that becomes ready only now is stopped by `#launch`; a first start that fails only now
     // tells whoever called `start`.
     await Promise.allSettled([this.#starting, ...this.#leaving]);
   }
 
-  async #idleWithin(timeoutMs: number): Promise<void> {
-    if (this.#leases() === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+  /** Until the last lease is back, or somebody waits no longer. */
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve;
     });
   }
 
