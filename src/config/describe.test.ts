@@ -15,7 +15,7 @@ describe('describeConfig', () => {
       '| `PROXY_DRAIN_TIMEOUT_MS` | `30000` | a whole number from 0 to 2147483647 (ms) | How long running answers may take to finish after SIGTERM before they are interrupted. |',
     );
     expect(lines).toContain(
-      '| `PROXY_UPSTREAM_API_KEY` (secret) | not set | visible ASCII characters without spaces | The key for that provider; it is passed on by environment and never written to a file. |',
+      '| `PROXY_UPSTREAM_API_KEY` (secret) | not set | visible ASCII characters without spaces | The key for that provider. The relay sets it; without the relay codex gets it by environment. It is never written to a file. |',
     );
   });
 });
