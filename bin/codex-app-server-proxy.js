@@ -14,7 +14,10 @@ const source = new URL('../src/main.ts', import.meta.url);
 const isClone = existsSync(source);
 
 if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
-  const advice = isClone ? 'npm start brings its own' : 'see https://nodejs.org';
+  // It is put there by a script of a dependency, which npm may be told not to run.
+  const isBrought = existsSync(new URL('../node_modules/node/bin', import.meta.url));
+  const own = isBrought ? 'npm start brings its own' : 'npm ci --ignore-scripts=false brings its own';
+  const advice = isClone ? own : 'see https://nodejs.org';
   console.error(
     'codex-app-server-proxy needs Node ' +
       (floor + ' or newer (' + advice + '); this is Node ' + process.versions.node + '.'),

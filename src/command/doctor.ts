@@ -95,7 +95,7 @@ const askModel = async (report: Report, world: World): Promise<void> => {
 const isChatGpt = (state: BackendState): boolean => state.kind === 'login' && state.login === 'chatgpt';
 
 const askTurns = async (report: Report, world: World, probe: Probe): Promise<void> => {
-  const loginCommand = loginCommandOf(world);
+  const signIn = probe.state.kind === 'upstream' ? null : loginCommandOf(world);
   const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
   let last: Answer | null = null;
   const grades: string[] = [];
@@ -107,7 +107,7 @@ const askTurns = async (report: Report, world: World, probe: Probe): Promise<voi
         const laned = lane === null ? probe : await startProbe(world.environment, { [LANE]: lane });
         try {
           last = await laned.ask(tinyTurn(options), signal);
-          return judgeTurn(last, loginCommand);
+          return judgeTurn(last, signIn);
         } finally {
           if (laned !== probe) await laned.stop();
         }
@@ -120,7 +120,7 @@ const askTurns = async (report: Report, world: World, probe: Probe): Promise<voi
   await report.ask({
     name: 'forced tool',
     limitMs: TURN_LIMIT_MS,
-    run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), loginCommand),
+    run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), signIn),
   });
   await report.ask(
     probe.state.kind === 'demo'
@@ -132,7 +132,7 @@ const askTurns = async (report: Report, world: World, probe: Probe): Promise<voi
             const [first, second] = cacheTurns(options, randomUUID());
             await probe.ask(first, signal);
             last = await probe.ask(second, signal);
-            return judgeCache(last, loginCommand);
+            return judgeCache(last, signIn);
           },
         },
   );

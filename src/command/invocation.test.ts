@@ -56,6 +56,12 @@ describe('commandLine', () => {
       String.raw`CODEX_HOME=~/.codex PROXY_STATE_DIR='/data/it'\''s' npm run login`,
     ],
     [
+      'the port, for the doctor to look at',
+      { ...clone, environment: { PROXY_STATE_DIR: '/data', PORT: '1' } },
+      ['doctor'],
+      'PROXY_STATE_DIR=/data PORT=1 npm run doctor',
+    ],
+    [
       'an empty setting is none',
       { ...clone, environment: { CODEX_HOME: '', PROXY_STATE_DIR: ' ' } },
       ['login'],

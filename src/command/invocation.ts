@@ -20,6 +20,10 @@ const NAME = 'codex-app-server-proxy';
 /** Names a login to sign in to, or where our own is kept: a command without them would mean another one. */
 const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR'];
 
+/** The doctor also looks for the server that is running, and says that there is none at any other port. */
+const carriedTo = (command: string): readonly string[] =>
+  command === 'doctor' ? [...CARRIED, 'PORT'] : CARRIED;
+
 export const thisInvocation = (environment: Invocation['environment']): Invocation => ({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   isClone: import.meta.url.endsWith('.ts'),
@@ -32,7 +36,7 @@ export const thisInvocation = (environment: Invocation['environment']): Invocati
 /** The command line that runs a command of ours from where the person is: `npm run login`. */
 export const commandLine = (invocation: Invocation, command: string, ...flags: readonly string[]): string => {
   const { environment, platform } = invocation;
-  const settings = CARRIED.flatMap((name) => {
+  const settings = carriedTo(command).flatMap((name) => {
     const value = environment[name];
     return value === undefined || value.trim() === '' ? [] : [setting(name, value, platform)];
   });

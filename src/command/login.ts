@@ -8,6 +8,13 @@ import { describeLogin } from './describe-login.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { signInOptions } from './login-home.ts';
 
+/** What a shell says of a program that Ctrl-C ended. */
+const BROKEN_OFF = 130;
+
+/** codex says which URL it could not reach, not what can be done about it. */
+const NETWORK =
+  'If auth.openai.com could not be reached: HTTPS_PROXY, and SSL_CERT_FILE for certificates, are used here too.\n';
+
 export const login: Run = async (flags, world) => {
   const { config, ...options } = signInOptions(world);
   const device = commandLine(thisInvocation(world.environment), 'login', '--device');
@@ -17,6 +24,7 @@ export const login: Run = async (flags, world) => {
   const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
   if (code !== 0) {
     world.say('Not signed in; nothing was changed.\n');
+    if (code !== BROKEN_OFF) world.say(NETWORK);
     return code;
   }
   const facts = readLogin(await readFile(path.join(options.loginHome, 'auth.json'), 'utf8'));

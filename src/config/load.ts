@@ -33,6 +33,12 @@ const unknownKeys = (env: Record<string, string | undefined>): string[] =>
     .toSorted()
     .map((name) => `${name} is not a setting of this server and has no effect.`);
 
+/** Whoever sets it means a provider, and would wonder why another backend answers. */
+const keyOfNobody = (upstream: Record<string, unknown> | undefined): string[] =>
+  (upstream?.['apiKey'] ?? null) !== null && (upstream?.['baseUrl'] ?? null) === null
+    ? ['PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.']
+    : [];
+
 const deepFreeze = <T>(value: T): T => {
   if (typeof value === 'object' && value !== null) {
     Object.values(value).forEach(deepFreeze);
@@ -51,5 +57,6 @@ export const loadConfig = (env: Record<string, string | undefined>): Config => {
     else Object.assign(slices[row.slice] ?? {}, { [row.field]: read.value });
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return deepFreeze({ ...slices, warnings: unknownKeys(env) }) as unknown as Config;
+  const warnings = [...unknownKeys(env), ...keyOfNobody(slices['upstream'])];
+  return deepFreeze({ ...slices, warnings }) as unknown as Config;
 };

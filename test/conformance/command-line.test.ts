@@ -73,7 +73,7 @@ describe('login', () => {
     const { code, err } = await run(['login', '--device']);
     expect(code).toBe(1);
     expect(err).toContain(`Signing in for ${room.stateDir}/codex\n`);
-    expect(err).toContain('Not signed in; nothing was changed.\n');
+    expect(err).toContain('Not signed in; nothing was changed.\nIf auth.openai.com could not be reached:');
     expect((await stat(path.join(room.stateDir, 'codex'))).mode & 0o777).toBe(0o700);
     // Nothing was left where nobody asked for it.
     expect(await readdir(room.home)).toEqual(['state']);

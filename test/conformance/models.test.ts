@@ -103,12 +103,13 @@ describe('a provider without a list of models', () => {
   });
 
   it('the family reaches the backend as the default model, with what the name stands for', async () => {
-    await client.openai.responses.create({ model: 'codex-5-low-fast', input: 'hi' });
+    const response = await client.openai.responses.create({ model: 'codex-5-low-fast', input: 'hi' });
     expect(sent()).toEqual({
       model: 'gpt-6.1-sol',
       reasoning: { effort: 'low' },
       service_tier: 'priority',
     });
+    expect(response).toMatchObject({ reasoning: { effort: 'low' }, service_tier: 'priority' });
   });
 
   it('a tier of the request goes before that of the name', async () => {

@@ -22,6 +22,7 @@ const meta: ResponseMeta = {
   wire: { model: 'gpt-5.5', input: 'hi' },
   tools: [],
   effort: null,
+  serviceTier: null,
   includeEncryptedReasoning: true,
   usagePolicy: 'exact',
 };

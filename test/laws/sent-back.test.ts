@@ -81,6 +81,7 @@ describe('an answer of the Responses API, sent back', () => {
       wire: { model: 'm', input: 'hi' },
       tools: [],
       effort: null,
+      serviceTier: null,
       includeEncryptedReasoning: encrypted,
       usagePolicy: 'exact' as const,
     };

@@ -21,6 +21,7 @@ const metaOf = ({ wire, request }: ResponsesAsk): ResponseMeta => ({
   wire,
   tools: request.tools,
   effort: request.reasoning.effort,
+  serviceTier: request.serviceTier,
   includeEncryptedReasoning: wire.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
 });

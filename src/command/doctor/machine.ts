@@ -46,7 +46,7 @@ export const settingsCheck = (environment: Readonly<Record<string, string | unde
       const { warnings } = loadConfig(environment);
       return warnings.length === 0
         ? ok('valid')
-        : warning(warnings.join('\n'), 'correct the name (docs/configuration.md), or leave it out');
+        : warning(warnings.join('\n'), 'see docs/configuration.md, or leave it out');
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return problem(error.problems.join('\n'), 'correct it: docs/configuration.md');

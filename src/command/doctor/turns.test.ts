@@ -68,12 +68,12 @@ describe('judgeTurn', () => {
     [
       refused(502, 'upstream_unauthorized', 'Refused.'),
       'upstream_unauthorized (502): Refused.',
-      'run npm run login, or check PROXY_UPSTREAM_API_KEY',
+      'run npm run login',
     ],
     [
       refused(502, 'upstream_blocked', 'A page.'),
       'upstream_blocked (502): A page.',
-      'see the line about the backend',
+      'try PROXY_WIRE=off, another network, or later',
     ],
     [
       refused(429, 'insufficient_quota', 'Until 14:00.'),
@@ -92,6 +92,17 @@ describe('judgeTurn', () => {
     ],
   ])('hands on an error with what helps', (answer, says, advice) => {
     expect(judgeTurn(answer, LOGIN)).toMatchObject({ grade: 'problem', says, advice });
+  });
+
+  it.each([
+    ['upstream_unauthorized', 'check PROXY_UPSTREAM_API_KEY'],
+    ['upstream_unreachable', 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY'],
+    [
+      'upstream_error',
+      'check PROXY_UPSTREAM_BASE_URL, most end in /v1; or the provider has trouble of its own',
+    ],
+  ])('asks nobody to sign in where a provider answers: %s', (code, advice) => {
+    expect(judgeTurn(refused(502, code, 'No.'), null)).toMatchObject({ grade: 'problem', advice });
   });
 });
 

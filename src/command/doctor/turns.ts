@@ -68,8 +68,8 @@ export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonO
 };
 
 /** Pure. Did the model answer? */
-export const judgeTurn = (answer: Answer, loginCommand: string): Finding => {
-  const failed = failureOf(answer, loginCommand);
+export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
+  const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
   const { model, input, output } = figuresOf(answer);
   const text = outputOf(answer).find((item) => item['type'] === 'message');
@@ -81,8 +81,8 @@ export const judgeTurn = (answer: Answer, loginCommand: string): Finding => {
 };
 
 /** Pure. Was the tool called that had to be? */
-export const judgeForced = (answer: Answer, loginCommand: string): Finding => {
-  const failed = failureOf(answer, loginCommand);
+export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
+  const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
   if (call?.['name'] === TOOL) return ok('the tool that was asked for is called');
@@ -91,8 +91,8 @@ export const judgeForced = (answer: Answer, loginCommand: string): Finding => {
 };
 
 /** Pure. Did the second turn find the first one in the prompt cache? */
-export const judgeCache = (answer: Answer, loginCommand: string): Finding => {
-  const failed = failureOf(answer, loginCommand);
+export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
+  const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
   const { input, cached } = figuresOf(answer);
   const says = `${cached} of ${input} tokens of a second turn came from the cache`;
@@ -162,23 +162,30 @@ const objectIn = (object: JsonObject, key: string): JsonObject => {
 };
 
 /** The error of an answer with what helps, or null where there is none. */
-const failureOf = ({ status, body }: Answer, loginCommand: string): Finding | null => {
+const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
   const error = objectIn(body, 'error');
   if (status < 400 && body['status'] !== 'failed') return null;
   const code = typeof error['code'] === 'string' ? error['code'] : 'no code';
   const message = typeof error['message'] === 'string' ? error['message'] : 'no reason was given';
-  return problem(`${code} (${status}): ${message}`, adviceFor(code, loginCommand), { code, status });
+  return problem(`${code} (${status}): ${message}`, adviceFor(code, signIn), { code, status });
 };
 
-const adviceFor = (code: string, loginCommand: string): string => {
+/** `signIn` is the command for it, or null where a provider answers: a login is of no use there. */
+const adviceFor = (code: string, signIn: string | null): string => {
   switch (code) {
     case 'sign_in_required':
     case 'upstream_unauthorized':
-      return `run ${loginCommand}, or check PROXY_UPSTREAM_API_KEY`;
+      return signIn === null ? 'check PROXY_UPSTREAM_API_KEY' : `run ${signIn}`;
     case 'upstream_blocked':
-      return 'see the line about the backend';
+      return 'try PROXY_WIRE=off, another network, or later';
     case 'upstream_unreachable':
-      return 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY';
+      return signIn === null
+        ? 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY'
+        : 'check the network, HTTPS_PROXY, SSL_CERT_FILE';
+    case 'upstream_error':
+      return signIn === null
+        ? 'check PROXY_UPSTREAM_BASE_URL, most end in /v1; or the provider has trouble of its own'
+        : 'the backend has trouble of its own: run it again later';
     case 'insufficient_quota':
     case 'usage_limit_reached':
       return 'wait until the limit resets, or use another account';

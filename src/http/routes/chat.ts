@@ -23,7 +23,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       id: ambient.ids.mint('chatcmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
       model: wire.model,
-      serviceTier: wire.service_tier ?? null,
+      serviceTier: request.serviceTier,
       isLegacy,
       includeUsage: wire.stream_options?.include_usage ?? false,
       usagePolicy: options.usagePolicy,

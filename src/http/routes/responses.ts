@@ -34,6 +34,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       wire,
       tools: request.tools,
       effort: request.reasoning.effort,
+      serviceTier: request.serviceTier,
       includeEncryptedReasoning: wire.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
     };

@@ -12,6 +12,7 @@ const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   wire: { model: 'gpt-5.5', input: 'hi' },
   tools: [],
   effort: null,
+  serviceTier: null,
   includeEncryptedReasoning: false,
   usagePolicy: 'exact',
   ...different,
@@ -91,7 +92,6 @@ describe('projectStarted', () => {
           prompt_cache_retention: '24h',
           reasoning: { generate_summary: 'concise' },
           safety_identifier: 's',
-          service_tier: 'flex',
           store: true,
           temperature: 0,
           top_p: 0.5,
@@ -106,6 +106,7 @@ describe('projectStarted', () => {
         },
         tools: [tool],
         effort: 'high',
+        serviceTier: 'flex',
       }),
     );
     expect(body).toEqual({

@@ -14,6 +14,8 @@ export interface ResponseMeta {
   readonly wire: CreateResponse;
   readonly tools: readonly FunctionTool[];
   readonly effort: string | null;
+  /** Of the request, or of the alias that it names. */
+  readonly serviceTier: string | null;
   readonly includeEncryptedReasoning: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
 }
@@ -67,7 +69,7 @@ const responseFields = (meta: ResponseMeta) => {
     },
     safety_identifier: wire.safety_identifier ?? null,
     // What the tier really was is not said upstream; `auto` means the default here.
-    service_tier: wire.service_tier && wire.service_tier !== 'auto' ? wire.service_tier : 'default',
+    service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
     store: false,
     background: false,
     temperature: wire.temperature ?? 1,

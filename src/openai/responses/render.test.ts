@@ -15,6 +15,7 @@ const META: ResponseMeta = {
   wire: { model: 'gpt-5.5', input: 'hi' },
   tools: [],
   effort: null,
+  serviceTier: null,
   includeEncryptedReasoning: true,
   usagePolicy: 'exact',
 };
