@@ -129,6 +129,19 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ conversation: 'another' }))).toEqual(LITE);
   });
 
+  it('nothing about a lane that answers others: the refusal is about that request', () => {
+    let now = 0;
+    const ways = approaches({ clock: { now: () => now } });
+    const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
+    ways.worked(forced, [FULL]);
+    ways.worked(forced, [FULL, LITE]);
+    expect(ways.first(forced)).toEqual(FULL);
+    // Long ago: the service may have changed its mind since.
+    now = 10 * 60_000;
+    ways.worked(forced, [FULL, LITE]);
+    expect(ways.first(forced)).toEqual(LITE);
+  });
+
   it('where instructions stand', () => {
     const ways = approaches();
     const asMessage = { ...FULL, instructions: 'message' } as const;

@@ -37,6 +37,8 @@ export class Approaches {
   readonly #options: ApproachesOptions;
   /** The lane that a model was refused on, while the other one worked. */
   readonly #refusedLanes: Recent<Lane>;
+  /** The lanes on which a model has answered: what is refused there is refused for its own sake. */
+  readonly #answered: Recent<true>;
   /** Models for which instructions do not stand in their field. */
   readonly #asMessage: Recent<true>;
   /** A conversation stays on its lane: its prompt is cached there. */
@@ -45,6 +47,7 @@ export class Approaches {
   constructor(options: ApproachesOptions) {
     this.#options = options;
     this.#refusedLanes = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
+    this.#answered = new Recent(2 * MAX_MODELS, LEARNT_FOR_MS, options.clock);
     this.#asMessage = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
     this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
@@ -81,11 +84,16 @@ export class Approaches {
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
-      if (refused.lane !== last.lane) this.#refusedLanes.set(request.model, refused.lane);
-      else if (refused.instructions !== last.instructions) this.#asMessage.set(request.model, true);
+      if (refused.lane !== last.lane) {
+        // One client's request must not take the lane, and what it alone can say, from all others.
+        if (this.#answered.get(`${refused.lane} ${request.model}`) !== undefined) continue;
+        this.#refusedLanes.set(request.model, refused.lane);
+      } else if (refused.instructions !== last.instructions) this.#asMessage.set(request.model, true);
       this.#options.onLearnt(request.model, refused, last);
     }
-    if (this.#hasTwoLanes(request.model)) this.#lanes.set(request.conversation, last.lane);
+    if (!this.#hasTwoLanes(request.model)) return;
+    this.#answered.set(`${last.lane} ${request.model}`, true);
+    this.#lanes.set(request.conversation, last.lane);
   }
 
   /** The caller's names of what this lane has no place for, besides parameters of the request itself. */
