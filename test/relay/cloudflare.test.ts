@@ -1,12 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
 import { CookieJar } from '../../src/codex/relay/cookies.ts';
-import { forward } from '../../src/codex/relay/forward.ts';
 import { completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
@@ -41,57 +36,6 @@ describe('a page of Cloudflare', () => {
     open('t1');
     await post('t1', {});
     expect(noted).toMatchObject({ blocked: 0, served: 1 });
-  });
-});
-
-describe('the renewal of a login', () => {
-  /** As the relay will pass it on: past no turn, to a service of its own. */
-  const renew = async (target: string, noted: string[]): Promise<number> => {
-    const dispatcher = new Agent();
-    const server = createServer((incoming, outgoing) => {
-      const hop = {
-        purpose: 'sign-in',
-        method: 'POST',
-        target,
-        path: '/oauth/token',
-        apiKey: null,
-        headers: incoming.headers,
-        body: Buffer.from('{}'),
-        signal: new AbortController().signal,
-        outgoing,
-      } as const;
-      void forward(hop, null, {
-        dispatcher,
-        cookies: null,
-        onRetry: () => noted.push('retry'),
-        onLearnt() {},
-        onFirstByte() {},
-        onBlocked: () => noted.push('blocked'),
-        onServed: () => noted.push('served'),
-        onSignIn: (failed) => void (failed?.kind === 'upstream_blocked' && noted.push('no renewal')),
-      });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const { status: code } = await fetch(`http://127.0.0.1:${port}`, { method: 'POST' });
-    server.close();
-    await dispatcher.destroy();
-    return code;
-  };
-
-  it('counts a page in its way', async () => {
-    const noted: string[] = [];
-    const { backend } = await start(status(403, '<html></html>', { 'cf-mitigated': 'challenge' }));
-    expect([await renew(backend.url, noted), noted]).toEqual([403, ['blocked', 'no renewal']]);
-  });
-
-  it.each<readonly [string, Answer, number]>([
-    ['an error', status(500), 500],
-    ['a lost answer', (response) => void response.destroy(), 502],
-  ])('is not sent twice, because its token may be void by then: %s', async (_, answer, code) => {
-    const noted: string[] = [];
-    const { backend } = await start(answer);
-    expect([await renew(backend.url, noted), noted, backend.arrivals.length]).toEqual([code, [], 1]);
   });
 });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 
+import { parseJsonObject } from '../../kit/json.ts';
 import type { Login } from './backend.ts';
 import { readIfPresent } from './files.ts';
 import { detectLogin } from './login.ts';
@@ -39,10 +40,16 @@ export const createLoginWatch = (homes: CodexHomes): (() => Promise<PresentLogin
 const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | null> => {
   const kind = await detectLogin(homes);
   if (kind === null) return null;
-  const revision = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const revision = createHash('sha256').update(credentialsIn(text)).digest('hex').slice(0, 16);
   const facts = readLogin(text);
   // Of an API key nothing can be told but that it is another one.
   return { kind, account: facts?.accountId ?? revision, revision };
+};
+
+/** What a worker would use; when it was last renewed, which stands beside it, changes nothing. */
+const credentialsIn = (text: string): string => {
+  const auth = parseJsonObject(text);
+  return JSON.stringify([auth?.['tokens'], auth?.['OPENAI_API_KEY']]);
 };
 
 /** Links are followed: the file may be one. */
@@ -55,11 +62,4 @@ const stampOf = async (file: string): Promise<string> => {
   }
 };
 
-const isWhole = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const isWhole = (text: string): boolean => parseJsonObject(text) !== null;

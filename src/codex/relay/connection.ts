@@ -2,19 +2,19 @@ import type { Dispatcher } from 'undici';
 
 import { isCertificateError } from '../failures/unreachable.ts';
 
-const MAX_ERROR_BYTES = 256 * 1024;
-const ERROR_BODY_TIMEOUT_MS = 5_000;
+const MAX_SHORT_BYTES = 256 * 1024;
+const SHORT_BODY_TIMEOUT_MS = 5_000;
 
-/** The body of an error, as far as it comes soon and is not too long: its status says enough. */
-export const readError = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
+/** The body of an error or a token, as far as it comes soon and is not too long. */
+export const readShortBody = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  const timer = setTimeout(() => answer.body.destroy(), ERROR_BODY_TIMEOUT_MS);
+  const timer = setTimeout(() => answer.body.destroy(), SHORT_BODY_TIMEOUT_MS);
   try {
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MAX_ERROR_BYTES) break;
+      if (size > MAX_SHORT_BYTES) break;
     }
   } catch (error) {
     if (!isConnectionError(error)) throw error;

@@ -9,7 +9,7 @@ import { parseJsonObject, wellFormedJson, type JsonObject } from '../../kit/json
 import { tooLate } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { passOn, readBeginning, type Beginning } from './beginning.ts';
-import { codeOf, isConnectionError, isLasting, isTimeout, readError } from './connection.ts';
+import { codeOf, isConnectionError, isLasting, isTimeout, readShortBody } from './connection.ts';
 import type { CookieJar } from './cookies.ts';
 import type { EditContext, InputFindings, WireEdits } from './edits.ts';
 import { callerHeaders, endToEnd, requestHeaders, type Headers, type Session } from './headers.ts';
@@ -43,17 +43,15 @@ export interface ForwardOptions {
   readonly onLearnt: (model: string, field: EditField) => void;
   /** From sending a model request to the first byte of its answer. */
   readonly onFirstByte: (ms: number) => void;
-  /** A page of Cloudflare's came instead of an answer to a model request, or to the renewal of a login. */
+  /** A page of Cloudflare's came instead of an answer to a model request. */
   readonly onBlocked: () => void;
-  /** How the last renewal of a login went; null: well. */
-  readonly onSignIn: (failed: Failure | null) => void;
   /** The backend itself answered a model request, with whatever. */
   readonly onServed: () => void;
 }
 
 export interface Hop {
-  /** What it asks for: the model, the renewal of a login, or something that the turn can do without. */
-  readonly purpose: 'model' | 'sign-in' | 'other';
+  /** What it asks for: the model, or something that the turn can do without. */
+  readonly purpose: 'model' | 'other';
   readonly method: string;
   /** Where the path begins, without a slash at its end. */
   readonly target: string;
@@ -88,10 +86,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
-  // A login is renewed once: its old token may be void even if the answer got lost on the way.
-  const maxRetries = hop.purpose === 'sign-in' ? 0 : RETRIES;
-  const timeLeft = (): number =>
-    retries < maxRetries ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0;
+  const timeLeft = (): number => (retries < RETRIES ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0);
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
@@ -112,7 +107,6 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         continue;
       }
       const failed = isTimeout(code) ? tooLate(host) : unreachable(host, code);
-      if (hop.purpose === 'sign-in') options.onSignIn(failed);
       noAnswer(hop, call, failed);
       return;
     }
@@ -130,7 +124,6 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     }
     if (statusCode < 400) {
       if (hop.purpose === 'model') options.onServed();
-      if (hop.purpose === 'sign-in') options.onSignIn(null);
       if (call !== null) {
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
@@ -138,13 +131,11 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       await streamBack(hop, call, begun, options);
       return;
     }
-    const error = await readError(answer);
+    const error = await readShortBody(answer);
     const failed = failureIn(hop, answer, error);
     const isBlocked = failed.kind === 'upstream_blocked';
-    if (hop.purpose !== 'other' && isBlocked) options.onBlocked();
+    if (hop.purpose === 'model' && isBlocked) options.onBlocked();
     if (hop.purpose === 'model' && !isBlocked) options.onServed();
-    // What the service says about the login itself, codex repeats in its own words.
-    if (hop.purpose === 'sign-in') options.onSignIn(isBlocked ? failed : null);
     const retryAfter = failed.retryAfterSeconds ?? 0;
     if (isPassingStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
       await again(retryAfter, `status ${statusCode}`);

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import type { Failure } from '../../canonical/failure.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
 import { forward, type ForwardOptions, type Hop } from './forward.ts';
 import type { BackendProfile, EditField } from './profile.ts';
-import { Renewals } from './renewals.ts';
+import { Renewals, type RenewalsOptions } from './renewals.ts';
 import { Ticket } from './ticket.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
@@ -46,7 +45,7 @@ export interface RelayTicket {
   close(): void;
 }
 
-export interface RelayOptions extends Omit<ForwardOptions, 'onSignIn'> {
+export interface RelayOptions extends ForwardOptions, RenewalsOptions {
   /** Where things really are, without a slash at the end; null: the app-server has no business there. */
   readonly targets: RelayTargets;
   /** For the model's host; null where the app-server has its own. */
@@ -58,8 +57,6 @@ export interface RelayOptions extends Omit<ForwardOptions, 'onSignIn'> {
   readonly onUnplaced: () => void;
   /** How the app-server had left the conversation before the relay restored it. */
   readonly onInput: (found: InputFindings) => void;
-  /** The login is renewed far too often; this time it was not. */
-  readonly onRenewalHeld: () => void;
   /** Something threw that should not have; the app-server's request was cut off. */
   readonly onBug: (error: unknown) => void;
 }
@@ -73,8 +70,6 @@ const MAX_HEADER_BYTES = 128 * 1024;
 const MAX_LEARNT_MODELS = 1_000;
 /** A backend may learn too, and what it refused may have hung on other parameters of that request. */
 const LEARNT_FOR_MS = 10 * 60_000;
-/** A turn that fails later than this after a renewal has a reason of its own. */
-const SIGN_IN_COUNTS_MS = 60_000;
 /** Refusing one of their values says nothing about the others. */
 const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
@@ -87,17 +82,11 @@ const MAX_CLOSED_THREADS = 10_000;
 const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
-const HELD = JSON.stringify({ error: 'temporarily_unavailable' });
-
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
   const learnt = new Map<string, Map<EditField, number>>();
-  let signIn: { readonly failed: Failure; readonly at: number } | null = null;
-  const onSignIn = (failed: Failure | null): void => {
-    signIn = failed === null ? null : { failed, at: Date.now() };
-  };
-  const renewals = new Renewals();
+  const renewals = new Renewals(options);
   const secret = randomBytes(24).toString('base64url');
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -112,10 +101,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
       return;
     }
-    if (way.name === 'refresh' && !renewals.mayRenew(Date.now())) {
-      options.onRenewalHeld();
-      // As of a service that is down for a moment: codex goes on with the tokens that it has.
-      outgoing.writeHead(503, { 'content-type': 'application/json', connection: 'close' }).end(HELD);
+    if (way.name === 'refresh') {
+      const renewal = { url: way.target, headers: incoming.headers, body: await readBody(incoming) };
+      const { status, body } = await renewals.renew(renewal);
+      outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
       return;
     }
     const gone = new AbortController();
@@ -127,7 +116,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
     const hop: Hop = {
-      purpose: isModelRequest ? 'model' : way.name === 'refresh' ? 'sign-in' : 'other',
+      purpose: isModelRequest ? 'model' : 'other',
       method: incoming.method ?? 'POST',
       target: way.target,
       path: way.path,
@@ -137,7 +126,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       signal,
       outgoing,
     };
-    await forward(hop, ticket, { ...options, onLearnt: remember, onSignIn });
+    await forward(hop, ticket, { ...options, onLearnt: remember });
   };
 
   const remember = (model: string, field: EditField): void => {
@@ -190,7 +179,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         taste: { profile: options.profile, refuses: refusedFor(request.model) },
         onEvent,
         onInput: options.onInput,
-        signIn: () => (signIn !== null && Date.now() - signIn.at < SIGN_IN_COUNTS_MS ? signIn.failed : null),
+        signIn: () => renewals.failure,
       });
       tickets.set(threadId, ticket);
       return {
