@@ -118,6 +118,17 @@ const MODELS: readonly string[] = [
   '',
 ];
 
+/** Where an answer differs from one of OpenAI's by choice. */
+const LAYOUT: readonly string[] = [
+  '## Order of the output',
+  '',
+  'In an answer of `/v1/responses`, `output[0]` is a message: an empty one where the model only calls tools (it is left out',
+  'again when it comes back as input). An answer that was asked to show reasoning keeps the order of the model, as OpenAI',
+  'does; so do the answers for codex itself. `x-proxy-output-layout: natural` in a request asks for that order,',
+  '`message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  '',
+];
+
 const describeRoutes = (): string => {
   const unused = new Set(Object.keys(PURPOSES));
   const rows = listRoutes().map((route) => {
@@ -140,6 +151,7 @@ const describeRoutes = (): string => {
     ...rows,
     '',
     ...MODELS,
+    ...LAYOUT,
   ].join('\n');
 };
 

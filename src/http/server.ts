@@ -147,12 +147,19 @@ const router = (
     answer(
       c.req.raw,
       refusal('(unknown)', () => {
-        throw fail('unknown_url', { message: `Unknown request URL: ${c.req.method} ${c.req.path}.` });
+        const message = `Unknown request URL: ${c.req.method} ${c.req.path}.`;
+        throw fail('unknown_url', { message: `${message}${baseUrlHint(c.req.path, routes)}` });
       }),
     ),
   );
   return (http) => hono.fetch(http);
 };
+
+/** The commonest slip of all: a client's base URL without its end. */
+const baseUrlHint = (path: string, routes: readonly Route[]): string =>
+  routes.some((route) => route.path === `/v1${path}`)
+    ? ` It is /v1${path} here: the base URL of a client ends in /v1.`
+    : '';
 
 /** A path for logs and metrics: without the patterns of its parameters. */
 const labelOf = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '');

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -93,5 +93,16 @@ describe('login', () => {
       out: '',
       err: `No login is left in ${room.stateDir}/codex.\n`,
     });
+  });
+});
+
+describe('doctor', () => {
+  it('leaves nothing in the home of a person', async () => {
+    // codex makes helpers in its home, unless that is below the folder for temporary files.
+    const temporary = path.join(room.home, 'temporary');
+    await mkdir(temporary);
+    await run(['doctor', '--no-turns'], { TMPDIR: temporary });
+    expect(await readdir(room.home)).not.toContain('.codex');
+    expect(await readdir(temporary)).toEqual([]);
   });
 });

@@ -86,6 +86,18 @@ describe('what is not there', () => {
     ]);
   });
 
+  it('tells a client without /v1 in its base URL', async () => {
+    const answer = await bare('/chat/completions', { method: 'POST' });
+    expect([answer.status, await errorOf(answer)]).toMatchObject([
+      404,
+      {
+        message:
+          'Unknown request URL: POST /chat/completions. It is /v1/chat/completions here: the base URL of a client ends in /v1.',
+        code: 'unknown_url',
+      },
+    ]);
+  });
+
   it.each([
     ['PUT', '/v1/responses', 'POST'],
     ['DELETE', '/v1/models', 'GET'],

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -21,13 +22,24 @@ export const codexCheck: Check = {
   run: async (signal) => {
     const binary = findBinary();
     if ('grade' in binary) return binary;
-    const { stdout } = await promisify(execFile)(binary.path, ['--version'], { signal });
+    const stdout = await versionOf(binary.path, signal);
     const says = `${stdout.trim()}, ${binary.path}`;
     const facts = { version: binary.version, path: binary.path };
     return stdout.includes(binary.version)
       ? ok(says, facts)
       : warning(says, `the package says ${binary.version}: install again`, facts);
   },
+};
+
+/** codex puts helpers into its home even for this, and `~/.codex` is not ours to make. */
+const versionOf = async (binary: string, signal: AbortSignal): Promise<string> => {
+  const home = await mkdtemp(path.join(tmpdir(), 'codex-version-'));
+  try {
+    const env = { ...process.env, CODEX_HOME: home };
+    return (await promisify(execFile)(binary, ['--version'], { signal, env })).stdout;
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
 };
 
 const findBinary = (): ReturnType<typeof findCodexBinary> | Finding => {

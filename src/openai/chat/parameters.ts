@@ -37,7 +37,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   max_completion_tokens: onWire(
     'max_output_tokens',
     'emulated',
-    'Emulated: the visible text is counted with a tokenizer and cut. `finish_reason: length`.',
+    'Emulated: the visible text is counted with a tokenizer and cut, `finish_reason: length`; the turn is interrupted there, and then the upstream gives no usage.',
   ),
   stop: {
     policy: 'emulated',

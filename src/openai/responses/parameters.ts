@@ -48,7 +48,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   max_output_tokens: {
     policy: 'mapped',
     wire: { field: 'max_output_tokens', otherwise: 'emulated' },
-    note: 'Emulated: the visible text is counted with a tokenizer and cut. `status: incomplete`.',
+    note: 'Emulated: the visible text is counted with a tokenizer and cut, `status: incomplete`; the turn is interrupted there, and then the upstream gives no usage.',
   },
   temperature: { policy: 'mapped', wire: { field: 'temperature', otherwise: 'ignored' }, note: '0 to 2.' },
   top_p: { policy: 'mapped', wire: { field: 'top_p', otherwise: 'ignored' }, note: '0 to 1.' },
