@@ -4,12 +4,16 @@ import { GatewayError } from '../canonical/failure.ts';
 import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { probed } from './probe-worker.ts';
 
-const failing = (error: unknown, isNeeded: boolean): Promise<unknown> =>
-  probed({
-    isNeeded,
-    spawn: () => Promise.reject(error),
-    workdir: '/',
-  })().catch((thrown: unknown) => thrown);
+const failing = async (error: Error, isNeeded: boolean): Promise<unknown> => {
+  const spawn = async (): Promise<never> => {
+    throw error;
+  };
+  try {
+    return await probed({ isNeeded, spawn, workdir: '/' })();
+  } catch (thrown) {
+    return thrown;
+  }
+};
 
 const late = new Error('codex app-server did not start', {
   cause: new RequestTimeout('initialize', 20_000),

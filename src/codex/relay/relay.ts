@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import type { Failure } from '../../canonical/failure.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
@@ -73,8 +72,6 @@ const MAX_HEADER_BYTES = 128 * 1024;
 const MAX_LEARNT_MODELS = 1_000;
 /** A backend may learn too, and what it refused may have hung on other parameters of that request. */
 const LEARNT_FOR_MS = 10 * 60_000;
-/** A turn that fails later than this after a renewal has a reason of its own. */
-const SIGN_IN_COUNTS_MS = 60_000;
 /** Refusing one of their values says nothing about the others. */
 const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
@@ -93,10 +90,6 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const tickets = new Map<string, Ticket>();
   const closed = new Set<string>();
   const learnt = new Map<string, Map<EditField, number>>();
-  let signIn: { readonly failed: Failure; readonly at: number } | null = null;
-  const onSignIn = (failed: Failure | null): void => {
-    signIn = failed === null ? null : { failed, at: Date.now() };
-  };
   const renewals = new Renewals();
   const secret = randomBytes(24).toString('base64url');
 
@@ -112,7 +105,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
       return;
     }
-    if (way.name === 'refresh' && !renewals.mayRenew(Date.now())) {
+    if (way.name === 'refresh' && !renewals.mayRenew()) {
       options.onRenewalHeld();
       // As of a service that is down for a moment: codex goes on with the tokens that it has.
       outgoing.writeHead(503, { 'content-type': 'application/json', connection: 'close' }).end(HELD);
@@ -137,7 +130,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       signal,
       outgoing,
     };
-    await forward(hop, ticket, { ...options, onLearnt: remember, onSignIn });
+    await forward(hop, ticket, { ...options, onLearnt: remember, onSignIn: (how) => renewals.note(how) });
+    if (way.name === 'refresh') renewals.answered(outgoing.statusCode);
   };
 
   const remember = (model: string, field: EditField): void => {
@@ -190,7 +184,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         taste: { profile: options.profile, refuses: refusedFor(request.model) },
         onEvent,
         onInput: options.onInput,
-        signIn: () => (signIn !== null && Date.now() - signIn.at < SIGN_IN_COUNTS_MS ? signIn.failed : null),
+        signIn: () => renewals.trouble,
       });
       tickets.set(threadId, ticket);
       return {
