@@ -39,6 +39,13 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
   const retiring = new Map<South, Promise<void>>();
   let looking: Promise<void> | null = null;
   let isClosed = false;
+  /** Every look may meet the same trouble for days: it is told when it begins. */
+  let toldTrouble: string | null = null;
+  const onTrouble = (error: unknown): void => {
+    const trouble = String(error);
+    if (trouble !== toldTrouble) options.onTrouble(error);
+    toldTrouble = trouble;
+  };
 
   const retire = (south: South): void => {
     const leaving = south
@@ -50,6 +57,7 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
 
   const lookOnce = async (): Promise<void> => {
     const choice = await options.choose();
+    if (isSame(choice, current.choice)) toldTrouble = null;
     if (isClosed || isSame(choice, current.choice)) return;
     if (choice.identity === current.choice.identity) {
       current.choice = choice;
@@ -63,13 +71,14 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
     }
     const before = current.south;
     current = { choice, south };
+    toldTrouble = null;
     options.onSwitch(south);
     retire(before);
   };
 
   const look = (): Promise<void> =>
     (looking ??= lookOnce()
-      .catch(options.onTrouble)
+      .catch(onTrouble)
       .finally(() => {
         looking = null;
       }));

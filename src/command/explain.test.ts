@@ -11,7 +11,7 @@ describe('explain', () => {
     [new PlainError('Do this.'), 'Do this.'],
     [
       systemError({ code: 'EACCES', syscall: 'mkdir', path: '/x' }),
-      'Cannot use /x (EACCES): check PROXY_STATE_DIR and PROXY_CODEX_WORKDIR.',
+      'Cannot use /x (EACCES): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.',
     ],
     // A bug of ours keeps its stack.
     [new TypeError('x is not a function'), null],

@@ -8,7 +8,7 @@ export const explain = (error: unknown): string | null => {
   if (error instanceof ConfigError || error instanceof PlainError) return error.message;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || path === undefined || syscall === undefined) return null;
-  return `Cannot use ${path} (${code}): check PROXY_STATE_DIR and PROXY_CODEX_WORKDIR.`;
+  return `Cannot use ${path} (${code}): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.`;
 };
 
 /** What is in the way of listening, and what to do. */

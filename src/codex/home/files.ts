@@ -10,7 +10,8 @@ export const readIfPresent = async (file: string): Promise<string | null> => {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (isMissing(error)) return null;
-    throw error;
+    // Of a folder in its place Node does not say which one it is.
+    throw error instanceof Error ? Object.assign(error, { path: file }) : error;
   }
 };
 
