@@ -103,6 +103,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
         void board.look();
       },
       onServed: () => detour.served(),
+      onUnauthorized: () => void board.look(),
     };
   }
 

@@ -52,6 +52,8 @@ export interface SouthDeps {
   readonly onBlocked: () => void;
   /** The backend itself answered. */
   readonly onServed: () => void;
+  /** The backend refused the login: somebody may have signed in anew. */
+  readonly onUnauthorized: () => void;
 }
 
 /** How long a request may wait for a worker. */
@@ -150,6 +152,7 @@ const engineOf = (
     onRefused: ({ kind }) => {
       // Its list may be another by now.
       if (kind === 'model_not_found') offered.refresh();
+      if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
   return withEmulations(engine, loadTokenizer);

@@ -86,7 +86,10 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
-  const timeLeft = (): number => (retries < RETRIES ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0);
+  // codex itself tries again what it asks for beside the model.
+  const maxRetries = hop.purpose === 'model' ? RETRIES : 0;
+  const timeLeft = (): number =>
+    retries < maxRetries ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0;
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
