@@ -22,6 +22,7 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
+import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
@@ -44,6 +45,8 @@ export interface App {
 export interface AppDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
+  /** Where its lines go, if it can lose any. */
+  readonly log?: Pick<LogSink, 'onDropped'>;
 }
 
 /** How often it is looked whether somebody signed in or out. */
@@ -52,8 +55,9 @@ const LOOK_EVERY_MS = 2_000;
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (config: Config, { environment, logger }: AppDeps): Promise<App> => {
+export const createApp = async (config: Config, { environment, logger, log }: AppDeps): Promise<App> => {
   const metrics = createMetrics();
+  log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
   const homes = await prepareHomes({
     stateDir: config.state.dir,

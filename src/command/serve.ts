@@ -7,21 +7,38 @@ import type { Config } from '../config/schema.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
+import { createLogSink, type LogSink } from '../observe/log-sink.ts';
 import type { Run, World } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { watchSignals } from './signals.ts';
+import { standardOutput } from './standard-output.ts';
+
+/** How long the last lines of the log may take. */
+const LAST_LINES_MS = 2_000;
 
 export const serve: Run = async (_flags, world) => {
   const config = loadConfig(world.environment);
   if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
-  const logger = createLogger({ level: config.log.level });
+  const sink = createLogSink(standardOutput());
+  // Also when something unforeseen ends the process.
+  process.on('exit', () => sink.close());
+  try {
+    return await run(config, sink, world);
+  } finally {
+    await sink.flush(LAST_LINES_MS);
+  }
+};
+
+const run = async (config: Config, sink: LogSink, world: World): Promise<number> => {
+  const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
+  sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
   let answer: App['fetch'] = startingFetch;
   const listener = await listen((http) => answer(http), config.http).catch((error: unknown) => {
     throw explainListening(error, config.http);
   });
-  const app = await createApp(config, { environment: world.environment, logger });
+  const app = await createApp(config, { environment: world.environment, logger, log: sink });
   answer = app.fetch;
   world.say(bannerOf(app, listener, world));
   // Until here a signal ends the process by itself: nothing is under way yet.
@@ -33,6 +50,11 @@ export const serve: Run = async (_flags, world) => {
   });
   return Promise.race([stopped, stoppedAtOnce]);
 };
+
+const secretsOf = ({ http, upstream }: Config): readonly string[] => [
+  ...http.apiKeys,
+  ...(upstream.apiKey === null ? [] : [upstream.apiKey]),
+];
 
 /** Without this a misspelt path would look like a home that nobody has signed in to. */
 const requireNamedHome = async (home: string | null): Promise<void> => {

@@ -109,4 +109,52 @@ describe('createLogger', () => {
     logger.info({ loop });
     expect(text()).toContain('"[deep]"');
   });
+
+  it('throws at nobody', () => {
+    const { logger, lines } = capture();
+    const trap = {
+      get boom(): never {
+        throw new Error('boom');
+      },
+    };
+    logger.info(trap, 'never seen');
+    logger.info('next');
+    expect(lines()).toMatchObject([{ msg: 'a line that cannot be logged' }, { msg: 'next' }]);
+    createLogger({
+      level: 'info',
+      destination: {
+        write() {
+          throw new Error('ENOSPC');
+        },
+      },
+    }).info('x');
+  });
+
+  it('hides secrets by their value, whatever they look like', () => {
+    const written: string[] = [];
+    const logger = createLogger({
+      level: 'info',
+      secrets: ['pass"word'],
+      destination: { write: (line) => void written.push(line) },
+    });
+    logger.info({ line: 'refused pass"word here' }, 'pass"word');
+    expect(JSON.parse(written.join(''))).toMatchObject({ line: 'refused *** here', msg: '***' });
+  });
+
+  it('logs nothing of an error but what is known to be harmless', () => {
+    const { logger, text } = capture();
+    const parser = Object.assign(new Error('Response does not match the HTTP/1.1 protocol'), {
+      code: 'HPE_INVALID_CONSTANT',
+      data: "the answer's text",
+    });
+    logger.error({ err: parser }, 'the relay broke off a request');
+    try {
+      JSON.parse('oh the answer, and its text');
+    } catch (err) {
+      logger.error({ err }, 'no JSON');
+    }
+    expect(text()).toContain('HPE_INVALID_CONSTANT');
+    expect(text()).toContain('this is not valid JSON');
+    expect(text()).not.toMatch(/answer's|the answer/);
+  });
 });

@@ -20,6 +20,7 @@ describe('createMetrics', () => {
       'proxy_tokens_total{kind="input"} 12',
       'proxy_format_mismatch_total 0',
       'proxy_observer_errors_total 0',
+      'proxy_log_lines_dropped_total 0',
       'proxy_upstream_unknown_events_total{method="thread/odd"} 1',
       'proxy_relay_blocked_total 0',
       'proxy_backend_switches_total 0',
@@ -34,6 +35,15 @@ describe('createMetrics', () => {
     expect(page).toContain('proxy_request_seconds_bucket{le="0.01"} 0\n');
     expect(page).toContain('proxy_first_event_seconds_count 0\n');
     expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('throws at nobody, whatever it is told to count', async () => {
+    const metrics = createMetrics();
+    metrics.requestSeconds.observe(Number.NaN);
+    metrics.tokens.inc({ kind: 'input' }, -1);
+    metrics.requests.inc({ odd: 'label' } as never);
+    metrics.turnsActive.set('two' as never);
+    expect(await sampleLines(metrics.print)).toContain('proxy_turns_active 0');
   });
 
   it('shares nothing between two registries', async () => {

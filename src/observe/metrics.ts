@@ -57,6 +57,12 @@ export const METRICS = {
     help: 'Turns in which an observer threw; the turns themselves went on.',
     labels: [],
   },
+  logLinesDropped: {
+    kind: 'counter',
+    name: 'proxy_log_lines_dropped_total',
+    help: 'Log lines that nobody took: standard output stood still, was full or was closed.',
+    labels: [],
+  },
   upstreamUnknownEvents: {
     kind: 'counter',
     name: 'proxy_upstream_unknown_events_total',
@@ -152,11 +158,28 @@ const createMetric = (row: MetricRow, registry: Registry): Counter | Gauge | His
   }
 };
 
+/** A number that cannot be counted is no reason to fail. */
+const shielded = <M extends Counter | Gauge | Histogram>(metric: M): M => {
+  const methods = metric as unknown as Record<string, unknown>;
+  for (const name of ['inc', 'dec', 'set', 'observe']) {
+    const method = methods[name];
+    if (typeof method !== 'function') continue;
+    methods[name] = (...values: readonly unknown[]): void => {
+      try {
+        method.apply(metric, values);
+      } catch {
+        // It names a label that is none, or counts what is no number: only the number is lost.
+      }
+    };
+  }
+  return metric;
+};
+
 /** A registry of its own, so that two apps in one process (as in tests) do not share numbers. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry();
   const metrics = Object.fromEntries(
-    Object.entries<MetricRow>(METRICS).map(([key, row]) => [key, createMetric(row, registry)]),
+    Object.entries<MetricRow>(METRICS).map(([key, row]) => [key, shielded(createMetric(row, registry))]),
   );
   return {
     ...metrics,

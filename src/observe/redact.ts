@@ -21,13 +21,47 @@ const isSecretName = (name: string): boolean => {
   return SECRET_NAMES.has(plain) || SECRET_ENDINGS.some((ending) => plain.endsWith(ending));
 };
 
-const describeError = (error: Error, depth: number): Record<string, unknown> => ({
-  ...redactObject(error, depth),
-  type: error.name,
-  message: error.message,
-  stack: error.stack,
-  ...(error.cause === undefined ? {} : { cause: redactValue(error.cause, depth + 1) }),
-});
+/**
+ * What of an error is logged beside its words. Libraries put whatever they have into their errors: the
+ * one for a malformed answer carries the answer.
+ */
+const ERROR_FIELDS: ReadonlySet<string> = new Set([
+  'code',
+  'errno',
+  'syscall',
+  'path',
+  'address',
+  'port',
+  'hostname',
+  'status',
+  'statusCode',
+  'signal',
+  'exitCode',
+  'failure',
+  'errors',
+]);
+
+const describeError = (error: Error, depth: number): Record<string, unknown> => {
+  const fields = Object.entries(error).filter(([name]) => ERROR_FIELDS.has(name));
+  const message = wordsOf(error);
+  return {
+    ...redactObject(Object.fromEntries(fields), depth),
+    type: error.name,
+    message,
+    stack: [`${error.name}: ${message}`, ...framesOf(error)].join('\n'),
+    ...(error.cause === undefined ? {} : { cause: redactValue(error.cause, depth + 1) }),
+  };
+};
+
+const MAX_WORDS = 2_000;
+
+/** A parser quotes what it could not parse, which may be what somebody wrote. */
+const wordsOf = ({ message }: Error): string =>
+  message.slice(0, MAX_WORDS).replace(/^(.{0,60}?), .* is not valid JSON$/s, '$1: this is not valid JSON');
+
+/** Without the words in front of them. */
+const framesOf = ({ stack }: Error): readonly string[] =>
+  (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
 
 const redactValue = (value: unknown, depth: number): unknown => {
   if (typeof value !== 'object' || value === null) return value;
@@ -55,4 +89,5 @@ export const redactText = (text: string): string =>
   text
     .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
+    .replaceAll(/\beyJ[\w-]{8,}(?:\.[\w-]*){1,2}/g, '***')
     .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@');

@@ -15,6 +15,7 @@ it('has these metrics', () => {
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_observer_errors_total{}',
+    'counter proxy_log_lines_dropped_total{}',
     'counter proxy_upstream_unknown_events_total{method}',
     'counter proxy_upstream_oddities_total{oddity}',
     'counter proxy_relay_blocked_total{}',

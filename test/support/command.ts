@@ -15,7 +15,8 @@ export interface CommandRoom {
   /** The home of the person who types: empty, and thrown away. */
   readonly home: string;
   readonly stateDir: string;
-  start(words: readonly string[], env?: Readonly<Record<string, string>>): RunningCommand;
+  /** `stdout`: a file of the caller's in place of a pipe that is read. */
+  start(words: readonly string[], env?: Readonly<Record<string, string>>, stdout?: number): RunningCommand;
   close(): Promise<void>;
 }
 
@@ -29,7 +30,7 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   return {
     home,
     stateDir,
-    start(words, env = {}) {
+    start(words, env = {}, stdout) {
       const child = spawn(process.execPath, [BIN, ...words], {
         env: {
           PATH: process.env['PATH'],
@@ -40,11 +41,11 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
           PROXY_CODEX_WORKDIR: path.join(home, 'work'),
           ...env,
         },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
       });
       const output = { out: '', err: '' };
-      child.stdout.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
-      child.stderr.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
+      child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
+      child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
       const exited = once(child, 'close') as RunningCommand['exited'];
       const running = { child, output, exited };
       children.push(running);

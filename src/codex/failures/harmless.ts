@@ -1,3 +1,5 @@
+import { hideSecrets } from '../../kit/hide-secrets.ts';
+
 /** Pages for people, which an upstream may well point to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
 
@@ -12,21 +14,16 @@ export const withoutInternals = (message: string): string =>
     .replaceAll(/(?<![\w.:/])\/(?:[\w.@-]+\/)+[\w.@-]+/g, '…');
 
 const MAX_MESSAGE_CHARS = 4_000;
-/** Shorter ones would also be found in ordinary words. */
-const MIN_SECRET_CHARS = 6;
+/** Enough to be cut from, whatever is taken out of it. */
+const MAX_READ_CHARS = 64_000;
 
 /**
  * The words of an upstream as a client may read them. It may quote the key that it refuses: in a form
  * that keys are known to have, or bare, which only those can tell who know the key.
  */
 export const harmless = (message: string, secrets: readonly string[]): string =>
-  withoutInternals(withoutSecrets(message, secrets))
+  withoutInternals(hideSecrets(secrets)(message).slice(0, MAX_READ_CHARS))
     .replaceAll(/\bsk-[\w*-]{6,}/g, 'sk-***')
     .replaceAll(/\beyJ[\w-]{8,}(?:\.[\w-]*){1,2}/g, '***')
     .replaceAll(/\b(bearer\s+)[^\s"',;]+/gi, '$1***')
     .slice(0, MAX_MESSAGE_CHARS);
-
-const withoutSecrets = (message: string, secrets: readonly string[]): string =>
-  secrets
-    .filter((secret) => secret.length >= MIN_SECRET_CHARS)
-    .reduce((text, secret) => text.replaceAll(secret, '***'), message);

@@ -1,0 +1,21 @@
+/** Shorter ones would also be found in ordinary words. */
+const MIN_SECRET_CHARS = 6;
+
+/** Text in which these secrets are hidden, as they are and as they look inside of JSON and of addresses. */
+export const hideSecrets = (secrets: readonly string[]): ((text: string) => string) => {
+  const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
+  // The longest first: one secret may be a part of another.
+  const all = [...forms].toSorted((a, b) => b.length - a.length);
+  return (text) => all.reduce((rest, form) => rest.replaceAll(form, '***'), text);
+};
+
+const formsOf = (secret: string): readonly string[] => [
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  encodeURIComponent(secret.toWellFormed()),
+  btoa(binaryOf(secret)).replace(/=+$/, ''),
+];
+
+/** `btoa` takes bytes. */
+const binaryOf = (text: string): string =>
+  Array.from(new TextEncoder().encode(text), (byte) => String.fromCodePoint(byte)).join('');

@@ -1,0 +1,134 @@
+import type { DestinationStream } from 'pino';
+
+/** Where the bytes of the log go. Says when they are there, or why not; may be silent for ever. */
+export interface LogDrain {
+  write(text: string, done: (error: Error | null) => void): void;
+  /** The last try, before the process ends: without waiting, and without a throw. */
+  writeNow(text: string): void;
+}
+
+export interface LogSink extends DestinationStream {
+  /** Waits until all lines are written, but no longer than this. */
+  flush(timeoutMs: number): Promise<void>;
+  /** What is left, as far as it can be written without waiting. For the very end. */
+  close(): void;
+  /** Told of lines that nobody will read, also of those from before. */
+  onDropped(listener: (lines: number) => void): void;
+  /** Told when lines are written again, and how many were dropped before. */
+  onResumed(listener: (lines: number) => void): void;
+}
+
+export interface LogSinkOptions {
+  /** What may wait to be written. */
+  readonly maxBytes?: number;
+  /** How long a drain that failed is left alone. */
+  readonly retryMs?: number;
+}
+
+const MAX_BYTES = 8 * 1024 * 1024;
+const RETRY_MS = 1_000;
+/** Lines are written together, up to this many characters. */
+const BATCH_CHARS = 64 * 1024;
+
+/**
+ * Log lines on their way out. A reader may stand still, a disk may be full, a pipe may be closed: the
+ * lines wait, up to a limit, and then they are dropped and counted. Who logs never waits and never fails.
+ */
+export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): LogSink => {
+  const { maxBytes = MAX_BYTES, retryMs = RETRY_MS } = options;
+  let waiting: string[] = [];
+  let waitingBytes = 0;
+  let isWriting = false;
+  let retry: NodeJS.Timeout | null = null;
+  let dropped = 0;
+  let droppedSince = 0;
+  let tellDropped: (lines: number) => void = () => {};
+  let tellResumed: (lines: number) => void = () => {};
+  let whenEmpty: (() => void) | null = null;
+
+  const drop = (lines: number): void => {
+    dropped += lines;
+    droppedSince += lines;
+    tellDropped(lines);
+  };
+
+  const next = (): void => {
+    if (isWriting || retry !== null) return;
+    if (waiting.length === 0) {
+      whenEmpty?.();
+      return;
+    }
+    const batch = takeBatch(waiting);
+    waiting = waiting.slice(batch.length);
+    isWriting = true;
+    const text = batch.join('');
+    drain.write(text, (error) => {
+      isWriting = false;
+      waitingBytes -= Buffer.byteLength(text);
+      if (error === null) resumed();
+      else failed(batch.length);
+      next();
+    });
+  };
+
+  const resumed = (): void => {
+    const lines = droppedSince;
+    droppedSince = 0;
+    if (lines > 0) tellResumed(lines);
+  };
+
+  const failed = (lines: number): void => {
+    drop(lines);
+    retry = setTimeout(() => {
+      retry = null;
+      next();
+    }, retryMs);
+    // It must not be the log that keeps the process.
+    retry.unref();
+  };
+
+  return {
+    write(line) {
+      const bytes = Buffer.byteLength(line);
+      if (waitingBytes + bytes > maxBytes) {
+        drop(1);
+        return;
+      }
+      waiting.push(line);
+      waitingBytes += bytes;
+      next();
+    },
+    async flush(timeoutMs) {
+      if (waiting.length === 0 && !isWriting) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs);
+        whenEmpty = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      whenEmpty = null;
+    },
+    close() {
+      // Behind a batch that is on its way, or came to nothing, there is no place.
+      if (!isWriting && retry === null && waiting.length > 0) drain.writeNow(waiting.join(''));
+      waiting = [];
+    },
+    onDropped(listener) {
+      tellDropped = listener;
+      if (dropped > 0) listener(dropped);
+    },
+    onResumed(listener) {
+      tellResumed = listener;
+    },
+  };
+};
+
+const takeBatch = (lines: readonly string[]): readonly string[] => {
+  let chars = 0;
+  const end = lines.findIndex((line) => {
+    chars += line.length;
+    return chars > BATCH_CHARS;
+  });
+  return end === -1 ? lines : lines.slice(0, Math.max(end, 1));
+};
