@@ -199,6 +199,12 @@ export const FAILURES = {
     message: 'No app-server is ready. Please try again shortly.',
     when: 'the app-server is starting, overloaded or cannot be started',
   },
+  out_of_resources: {
+    status: 503,
+    type: TYPES.server,
+    message: 'This server has no room for another connection right now. Please try again shortly.',
+    when: 'the process has run out of open files or memory for connections (`EMFILE`): raise its limits',
+  },
   shutting_down: {
     status: 503,
     type: TYPES.server,

@@ -13,7 +13,8 @@ export interface AttachmentOptions {
 
 const MAX_FETCHES = 50;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
-const FETCHES_AT_ONCE = 4;
+/** One request must not take up all who look for names. */
+const FETCHES_AT_ONCE = 2;
 
 const paramOf = (place: string | undefined, item: Item, partIndex: number): string =>
   `${place ?? 'input'}.${item.kind === 'message' ? 'content' : 'output'}[${partIndex}]`;

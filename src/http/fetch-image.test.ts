@@ -226,6 +226,16 @@ describe('createImageFetcher', () => {
   });
 });
 
+describe('createImageFetcher, out of files', () => {
+  it("does not blame the image's server", async () => {
+    const resolve = (): Promise<never> =>
+      Promise.reject(Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' }));
+    expect(await refusalOf(fetchPath('/image.png', { ...open, resolve }))).toEqual(
+      failure('out_of_resources', { retryAfterSeconds: 1 }),
+    );
+  });
+});
+
 describe('createImageFetcher, public addresses only', () => {
   const closed: ImageFetcherOptions = { ...open, allowPrivate: false };
 

@@ -1,10 +1,12 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Agent, request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../canonical/failure.ts';
+import { outOfResources } from '../canonical/resources.ts';
+import { unlessAborted } from '../kit/abort.ts';
 import { isPublicAddress } from './guards/public-address.ts';
 import { invalidImage, toImageDataUrl } from './image-bytes.ts';
+import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
 /** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
 export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;
@@ -16,7 +18,7 @@ export interface ImageFetcherOptions {
   readonly timeoutMs?: number;
   readonly maxRedirects?: number;
   /** All addresses of a name. Handed in by tests. */
-  readonly resolve?: (hostname: string) => Promise<readonly string[]>;
+  readonly resolve?: ResolveName;
   /** Handed in by tests, which have only loopback addresses to play with. */
   readonly isPublic?: (address: string) => boolean;
 }
@@ -24,9 +26,6 @@ export interface ImageFetcherOptions {
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
 const MAX_REDIRECTS = 3;
-
-const resolveName = async (hostname: string): Promise<readonly string[]> =>
-  (await lookup(hostname, { all: true })).map(({ address }) => address);
 
 const WEB_URL = 'Expected an http or https URL, or a data URL with base64-encoded image data.';
 
@@ -40,19 +39,6 @@ const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
     throw invalidImage('Invalid image URL: it must not contain a user name or a password.', param);
   }
   return url;
-};
-
-/** DNS look-ups cannot be cancelled: we stop waiting for them instead. */
-const orAbort = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 };
 
 /**
@@ -73,6 +59,9 @@ const pinnedAgent = (addresses: readonly string[]): Agent => {
     },
   });
 };
+
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 
 const headerOf = (answer: Dispatcher.ResponseData, name: string): string => {
   const value = answer.headers[name];
@@ -118,12 +107,13 @@ const readAnswer = async (answer: Dispatcher.ResponseData, maxBytes: number, par
 
 export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => {
   const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, maxRedirects = MAX_REDIRECTS } = options;
-  const { resolve = resolveName, isPublic = isPublicAddress } = options;
+  const { isPublic = isPublicAddress } = options;
+  const resolve = options.resolve ?? createNameResolver({ isLocalAllowed: options.allowPrivate });
 
   /** Every address must be allowed: which one is connected to is up to the network. */
   const addressesOf = async (url: URL, param: string, signal: AbortSignal): Promise<readonly string[]> => {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    const addresses = isIP(host) === 0 ? await orAbort(resolve(host), signal) : [host];
+    const addresses = isIP(host) === 0 ? await unlessAborted(resolve(host, signal), signal) : [host];
     if (addresses.length === 0 || !(options.allowPrivate || addresses.every(isPublic))) {
       throw invalidImage('The image URL does not lead to a public address.', param);
     }
@@ -170,6 +160,8 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       if (error instanceof GatewayError) throw error;
       // The client is gone: there is nobody to tell about the image.
       if (signal.aborted) throw error;
+      const ours = outOfResources(codeOf(error));
+      if (ours !== null) throw new GatewayError(ours, { cause: error });
       const message = timeout.aborted
         ? 'Timeout while downloading the image.'
         : 'Error while downloading the image: the server could not be reached.';

@@ -27,6 +27,7 @@ const OURS: ReadonlySet<string> = new Set([
   'server_error',
   'worker_lost',
   'worker_unavailable',
+  'out_of_resources',
   'shutting_down',
   'client_too_slow',
 ]);

@@ -21,6 +21,10 @@ describe('an upstream that cannot be reached', () => {
     );
   });
 
+  it.each(['EMFILE', 'ENFILE'])('is not it, when this process cannot open a connection: %s', (code) => {
+    expect(unreachable('api.example', code)).toEqual(failure('out_of_resources', { retryAfterSeconds: 1 }));
+  });
+
   it('without a reason or a name', () => {
     expect(unreachable('api.example', null)).toEqual(
       failure('upstream_unreachable', { message: 'The upstream at api.example could not be reached.' }),

@@ -1,0 +1,13 @@
+import { failure, type Failure } from './failure.ts';
+
+/** Errors of the system that say what this process lacks, and nothing about whom it wanted to reach. */
+const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** A moment later something else may have been let go. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** The failure behind such a code; null: it is about something else. */
+export const outOfResources = (code: string | null): Failure | null =>
+  code !== null && OURS.has(code)
+    ? failure('out_of_resources', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+    : null;
