@@ -68,6 +68,12 @@ export const FAILURES = {
     message: 'We could not parse the JSON body of your request.',
     when: 'the body is not JSON',
   },
+  malformed_request: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'The HTTP request could not be read.',
+    when: 'the request is not valid HTTP, or has no valid Host header',
+  },
   invalid_image: {
     status: 400,
     type: TYPES.invalid,
@@ -128,11 +134,23 @@ export const FAILURES = {
     message: 'Not allowed to use this method on this URL.',
     when: 'the route exists, the method does not',
   },
+  request_timeout: {
+    status: 408,
+    type: TYPES.invalid,
+    message: 'The request did not arrive in time. Please send it again.',
+    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or the whole request took too long to arrive',
+  },
   request_too_large: {
     status: 413,
     type: TYPES.invalid,
     message: 'The request body is too large.',
     when: 'the body is larger than PROXY_MAX_BODY_BYTES',
+  },
+  headers_too_large: {
+    status: 431,
+    type: TYPES.invalid,
+    message: 'The headers of the request are too large.',
+    when: 'the headers are larger than 16 KB together',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -257,6 +275,13 @@ interface FailureDetails {
   readonly retryAfterSeconds?: number;
 }
 
+/** Whoever forgets to cut what a client or an upstream wrote: a client is not sent its own megabytes. */
+const MAX_MESSAGE_CHARS = 5_000;
+const MAX_PARAM_CHARS = 300;
+
+const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
+
 export const failure = (kind: FailureCode, details: FailureDetails = {}): Failure => {
   const row: CatalogueEntry = FAILURES[kind];
   return {
@@ -264,8 +289,8 @@ export const failure = (kind: FailureCode, details: FailureDetails = {}): Failur
     status: row.status,
     type: row.type,
     code: details.code ?? kind,
-    message: details.message ?? row.message,
-    param: details.param ?? null,
+    message: cut(details.message ?? row.message, MAX_MESSAGE_CHARS),
+    param: details.param === undefined || details.param === null ? null : cut(details.param, MAX_PARAM_CHARS),
     retryAfterSeconds: details.retryAfterSeconds ?? null,
     // Clients of OpenAI try 429 and 5xx again by themselves.
     headers: row.final === true ? { 'x-should-retry': 'false' } : {},

@@ -2,6 +2,7 @@ import { fail } from '../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../canonical/turn-request.ts';
 import { isJsonObject } from '../kit/json.ts';
 import { missing } from './validation.ts';
+import { quoted } from '../kit/quote.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
 export interface WireFunction {
@@ -31,7 +32,7 @@ export const readFunctionTools = (
     if (type !== 'function') {
       throw fail('unsupported_tool', {
         param: `${at}.type`,
-        message: `The tool type ${JSON.stringify(type)} at '${at}' is not supported here. Supported: 'function'.`,
+        message: `The tool type ${quoted(JSON.stringify(type))} at '${at}' is not supported here. Supported: 'function'.`,
       });
     }
     const { tool, nameAt } = read(value, at);
@@ -49,7 +50,10 @@ export const checkName = (name: string, seen: Set<string>, param: string): void 
     });
   }
   if (seen.has(name)) {
-    throw fail('invalid_value', { param, message: `Invalid '${param}': duplicate tool name '${name}'.` });
+    throw fail('invalid_value', {
+      param,
+      message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
+    });
   }
   seen.add(name);
 };
@@ -79,6 +83,6 @@ export const checkDeclared = (
   if (tools.some((tool) => tool.name === name)) return;
   throw fail('invalid_value', {
     param,
-    message: `Tool choice '${name}' not found in '${place}' parameter.`,
+    message: `Tool choice '${quoted(name)}' not found in '${place}' parameter.`,
   });
 };

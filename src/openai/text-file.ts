@@ -1,7 +1,9 @@
 import { fail } from '../canonical/failure.ts';
 import type { TextPart } from '../canonical/item.ts';
+import { quoted } from '../kit/quote.ts';
 
-const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/s;
+const DATA = 'data:';
+const BASE64 = ';base64';
 /** Types whose bytes may look like text although nobody can read them as such. */
 const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|vnd\.)/;
 /** Types that only look like such: SVG is XML, and platforms take TypeScript for an MPEG stream. */
@@ -18,17 +20,18 @@ export const textOfFile = (fileData: string, filename: string | null, param: str
   if (text === null) {
     throw fail('unsupported_file', {
       param,
-      message: `The file '${filename ?? 'without a name'}' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.`,
+      message: `The file '${quoted(filename ?? 'without a name')}' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.`,
     });
   }
   return { kind: 'text', text: filename === null ? text : `${filename}:\n\n${text}` };
 };
 
 const decode = (fileData: string, param: string): { mediaType: string; bytes: Uint8Array } => {
-  const match = DATA_URL.exec(fileData);
-  const mediaType = match?.[1]?.toLowerCase() ?? '';
-  const payload = match === null ? fileData : (match[3] ?? '');
-  if (match !== null && !/;base64$/i.test(match[2] ?? '')) {
+  const comma = fileData.startsWith(DATA) ? fileData.indexOf(',') : -1;
+  const header = comma === -1 ? BASE64 : fileData.slice(DATA.length, comma);
+  const mediaType = (header.split(';', 1)[0] ?? '').toLowerCase();
+  const payload = fileData.slice(comma + 1);
+  if (header.slice(-BASE64.length).toLowerCase() !== BASE64) {
     return { mediaType, bytes: percentDecode(payload, param) };
   }
   const compact = payload.replaceAll(/\s/g, '');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { isJsonObject } from '../kit/json.ts';
+import { quoted } from '../kit/quote.ts';
 
 /**
  * Names the fields of a value that its schema does not read, so that nothing a client sent is
@@ -16,7 +17,7 @@ export const unreadFields = (schema: z.ZodType, value: unknown, at: string): str
   if (inner.def.catchall !== undefined) return [];
   const shape = inner.shape as Record<string, z.ZodType | undefined>;
   return Object.entries(value).flatMap(([key, one]) => {
-    const place = at === '' ? key : `${at}.${key}`;
+    const place = at === '' ? quoted(key) : `${at}.${quoted(key)}`;
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
     return field === undefined ? [place] : unreadFields(field, one, place);
   });

@@ -173,7 +173,7 @@ describe('invalidChoice', () => {
     ['a', ['x', 'y'], "Invalid value: 'a'. Supported values are: 'x' and 'y'."],
     [{ b: 1 }, ['x'], `Invalid value: '{"b":1}'. Supported values are: 'x'.`],
     [undefined, ['x'], "Invalid value: 'undefined'. Supported values are: 'x'."],
-    ['a'.repeat(100), ['x'], `Invalid value: '${'a'.repeat(80)}…'. Supported values are: 'x'.`],
+    ['a'.repeat(101), ['x'], `Invalid value: '${'a'.repeat(100)}…'. Supported values are: 'x'.`],
   ])('%j of %j', (value, supported, message) => {
     expect(invalidChoice('p', value, supported).failure).toMatchObject({
       message,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import { fail, type GatewayError } from '../canonical/failure.ts';
+import { quoted } from '../kit/quote.ts';
 
 /** Parses a wire value; the first thing that is wrong becomes a 400 in OpenAI's words. */
 export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
@@ -14,7 +15,8 @@ export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = '
 const joinPath = (at: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
-    return text === '' ? String(key) : `${text}.${String(key)}`;
+    const name = quoted(String(key));
+    return text === '' ? name : `${text}.${name}`;
   }, at);
 
 type Issue = z.core.$ZodIssue;
@@ -78,7 +80,7 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
     case 'invalid_key':
     case 'invalid_element':
     case 'custom':
-      return fail('invalid_value', { param, message: `Invalid '${param}': ${issue.message}` });
+      return fail('invalid_value', { param, message: `Invalid '${param}': ${quoted(issue.message)}` });
     default:
       return fail('invalid_value', { param, message: `Invalid '${param}'.` });
   }
@@ -107,10 +109,15 @@ const list = (values: readonly string[]): string => {
   return `${values.slice(0, -1).join(', ')}, and ${values.at(-1)}`;
 };
 
-const quote = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
-  return `'${text.length > 80 ? `${text.slice(0, 80)}…` : text}'`;
-};
+const quote = (value: unknown): string =>
+  `'${quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'))}'`;
+
+/** What stands where an object was expected, as JSON. */
+export const notAnObject = (param: string, value: unknown): GatewayError =>
+  fail('invalid_type', {
+    param,
+    message: `Invalid type for '${param}': expected an object, but got ${quoted(JSON.stringify(value) ?? 'nothing')} instead.`,
+  });
 
 /** OpenAI has a code of its own for each kind of bound. */
 const outOfRange = (

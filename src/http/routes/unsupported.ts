@@ -1,5 +1,6 @@
 import { fail } from '../../canonical/failure.ts';
 import type { Route } from '../server.ts';
+import { quoted } from '../../kit/quote.ts';
 
 /** APIs of OpenAI that clients try and that no app-server can serve. */
 const PATHS = ['/v1/embeddings', '/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
@@ -12,7 +13,7 @@ export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =
     access: 'key',
     handle(http) {
       throw fail('endpoint_not_supported', {
-        message: `POST ${new URL(http.url).pathname} is not supported here. Served are: ${served.join(', ')}.`,
+        message: `POST ${quoted(new URL(http.url).pathname)} is not supported here. Served are: ${served.join(', ')}.`,
       });
     },
   }));

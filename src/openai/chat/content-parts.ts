@@ -6,7 +6,8 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { emptyArray, invalidChoice, missing, parseWire } from '../validation.ts';
+import { emptyArray, invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { append } from '../../kit/append.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: z.string() }),
@@ -45,17 +46,12 @@ export const readContent = (
   if (content.length === 0) throw emptyArray(at);
   return content.map((value, index) => {
     const place = `${at}[${index}]`;
-    if (!isJsonObject(value)) {
-      throw fail('invalid_type', {
-        param: place,
-        message: `Invalid type for '${place}': expected an object, but got ${JSON.stringify(value)} instead.`,
-      });
-    }
+    if (!isJsonObject(value)) throw notAnObject(place, value);
     const given = value['type'];
     if (given === undefined) throw missing(`${place}.type`);
     const type = allowed.find((one) => one === given);
     if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
-    unread.push(...unreadFields(schemas[type], value, place));
+    append(unread, unreadFields(schemas[type], value, place));
     return part(type, value, place);
   });
 };

@@ -5,9 +5,11 @@ import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
+import { append } from '../../kit/append.ts';
+import { quoted } from '../../kit/quote.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];
@@ -71,7 +73,7 @@ class MessageReader implements ReadMessages {
   read(value: unknown, index: number): void {
     const at = `messages[${index}]`;
     const role = roleOf(value, at);
-    this.unread.push(...unreadFields(schemas[role], value, at));
+    append(this.unread, unreadFields(schemas[role], value, at));
     switch (role) {
       case 'system':
       case 'developer':
@@ -139,7 +141,7 @@ class MessageReader implements ReadMessages {
     if (call !== undefined) return call.callId;
     throw fail('invalid_value', {
       param: `${at}.role`,
-      message: `Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('${called}' was not called).`,
+      message: `Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('${quoted(called)}' was not called).`,
     });
   }
 
@@ -159,12 +161,7 @@ class MessageReader implements ReadMessages {
 }
 
 const roleOf = (value: unknown, at: string): ChatRole => {
-  if (!isJsonObject(value)) {
-    throw fail('invalid_type', {
-      param: at,
-      message: `Invalid type for '${at}': expected an object, but got ${JSON.stringify(value)} instead.`,
-    });
-  }
+  if (!isJsonObject(value)) throw notAnObject(at, value);
   const given = value['role'];
   if (given === undefined) throw missing(`${at}.role`);
   const role = ROLES.find((one) => one === given);

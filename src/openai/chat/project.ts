@@ -4,6 +4,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
 import { JoinedText } from '../joined-text.ts';
+import { append } from '../../kit/append.ts';
 
 /** What a chat completion needs beside the replies. */
 export interface ChatMeta {
@@ -61,7 +62,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
   const annotations: Json[] = [];
   for (const message of messages) {
     content += joined.add(message.id, message.text);
-    annotations.push(...projectAnnotations(message.annotations, joined.length - message.text.length));
+    append(annotations, projectAnnotations(message.annotations, joined.length - message.text.length));
   }
   const refusal = join(messages.map((message) => message.refusal ?? '')) || null;
   const reasoning = join(itemsOf(reply, 'reasoning').flatMap((item) => item.summary));

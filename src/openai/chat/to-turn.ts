@@ -11,6 +11,8 @@ import { CHAT_PARAMETERS } from './parameters.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools, type ReadTools } from './tools.ts';
 import { samplingParams } from '../wire-params.ts';
+import { append } from '../../kit/append.ts';
+import { quoted } from '../../kit/quote.ts';
 
 export interface ChatAsk {
   readonly wire: CreateChat;
@@ -29,14 +31,14 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   refuseUnservable(wire);
   const ignored = unreadFields(createChatSchema, object, '');
   const read = readConversation(wire, ignored);
-  ignored.push(...read.unread);
+  append(ignored, read.unread);
   checkPairs(read);
   const tools = readChatTools(wire, ignored);
-  ignored.push(...withoutEffect(wire));
+  append(ignored, withoutEffect(wire));
   let prompt: ClientPrompt = { instructions: null, items: read.items, places: read.places };
   if (options.ignoreClientPrompt) {
     const rest = withoutClientPrompt(prompt);
-    ignored.push(...rest.ignored);
+    append(ignored, rest.ignored);
     prompt = rest;
   }
   const model = options.models.resolve(wire.model);
@@ -132,22 +134,22 @@ const checkPairs = ({ items, places }: ReadMessages): void => {
         param: at,
         message: at.endsWith('.function_call')
           ? `An assistant message with 'function_call' must be followed by a function message responding to it (${at}).`
-          : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${callId} (${at}).`,
+          : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${quoted(callId)} (${at}).`,
       });
     case 'output-without-call':
       throw fail('invalid_value', {
         param: `${at}.role`,
-        message: `Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${at}, tool_call_id ${callId}).`,
+        message: `Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${at}, tool_call_id ${quoted(callId)}).`,
       });
     case 'duplicate-call':
       throw fail('invalid_value', {
         param: `${at}.id`,
-        message: `Duplicate tool call with id ${callId} (${at}).`,
+        message: `Duplicate tool call with id ${quoted(callId)} (${at}).`,
       });
     case 'duplicate-output':
       throw fail('invalid_value', {
         param: `${at}.tool_call_id`,
-        message: `Duplicate tool message with tool_call_id ${callId} (${at}).`,
+        message: `Duplicate tool message with tool_call_id ${quoted(callId)} (${at}).`,
       });
   }
 };

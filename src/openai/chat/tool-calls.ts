@@ -4,6 +4,7 @@ import type { CustomCallItem, FunctionCallItem } from '../../canonical/item.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { append } from '../../kit/append.ts';
 
 export const functionCallSchema = z.object({ name: z.string().min(1), arguments: z.string() });
 
@@ -27,12 +28,12 @@ export const readToolCall = (
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
     const wire = parseWire(functionCall, value, at);
-    ignored.push(...unreadFields(functionCall, value, at));
+    append(ignored, unreadFields(functionCall, value, at));
     return { kind: 'function-call', callId: wire.id, ...wire.function };
   }
   if (type === 'custom') {
     const wire = parseWire(customCall, value, at);
-    ignored.push(...unreadFields(customCall, value, at));
+    append(ignored, unreadFields(customCall, value, at));
     return { kind: 'custom-call', callId: wire.id, ...wire.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);

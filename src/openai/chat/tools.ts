@@ -15,6 +15,7 @@ import {
 import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, parseWire } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
+import { append } from '../../kit/append.ts';
 
 export interface ReadTools {
   readonly tools: readonly FunctionTool[];
@@ -49,7 +50,7 @@ const toolSchema = z.object({ type: z.literal('function'), function: z.object(fu
 const readTools = (wire: readonly unknown[], ignored: string[]): readonly FunctionTool[] =>
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(toolSchema, value, at).function;
-    ignored.push(...unreadFields(toolSchema, value, at));
+    append(ignored, unreadFields(toolSchema, value, at));
     return { tool, nameAt: `${at}.function.name` };
   });
 

@@ -1,5 +1,6 @@
 import { fail } from '../../canonical/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/model-names.ts';
+import { quoted } from '../../kit/quote.ts';
 
 /** OpenAI's schema wants a number, also where nobody said when a model was made. */
 const UNKNOWN_TIME = 0;
@@ -39,7 +40,7 @@ export const projectModels = (names: ModelNames) => ({
 export const projectOneModel = (names: ModelNames, id: string) => {
   const found = names.find(id);
   if (found === null) {
-    throw fail('model_not_found', { param: 'model', message: `The model '${id}' does not exist.` });
+    throw fail('model_not_found', { param: 'model', message: `The model '${quoted(id)}' does not exist.` });
   }
   return projectModel(found);
 };

@@ -5,8 +5,9 @@ import { saysNothing, type Item, type MessageItem, type Part } from '../../canon
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { append } from '../../kit/append.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -93,19 +94,14 @@ export const readInput = (input: string | readonly unknown[]): ReadItems => {
 /** Null for an item that says nothing: the empty assistant message of our own message-first layout. */
 const readItem = (value: unknown, at: string, unread: string[]): Item | null => {
   const type = typeOf(value, at);
-  unread.push(...unreadFields(schemas[type], value, at));
+  append(unread, unreadFields(schemas[type], value, at));
   const item = translate(type, value, at, unread);
   const isEmpty = item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts);
   return isEmpty ? null : item;
 };
 
 const typeOf = (value: unknown, at: string): ItemType => {
-  if (!isJsonObject(value)) {
-    throw fail('invalid_type', {
-      param: at,
-      message: `Invalid type for '${at}': expected an object, but got ${JSON.stringify(value)} instead.`,
-    });
-  }
+  if (!isJsonObject(value)) throw notAnObject(at, value);
   const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
   if (type === undefined) throw missing(`${at}.type`);
   if (isItemType(type)) return type;

@@ -6,7 +6,8 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { append } from '../../kit/append.ts';
 
 const schemas = {
   input_text: z.object({ type: z.literal('input_text'), text: z.string() }),
@@ -44,16 +45,11 @@ const isPartType = (type: unknown): type is PartType => PART_TYPES.includes(type
 export const parseParts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   wire.map((value, index) => {
     const place = `${at}[${index}]`;
-    if (!isJsonObject(value)) {
-      throw fail('invalid_type', {
-        param: place,
-        message: `Invalid type for '${place}': expected an object, but got ${JSON.stringify(value)} instead.`,
-      });
-    }
+    if (!isJsonObject(value)) throw notAnObject(place, value);
     const type = value['type'];
     if (type === undefined) throw missing(`${place}.type`);
     if (!isPartType(type)) throw invalidChoice(`${place}.type`, type, PART_TYPES);
-    unread.push(...unreadFields(schemas[type], value, place));
+    append(unread, unreadFields(schemas[type], value, place));
     return part(type, value, place);
   });
 

@@ -17,6 +17,8 @@ import { readInput, type ReadItems } from './input-items.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice, readTools } from './tools.ts';
+import { append } from '../../kit/append.ts';
+import { quoted } from '../../kit/quote.ts';
 
 export interface ResponsesAsk {
   readonly wire: CreateResponse;
@@ -75,12 +77,12 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const ignored = [...unread];
   refuseStateful(wire);
   const input = readInput(wire.input);
-  ignored.push(...input.unread);
+  append(ignored, input.unread);
   checkInput(input);
   const tools = readTools(wire.tools ?? [], ignored);
   const toolChoice = readToolChoice(wire.tool_choice, tools);
   const model = options.models.resolve(wire.model);
-  ignored.push(...withoutEffect(wire));
+  append(ignored, withoutEffect(wire));
   let prompt: ClientPrompt = {
     instructions: wire.instructions ?? null,
     items: input.items,
@@ -88,7 +90,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   };
   if (options.ignoreClientPrompt) {
     const rest = withoutClientPrompt(prompt);
-    ignored.push(...rest.ignored);
+    append(ignored, rest.ignored);
     prompt = rest;
   }
   return {
@@ -142,10 +144,10 @@ const checkInput = ({ items, places }: ReadItems): void => {
   const { index, callId } = problem;
   const at = places[index] ?? 'input';
   const messages = {
-    'call-without-output': `No tool output found for function call ${callId} (${at}).`,
-    'output-without-call': `No tool call found for function call output with call_id ${callId} (${at}).`,
-    'duplicate-call': `Duplicate tool call with call_id ${callId} (${at}).`,
-    'duplicate-output': `Duplicate tool output with call_id ${callId} (${at}).`,
+    'call-without-output': `No tool output found for function call ${quoted(callId)} (${at}).`,
+    'output-without-call': `No tool call found for function call output with call_id ${quoted(callId)} (${at}).`,
+    'duplicate-call': `Duplicate tool call with call_id ${quoted(callId)} (${at}).`,
+    'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)} (${at}).`,
   } as const;
   throw fail('invalid_value', { param: at, message: messages[problem.kind] });
 };
@@ -187,7 +189,7 @@ const wireParams = (
   params.addSilent('prompt_cache_retention', wire.prompt_cache_retention);
   params.add('prompt_cache_options', wire.prompt_cache_options);
   for (const value of wire.include ?? []) {
-    if (value !== 'reasoning.encrypted_content') params.add('include', value, `include.${value}`);
+    if (value !== 'reasoning.encrypted_content') params.add('include', value, `include.${quoted(value)}`);
   }
   // The choice itself is the request's `toolChoice`; this only names it.
   if (isForced(choice)) params.add('tool_choice', choice.mode);

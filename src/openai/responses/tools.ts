@@ -6,11 +6,12 @@ import { checkDeclared, readChoiceWord, readFunctionTools, TOOL_CHOICES } from '
 import { unreadFields } from '../unread-fields.ts';
 import { invalidChoice, parseWire } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
+import { append } from '../../kit/append.ts';
 
 export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(functionToolSchema, value, at);
-    unread.push(...unreadFields(functionToolSchema, value, at));
+    append(unread, unreadFields(functionToolSchema, value, at));
     return { tool, nameAt: `${at}.name` };
   });
 
