@@ -17,7 +17,7 @@ import { completionsEndpoint } from './http/routes/completions.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
-import { createServer } from './http/server.ts';
+import { createServer, type HttpServer } from './http/server.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
@@ -30,7 +30,9 @@ import { createSouth } from './south.ts';
 import { createSwitchboard } from './switchboard.ts';
 
 export interface App {
-  readonly fetch: (http: Request) => Promise<Response> | Response;
+  readonly fetch: HttpServer['fetch'];
+  /** The answer to what is no request. */
+  readonly refuse: HttpServer['refuse'];
   /** Who answers now. */
   state(): BackendState;
   /** The key that was made at the first start; null where the configuration names keys. */
@@ -136,9 +138,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     ambient: systemAmbient,
     logger,
     metrics,
+    uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
   return {
     fetch: server.fetch,
+    refuse: (failed) => server.refuse(failed),
     state: () => board.south.state,
     ownKey,
     workers: () => board.south.workers(),

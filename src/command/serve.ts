@@ -4,6 +4,7 @@ import { createApp, type App } from '../app.ts';
 import { banner } from '../banner.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { errorResponse } from '../http/error-response.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
@@ -34,12 +35,15 @@ const run = async (config: Config, sink: LogSink, world: World): Promise<number>
   const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
-  let answer: App['fetch'] = startingFetch;
-  const listener = await listen((http) => answer(http), config.http).catch((error: unknown) => {
+  let running: App | null = null;
+  const listener = await listen((http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http), {
+    ...config.http,
+    refuse: (failed) => running?.refuse(failed) ?? errorResponse(failed),
+  }).catch((error: unknown) => {
     throw explainListening(error, config.http);
   });
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
-  answer = app.fetch;
+  running = app;
   world.say(bannerOf(app, listener, world));
   // Until here a signal ends the process by itself: nothing is under way yet.
   const signals = watchSignals();

@@ -75,6 +75,15 @@ export const SETTINGS = {
     unit: 'bytes',
     description: 'The largest request body; a larger one is answered with 413.',
   },
+  PROXY_UPLOAD_IDLE_TIMEOUT_MS: {
+    slice: 'http',
+    field: 'uploadIdleTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS),
+    default: '30000',
+    unit: 'ms',
+    description:
+      'How long a client may stand still while its request body is read; then it gets 408 and the connection is closed.',
+  },
   PROXY_SSE_KEEPALIVE_MS: {
     slice: 'http',
     field: 'sseKeepaliveMs',

@@ -1,8 +1,14 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener, RequestError } from '@hono/node-server';
+
+import { failure, failureOf, type Failure } from '../canonical/failure.ts';
+import { arrivalOf, type Arrival } from './arrival.ts';
+import { errorResponse } from './error-response.ts';
+import { parserFailure, rawAnswer } from './malformed.ts';
 
 export interface Listener {
   readonly url: string;
@@ -12,11 +18,81 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-export const listen = async (
-  fetch: (http: Request) => Promise<Response> | Response,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<Listener> => {
-  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server;
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** The answer to what is no request; it may be noted too. */
+  readonly refuse?: (failed: Failure) => Response;
+}
+
+/** How long a connection stays open for the answer to something that was no request. */
+const LINGER_MS = 500;
+
+const answerRaw = async (socket: Writable, response: Response): Promise<void> => {
+  socket.end(await rawAnswer(response));
+};
+
+type Fetch = (http: Request, arrival: Arrival) => Promise<Response> | Response;
+
+export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
+  const { host, port, refuse = errorResponse } = options;
+  /** Requests whose client waits to be asked for the body. */
+  const unasked = new WeakSet<IncomingMessage>();
+  const answers = new WeakMap<Socket, ServerResponse>();
+  const refused = new WeakSet<object>();
+
+  const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
+    const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
+    const response = isNameless
+      ? refuse(failure('malformed_request', { message: 'The Host header is missing.' }))
+      : await fetch(http, arrivalOf(incoming));
+    // Its body will not come: what follows on this connection could be taken for it.
+    if (unasked.has(incoming)) response.headers.set('connection', 'close');
+    return response;
+  };
+
+  const listener = getRequestListener((http, { incoming }) => answer(http, incoming as IncomingMessage), {
+    overrideGlobalObjects: false,
+    // For HTTP/1.0, which knows no Host header.
+    hostname: 'localhost',
+    errorHandler: (error) =>
+      error instanceof RequestError ? refuse(failure('malformed_request')) : errorResponse(failureOf(error)),
+  });
+  // Node's own refusal of a request without a host has no words.
+  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+    answers.set(incoming.socket, outgoing);
+    void listener(incoming, outgoing);
+  });
+
+  // A body is asked for when somebody reads it: by then key and length have been found to be good.
+  server.on('checkContinue', (incoming, outgoing) => {
+    unasked.add(incoming);
+    const read = incoming._read.bind(incoming);
+    incoming._read = (size) => {
+      incoming._read = read;
+      unasked.delete(incoming);
+      if (!outgoing.headersSent) outgoing.writeContinue();
+      read(size);
+    };
+    server.emit('request', incoming, outgoing);
+  });
+  // Whatever else a client expects, it gets an answer.
+  server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const isAnswered = answers.get(socket as Socket)?.headersSent === true;
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) {
+      socket.destroy();
+      return;
+    }
+    // Who closes with something unread resets the connection, and the answer may be lost with it.
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.resume();
+    void answerRaw(socket, refuse(parserFailure(error.code ?? '')));
+  });
+
   // Longer than the idle time of usual clients and load balancers, so that they are the ones who
   // close a connection: a request never meets a closing socket.
   server.keepAliveTimeout = 75_000;

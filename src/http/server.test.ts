@@ -23,6 +23,7 @@ const serve = (routes: readonly Route[]) => {
     ambient: fixedAmbient(),
     logger,
     metrics,
+    uploadIdleTimeoutMs: 30_000,
   });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
     server.fetch(new Request(`http://proxy${path}`, init));

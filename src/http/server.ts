@@ -1,11 +1,13 @@
 import { Hono } from 'hono';
 
-import { fail, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { fail, FAILURES, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { quoted } from '../kit/quote.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { errorBody } from '../openai/error-body.ts';
+import type { Arrival } from './arrival.ts';
+import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
 import { requestIdOf } from './guards/request-id.ts';
@@ -29,10 +31,14 @@ export interface ServerDeps {
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+  /** How long a client may stand still while its body is read. */
+  readonly uploadIdleTimeoutMs: number;
 }
 
 export interface HttpServer {
-  readonly fetch: (http: Request) => Promise<Response> | Response;
+  readonly fetch: (http: Request, arrival?: Arrival) => Promise<Response> | Response;
+  /** The answer to what is no request, with a line in the log. */
+  refuse(failed: Failure): Response;
   draining(): boolean;
   /** How many requests have not got their whole answer yet. */
   answersUnderWay(): number;
@@ -42,13 +48,15 @@ export interface HttpServer {
 
 /** For the log and the metrics only: nobody is left to receive it. */
 const CLIENT_GONE = 499;
+/** For them, too: what could not be read as a request. */
+const NO_ROUTE = '(malformed)';
 
 export const createServer = (deps: ServerDeps): HttpServer => {
   const active = new Set<Exchange>();
   let isDraining = false;
   let whenIdle: (() => void) | null = null;
 
-  const answer = async (http: Request, route: RouteMatch): Promise<Response> => {
+  const answer: Answer = async (http, route, arrival) => {
     const requestId = requestIdOf(http.headers.get('x-request-id'), deps.ambient.ids);
     const startedAt = deps.ambient.clock.now();
     const exchange = openExchange({
@@ -57,6 +65,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       clientSignal: http.signal,
       onEnd(facts) {
         active.delete(exchange);
+        stopWatching();
         const durationMs = deps.ambient.clock.now() - startedAt;
         const status = facts.status ?? 0;
         const line = { requestId, method: http.method, route: route.path, status, durationMs, ...facts };
@@ -67,9 +76,13 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       },
     });
     active.add(exchange);
+    const stopWatching =
+      arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(fail('request_timeout'))) ??
+      (() => {});
     const response = await respond(http, route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
+    if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
     exchange.returned();
     return response;
   };
@@ -93,6 +106,16 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   return {
     fetch: router(deps.routes, answer),
+    refuse(failed) {
+      const requestId = deps.ambient.ids.mint('req');
+      const { status, code } = failed;
+      const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, errorCode: code };
+      deps.logger.info(toAccessLine(line), 'request');
+      deps.metrics.requests.inc({ route: NO_ROUTE, status: String(status) });
+      const response = errorResponse(failed);
+      response.headers.set('x-request-id', requestId);
+      return response;
+    },
     draining: () => isDraining,
     answersUnderWay: () => active.size,
     async drain(timeoutMs) {
@@ -123,15 +146,14 @@ type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
+type Answer = (http: Request, route: RouteMatch, arrival: Arrival | undefined) => Promise<Response>;
+
 /** Hono finds the route; unknown paths and methods are answered like any other request. */
-const router = (
-  routes: readonly Route[],
-  answer: (http: Request, route: RouteMatch) => Promise<Response>,
-): HttpServer['fetch'] => {
-  const hono = new Hono();
+const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] => {
+  const hono = new Hono<{ Bindings: { readonly arrival: Arrival | undefined } }>();
   for (const route of routes) {
     hono.on(route.method, route.path, (c) =>
-      answer(c.req.raw, { ...route, path: labelOf(route.path), params: c.req.param() }),
+      answer(c.req.raw, { ...route, path: labelOf(route.path), params: c.req.param() }, c.env.arrival),
     );
   }
   for (const path of new Set(routes.map((route) => route.path))) {
@@ -140,6 +162,7 @@ const router = (
       answer(
         c.req.raw,
         refusal(path, () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
+        c.env.arrival,
       ),
     );
   }
@@ -147,12 +170,13 @@ const router = (
     answer(
       c.req.raw,
       refusal('(unknown)', () => {
-        const message = `Unknown request URL: ${c.req.method} ${c.req.path}.`;
+        const message = `Unknown request URL: ${c.req.method} ${quoted(c.req.path)}.`;
         throw fail('unknown_url', { message: `${message}${baseUrlHint(c.req.path, routes)}` });
       }),
+      c.env.arrival,
     ),
   );
-  return (http) => hono.fetch(http);
+  return (http, arrival) => hono.fetch(http, { arrival });
 };
 
 /** The commonest slip of all: a client's base URL without its end. */
@@ -177,12 +201,3 @@ const methodNotAllowed = (method: string, path: string, allowed: readonly string
   response.headers.set('allow', allowed.join(', '));
   return response;
 };
-
-const errorResponse = (failed: Failure): Response =>
-  Response.json(errorBody(failed), {
-    status: failed.status,
-    headers: {
-      ...failed.headers,
-      ...(failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) }),
-    },
-  });

@@ -72,7 +72,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   };
   const config = loadConfig(env);
   const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
-  const listener = await listen(app.fetch, config.http);
+  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
   const send = async (at: string, init: RequestInit): Promise<Answered> => {
     const response = await fetch(listener.url + at, {
       ...init,

@@ -10,6 +10,7 @@ it('has these settings, each with its default', () => {
     PROXY_HOST: '127.0.0.1',
     PROXY_API_KEY: '',
     PROXY_MAX_BODY_BYTES: '33554432',
+    PROXY_UPLOAD_IDLE_TIMEOUT_MS: '30000',
     PROXY_SSE_KEEPALIVE_MS: '15000',
     PROXY_DRAIN_TIMEOUT_MS: '30000',
     PROXY_UPSTREAM_BASE_URL: null,

@@ -38,6 +38,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
     ambient,
     logger: createLogger({ level: 'silent' }),
     metrics: createMetrics(),
+    uploadIdleTimeoutMs: 30_000,
   });
   return server.fetch(new Request(`http://proxy${path}`, { method, headers }));
 };

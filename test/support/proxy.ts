@@ -60,7 +60,7 @@ export const startProxy = async (
     ...env,
   });
   const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
-  const listener = await listen(app.fetch, config.http);
+  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
   const send = (at: string, init: RequestInit): Promise<Response> =>
     fetch(listener.url + at, {
       ...init,

@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { fixedAmbient } from '../../test/support/turn-events.ts';
+import { fail } from '../canonical/failure.ts';
+import { unlessAborted } from '../kit/abort.ts';
+import { createLogger } from '../observe/log.ts';
+import { createMetrics } from '../observe/metrics.ts';
+import { readJson } from './guards/read-json.ts';
+import { listen, type Listener } from './listen.ts';
+import { createServer } from './server.ts';
+
+let listener: Listener | null = null;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await listener?.close();
+  listener = null;
+});
+
+/** A server that repeats bodies of up to a hundred bytes to whoever has the key. */
+const start = async (uploadIdleTimeoutMs = 30_000) => {
+  const log: Record<string, unknown>[] = [];
+  const server = createServer({
+    routes: [
+      {
+        method: 'POST',
+        path: '/echo',
+        access: 'key',
+        handle: async (http, { signal }) =>
+          Response.json(await unlessAborted(readJson(http, { maxBytes: 100 }), signal)),
+      },
+    ],
+    authenticate(header) {
+      if (header !== 'Bearer good') throw fail('invalid_api_key');
+      return { keyId: 'key_good' };
+    },
+    ambient: fixedAmbient(),
+    logger: createLogger({
+      level: 'info',
+      destination: { write: (line) => void log.push(JSON.parse(line)) },
+    }),
+    metrics: createMetrics(),
+    uploadIdleTimeoutMs,
+  });
+  listener = await listen(server.fetch, { host: '127.0.0.1', port: 0, refuse: server.refuse });
+  return { port: Number(new URL(listener.url).port), log };
+};
+
+interface Client {
+  readonly said: { text: string };
+  readonly ended: Promise<unknown>;
+  send(...lines: readonly string[]): void;
+}
+
+const dial = async (port: number): Promise<Client> => {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  await once(socket, 'connect');
+  const said = { text: '' };
+  socket.on('data', (chunk: Buffer) => (said.text += chunk.toString()));
+  return {
+    said,
+    ended: once(socket, 'close'),
+    send: (...lines) => void socket.write(lines.join('\r\n')),
+  };
+};
+
+/** Status line and error code of each answer. */
+const summary = (text: string): readonly string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)|"code":"(\w+)"|^(connection: close)/gim)].map((found) =>
+    (found[1] ?? found[2] ?? found[3] ?? '').toLowerCase(),
+  );
+
+const POST = ['POST /echo HTTP/1.1', 'host: h', 'content-type: application/json'];
+const GOOD = 'authorization: Bearer good';
+
+describe('a client that waits to be asked for its body', () => {
+  it('is asked when its key and its length are good', async () => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...POST, GOOD, 'content-length: 2', 'expect: 100-continue', '', '');
+    await expect.poll(() => said.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    send('{}');
+    await expect.poll(() => summary(said.text)).toEqual(['100', '200']);
+    // The connection goes on.
+    send(...POST, GOOD, 'content-length: 2', '', '{}');
+    await expect.poll(() => summary(said.text)).toEqual(['100', '200', '200']);
+  });
+
+  it.each([
+    ['without a key', ['content-length: 2'], ['401', 'connection: close', 'invalid_api_key']],
+    ['with too much', [GOOD, 'content-length: 101'], ['413', 'connection: close', 'request_too_large']],
+  ])('is refused at once %s', async (_, headers, expected) => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send(...POST, ...headers, 'expect: 100-continue', '', '');
+    await ended;
+    expect(summary(said.text).toSorted()).toEqual(expected.toSorted());
+  });
+});
+
+describe('a client that stands still', () => {
+  it('is told so while its body is read, and the connection ends', async () => {
+    const { port, log } = await start(50);
+    const { send, said, ended } = await dial(port);
+    send(...POST, GOOD, 'content-length: 50', '', '{"a":');
+    await ended;
+    expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+    expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+  });
+
+  it('is not, as long as a byte comes now and then', async () => {
+    const { port } = await start(400);
+    const { send, said } = await dial(port);
+    const body = `[${'1,'.repeat(9)}1]`;
+    send(...POST, GOOD, `content-length: ${body.length}`, '', '');
+    for (const byte of body) {
+      send(byte);
+      await new Promise((resolve) => {
+        setTimeout(resolve, 40);
+      });
+    }
+    await expect.poll(() => summary(said.text)).toEqual(['200']);
+  });
+
+  it('does not get that far without a key', async () => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...POST, 'content-length: 50', '', '{"a":');
+    await expect.poll(() => summary(said.text)).toContain('invalid_api_key');
+  });
+});
+
+describe('what is no request', () => {
+  it.each([
+    ['garbage', ['garbage', '', ''], ['400', 'malformed_request']],
+    [
+      'two lengths',
+      [...POST, 'content-length: 1', 'content-length: 2', '', ''],
+      ['400', 'malformed_request'],
+    ],
+    ['long headers', [...POST, `x: ${'x'.repeat(20_000)}`, '', ''], ['431', 'headers_too_large']],
+    ['no host', ['GET /echo HTTP/1.1', '', ''], ['400', 'malformed_request']],
+    ['a host that is none', ['GET /echo HTTP/1.1', 'host: a b', '', ''], ['400', 'malformed_request']],
+    [
+      'a bad chunk',
+      [...POST, GOOD, 'transfer-encoding: chunked', '', 'zz', ''],
+      ['400', 'malformed_request'],
+    ],
+  ])('%s: is refused in words, and logged', async (_, lines, expected) => {
+    const { port, log } = await start();
+    const { send, said } = await dial(port);
+    send(...lines);
+    await expect
+      .poll(() => summary(said.text).filter((one) => one !== 'connection: close'))
+      .toEqual(expected);
+    expect(said.text).toMatch(/^x-request-id: req_/m);
+    expect(log).toContainEqual(
+      expect.objectContaining({ msg: 'request', route: '(malformed)', errorCode: expected[1] }),
+    );
+  });
+
+  it('HTTP/1.0 without a host is a request', async () => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send('POST /echo HTTP/1.0', GOOD, 'content-length: 2', '', '{}');
+    await ended;
+    expect(summary(said.text)).toEqual(['200', 'connection: close']);
+  });
+});
