@@ -24,14 +24,26 @@ export interface AskedTurn {
   readonly wire: readonly WireParam[];
 }
 
-/** An ask, and which conversation it belongs to. */
+/** An ask, who asks, and which conversation it belongs to. */
 export interface TurnRequest extends AskedTurn {
+  /** The same for all requests of one caller: what one taught us does not hold for another. */
+  readonly caller: string;
+  /** Names of parameters that are tried even if they were refused before: who asks wants no answer without them. */
+  readonly insists: readonly string[] | 'all';
   /**
    * The same for all requests of one conversation of one caller, and for no others: so its prompt
    * cache stays warm. A hash; it says nothing about what is in the conversation.
    */
   readonly conversation: string;
 }
+
+/** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */
+export const circumstancesOf = ({ caller, model, reasoning }: TurnRequest): string =>
+  JSON.stringify([caller, model, reasoning.effort]);
+
+/** Whether this parameter must not be left out because of an earlier refusal. */
+export const isInsistedOn = ({ insists }: TurnRequest, name: string): boolean =>
+  insists === 'all' || insists.includes(name);
 
 /**
  * A parameter of the backend's own request, which is a Responses request. Whether it takes effect

@@ -142,6 +142,29 @@ describe('what is learnt', () => {
     expect(ways.first(forced)).toEqual(LITE);
   });
 
+  it('from one caller, nothing about another; and from one effort nothing about another', () => {
+    const ways = approaches();
+    const asMessage = { ...FULL, instructions: 'message' } as const;
+    ways.worked(sol({ caller: 'a' }), [LITE, FULL]);
+    ways.worked(sol({ caller: 'b' }), [FULL, asMessage]);
+    const needy = { tools: [tool], parallelToolCalls: true, conversation: 'new' } as const;
+    expect(ways.first(sol({ caller: 'a', conversation: 'new' }))).toEqual(FULL);
+    expect(ways.first(sol({ caller: 'b', conversation: 'new' }))).toEqual(LITE);
+    expect(ways.first(sol({ caller: 'a', ...needy }))).toEqual(FULL);
+    expect(ways.first(sol({ caller: 'b', ...needy }))).toEqual(asMessage);
+    const high = { effort: 'high', effortName: 'reasoning.effort', summary: null };
+    expect(ways.first(sol({ caller: 'a', conversation: 'new', reasoning: high }))).toEqual(LITE);
+  });
+
+  it('nothing that would take from a caller what it insists on', () => {
+    const ways = approaches();
+    const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
+    ways.worked(forced, [FULL, LITE]);
+    expect(ways.first(forced)).toEqual(LITE);
+    expect(ways.first({ ...forced, insists: 'all' })).toEqual(FULL);
+    expect(ways.first(sol({ insists: 'all' }))).toEqual(LITE);
+  });
+
   it('where instructions stand', () => {
     const ways = approaches();
     const asMessage = { ...FULL, instructions: 'message' } as const;

@@ -1,6 +1,6 @@
 import type { Failure } from '../canonical/failure.ts';
 import { partsOf } from '../canonical/item.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
 import { withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
@@ -25,7 +25,7 @@ export interface ApproachesOptions {
 }
 
 /** Model names and conversations come from clients: what is remembered about them has an end. */
-const MAX_MODELS = 1_000;
+const MAX_LEARNT = 1_000;
 const MAX_CONVERSATIONS = 10_000;
 /** A backend may learn too. */
 const LEARNT_FOR_MS = 10 * 60_000;
@@ -35,25 +35,25 @@ const CACHED_FOR_MS = 60 * 60_000;
 /** How requests are put before the backend: what codex would do, what a request needs, and what was learnt. */
 export class Approaches {
   readonly #options: ApproachesOptions;
-  /** The lane that a model was refused on, while the other one worked. */
+  /** The lane that a request was refused on, while the other one worked. */
   readonly #refusedLanes: Recent<Lane>;
   /** The lanes on which a model has answered: what is refused there is refused for its own sake. */
   readonly #answered: Recent<true>;
-  /** Models for which instructions do not stand in their field. */
+  /** Where instructions do not stand in their field. */
   readonly #asMessage: Recent<true>;
   /** A conversation stays on its lane: its prompt is cached there. */
   readonly #lanes: Recent<Lane>;
 
   constructor(options: ApproachesOptions) {
     this.#options = options;
-    this.#refusedLanes = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
-    this.#answered = new Recent(2 * MAX_MODELS, LEARNT_FOR_MS, options.clock);
-    this.#asMessage = new Recent(MAX_MODELS, LEARNT_FOR_MS, options.clock);
+    this.#refusedLanes = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#answered = new Recent(2 * MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#asMessage = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
   first(request: TurnRequest): Approach {
-    return this.#on(this.#laneFor(request), request.model, 'kept');
+    return this.#on(this.#laneFor(request), request, 'kept');
   }
 
   /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
@@ -70,7 +70,7 @@ export class Approaches {
     const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
     const isTried = tried.some((approach) => approach.lane === lane);
     if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
-    return this.#on(lane, request.model, last.reasoning);
+    return this.#on(lane, request, last.reasoning);
   }
 
   /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
@@ -87,8 +87,10 @@ export class Approaches {
       if (refused.lane !== last.lane) {
         // One client's request must not take the lane, and what it alone can say, from all others.
         if (this.#answered.get(`${refused.lane} ${request.model}`) !== undefined) continue;
-        this.#refusedLanes.set(request.model, refused.lane);
-      } else if (refused.instructions !== last.instructions) this.#asMessage.set(request.model, true);
+        this.#refusedLanes.set(circumstancesOf(request), refused.lane);
+      } else if (refused.instructions !== last.instructions) {
+        this.#asMessage.set(circumstancesOf(request), true);
+      }
       this.#options.onLearnt(request.model, refused, last);
     }
     if (!this.#hasTwoLanes(request.model)) return;
@@ -109,13 +111,19 @@ export class Approaches {
     // Only a relay can give a model of the full lane its name back.
     if (!hasRelay) return 'lite';
     if (lanes.setting !== 'auto') return lanes.setting;
-    const refused = this.#refusedLanes.get(request.model);
-    if (refused !== undefined) return refused === 'full' ? 'lite' : 'full';
+    const refused = this.#refusedLanes.get(circumstancesOf(request));
+    // Who wants no answer without what only that lane can say gets it tried again.
+    const isWanted = refused === 'full' && request.insists === 'all' && needsFullLane(request);
+    if (refused !== undefined && !isWanted) return refused === 'full' ? 'lite' : 'full';
     return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
   }
 
-  #on(lane: Lane, model: string, reasoning: Approach['reasoning']): Approach {
-    const isMessage = lane === 'lite' || !this.#options.hasRelay || this.#asMessage.get(model) !== undefined;
+  #on(lane: Lane, request: TurnRequest, reasoning: Approach['reasoning']): Approach {
+    const { model } = request;
+    const isMessage =
+      lane === 'lite' ||
+      !this.#options.hasRelay ||
+      this.#asMessage.get(circumstancesOf(request)) !== undefined;
     return {
       lane,
       slug: lane === 'full' && this.#hasTwoLanes(model) ? this.#fullSlug(model) : model,

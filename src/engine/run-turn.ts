@@ -35,10 +35,11 @@ const ATTEMPTS = 3;
 export const createEngine = (deps: EngineDeps): Engine => ({
   unheard(request) {
     const approach = deps.approaches.first(request);
+    const { ignored, ...fitted } = fittedFor(request, approach, deps);
     return [
-      ...(deps.relay?.unheard(request) ?? withoutRelay(request)),
+      ...(deps.relay?.unheard({ ...request, ...fitted }) ?? withoutRelay(request)),
       ...deps.approaches.losses(request, approach),
-      ...fittedFor(request, approach, deps).ignored,
+      ...ignored,
     ];
   },
   async *run(request, signal) {

@@ -1,5 +1,6 @@
 import { fail, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/reply.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
 import { runChoices } from '../engine/choices.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
@@ -53,7 +54,12 @@ export const serveTurn =
       caller: exchange.caller(),
       session: sessionOf(http.headers),
     });
-    const asked = { ...ask.request, conversation };
+    const asked: TurnRequest = {
+      ...ask.request,
+      conversation,
+      caller: exchange.caller(),
+      insists: deps.strictParams ? 'all' : ask.insists,
+    };
     refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(asked)], deps.strictParams);
     const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
     const observers = deps.observersOf(ask, exchange);

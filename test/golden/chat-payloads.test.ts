@@ -29,7 +29,7 @@ const payloads = (body: object) => {
     models,
     ignoreClientPrompt: false,
   });
-  const request = { ...ask, conversation: 'conversation' };
+  const request = { ...ask, caller: 'caller', insists: [], conversation: 'conversation' };
   return {
     'thread/start': toThreadStart(request, settings, { lane: 'full', slug: request.model }),
     'thread/inject_items': toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),

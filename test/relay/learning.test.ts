@@ -80,6 +80,50 @@ describe('a backend that refuses parameters', () => {
     expect((await post('/v1/responses', rest)).status).toBe(200);
   });
 
+  it('is asked again for whom insists, so that nothing is refused from memory', async () => {
+    const strict = { PROXY_STRICT_PARAMS: 'true' };
+    const { post, use, model } = await start(refuses('temperature'), strict);
+    expect((await post('/v1/responses', ASK)).status).toBe(400);
+    // The backend has changed its mind.
+    use(hello);
+    expect((await post('/v1/responses', ASK)).status).toBe(200);
+    expect(plainOf(model.requests.at(-1)?.body)).toContain('temperature');
+  });
+
+  it('is asked again for log probabilities, which a chat insists on', async () => {
+    const { post, use, model } = await start(refuses('top_logprobs'));
+    const chat = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
+    const insisting = { ...chat, logprobs: true, top_logprobs: 2 };
+    expect((await post('/v1/chat/completions', insisting)).status).toBe(400);
+    use(hello);
+    expect((await post('/v1/chat/completions', insisting)).status).toBe(200);
+    expect(model.requests.at(-1)?.body).toMatchObject({ top_logprobs: 2 });
+  });
+
+  it('teaches nothing about other callers and other efforts', async () => {
+    const { url, model } = await start(refuses('temperature'), { PROXY_API_KEY: 'sk-key-one,sk-key-two' });
+    const ask = async (key: string, effort: string): Promise<void> => {
+      const { temperature, model: name, input } = ASK;
+      const answer = await fetch(`${url}/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model: name, input, temperature, reasoning: { effort } }),
+      });
+      expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([200, 'temperature']);
+      await answer.text();
+    };
+    const sent = (): readonly boolean[] =>
+      model.requests.map(({ body }) => Object.hasOwn(body, 'temperature'));
+    await ask('sk-key-one', 'low');
+    expect(sent()).toEqual([true, false]);
+    await ask('sk-key-one', 'low');
+    expect(sent()).toEqual([true, false, false]);
+    await ask('sk-key-two', 'low');
+    expect(sent()).toEqual([true, false, false, true, false]);
+    await ask('sk-key-one', 'high');
+    expect(sent()).toEqual([true, false, false, true, false, true, false]);
+  });
+
   it('is not blamed for what the client got wrong', async () => {
     const error = errorBody(
       "Invalid schema for function 'f': 'oops' is not a valid type.",

@@ -164,7 +164,9 @@ const asked = process.argv.slice(2);
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
-  const lines = normalise(await run(scenario, { ...request, conversation: name }));
+  const lines = normalise(
+    await run(scenario, { ...request, caller: 'caller', insists: [], conversation: name }),
+  );
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, 'request.json'), `${JSON.stringify(scenario.request, null, 2)}\n`);

@@ -57,7 +57,11 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
   const report = reportIn(lines);
   const translator = new TurnTranslator({
     turnId: turnIdIn(lines),
-    callable: new Set(callableTools({ ...request, conversation: name }).map((tool) => tool.name)),
+    callable: new Set(
+      callableTools({ ...request, caller: 'caller', insists: [], conversation: name }).map(
+        (tool) => tool.name,
+      ),
+    ),
     parallelToolCalls: request.parallelToolCalls !== false,
     ids: fixedAmbient().ids,
     report,

@@ -22,6 +22,8 @@ export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
 /** The same as part of a conversation. */
 export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
   ...askedTurn(),
+  caller: 'caller',
+  insists: [],
   conversation: 'conversation',
   ...different,
 });

@@ -8,6 +8,7 @@ import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
 import { forward, type ForwardOptions, type Hop } from './forward.ts';
+import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
 import { Ticket } from './ticket.ts';
@@ -66,12 +67,6 @@ const KEEP_ALIVE_MS = 120_000;
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** Logins carry long tokens, and codex adds metadata. */
 const MAX_HEADER_BYTES = 128 * 1024;
-/** Model names come from clients: what is remembered about them has an end. */
-const MAX_LEARNT_MODELS = 1_000;
-/** A backend may learn too, and what it refused may have hung on other parameters of that request. */
-const LEARNT_FOR_MS = 10 * 60_000;
-/** Refusing one of their values says nothing about the others. */
-const NOT_LEARNT: ReadonlySet<EditField> = new Set(['service_tier', 'include']);
 /** More than an app-server holds threads before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
@@ -83,9 +78,9 @@ const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
-  const tickets = new Map<string, Ticket>();
+  const tickets = new Map<string, { readonly ticket: Ticket; readonly request: TurnRequest }>();
   const closed = new Set<string>();
-  const learnt = new Map<string, Map<EditField, number>>();
+  const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
   const secret = randomBytes(24).toString('base64url');
 
@@ -111,7 +106,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     outgoing.on('close', () => gone.abort());
     // Only requests to the model are ours: a thread has others, such as for its compaction.
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
-    const ticket = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
+    const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
+    const ticket = turn?.ticket ?? null;
     if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
     const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
@@ -126,22 +122,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       signal,
       outgoing,
     };
-    await forward(hop, ticket, { ...options, onLearnt: remember });
-  };
-
-  const remember = (model: string, field: EditField): void => {
-    if (NOT_LEARNT.has(field) || refusedFor(model).has(field)) return;
-    const fields = learnt.get(model) ?? new Map<EditField, number>();
-    learnt.set(model, fields.set(field, Date.now()));
-    forgetOldest(learnt, MAX_LEARNT_MODELS);
-    options.onLearnt(model, field);
-  };
-
-  /** What the backend was found to refuse for a model of late. */
-  const refusedFor = (model: string): ReadonlySet<EditField> => {
-    const since = Date.now() - LEARNT_FOR_MS;
-    const fields = [...(learnt.get(model) ?? [])].filter(([, at]) => at > since).map(([field]) => field);
-    return new Set(fields);
+    const onLearnt = (model: string, field: EditField): void => {
+      if (turn !== null && learnt.remember(turn.request, field)) options.onLearnt(model, field);
+    };
+    await forward(hop, ticket, { ...options, onLearnt });
   };
 
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
@@ -164,8 +148,9 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       refresh: `${origin}/${SEGMENTS.refresh}`,
       revoke: `${origin}/${SEGMENTS.revoke}`,
     },
-    unheard({ wire, model, serviceTier }) {
-      const refuses = refusedFor(model);
+    unheard(request) {
+      const { wire, serviceTier } = request;
+      const refuses = learnt.refusedFor(request);
       const isTaken = (field: EditField): boolean => options.profile.takes.has(field) && !refuses.has(field);
       const names = wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
       return lacksTier(serviceTier, options.profile) ? [...names, 'service_tier'] : names;
@@ -176,12 +161,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         request,
         shape,
         affinity: affinityKey(request, options.affinity),
-        taste: { profile: options.profile, refuses: refusedFor(request.model) },
+        taste: { profile: options.profile, refuses: learnt.refusedFor(request) },
         onEvent,
         onInput: options.onInput,
         signIn: () => renewals.failure,
       });
-      tickets.set(threadId, ticket);
+      tickets.set(threadId, { ticket, request });
       return {
         report: ticket,
         close() {
