@@ -13,11 +13,13 @@ import {
   type WorkerPoolEvent,
 } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
+import { secretsOf } from './config/secrets.ts';
 import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
 import type { Engine } from './engine/engine.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
+import { keepSecrets } from './engine/keep-secrets.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
@@ -155,7 +157,7 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  return withEmulations(engine, loadTokenizer);
+  return keepSecrets(withEmulations(engine, loadTokenizer), secretsOf(config));
 };
 
 const createPool = (

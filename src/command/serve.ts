@@ -4,6 +4,7 @@ import { createApp, type App } from '../app.ts';
 import { banner } from '../banner.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
@@ -54,11 +55,6 @@ const run = async (config: Config, sink: LogSink, world: World): Promise<number>
   });
   return Promise.race([stopped, stoppedAtOnce]);
 };
-
-const secretsOf = ({ http, upstream }: Config): readonly string[] => [
-  ...http.apiKeys,
-  ...(upstream.apiKey === null ? [] : [upstream.apiKey]),
-];
 
 /** Without this a misspelt path would look like a home that nobody has signed in to. */
 const requireNamedHome = async (home: string | null): Promise<void> => {

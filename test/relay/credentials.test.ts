@@ -26,6 +26,7 @@ import { conversations } from '../support/conversations.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import { turnRequest } from '../support/turn-request.ts';
+import { fails } from './answered.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -170,6 +171,27 @@ describe('the key of a provider', () => {
     expect(environment).toContain('CODEX_HOME=');
     expect(environment).not.toContain(key);
     expect(JSON.stringify(proxy.log)).not.toContain(key);
+  });
+
+  it.each(['on', 'off'])('is not quoted to a client or a log, bare as it is: PROXY_WIRE=%s', async (wire) => {
+    const key = 'plain+provider/key=01';
+    const quotes: readonly Script[] = [400, 403, 404, 422, 429, 500].map(
+      (status) => (_request, connection) =>
+        connection.reply(status, {
+          error: { message: `We do not know ${key}, ${encodeURIComponent(key)}.`, code: 'odd', param: key },
+        }),
+    );
+    const inStream = fails({ code: 'odd', message: `We do not know ${key}.` });
+    const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key, PROXY_WIRE: wire });
+    closers.push(() => proxy.close());
+    for (const script of [...quotes, inStream]) {
+      proxy.use(script);
+      for (const stream of [false, true]) {
+        const response = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi', stream });
+        expect(await response.text()).not.toMatch(/plain.{1,3}provider/);
+      }
+    }
+    expect(JSON.stringify(proxy.log)).not.toMatch(/plain.{1,3}provider/);
   });
 
   it('is given to the app-server only where there is no relay', async () => {

@@ -104,13 +104,13 @@ describe('a backend that refuses parameters', () => {
     const { url, model } = await start(refuses('temperature'), { PROXY_API_KEY: 'sk-key-one,sk-key-two' });
     const ask = async (key: string, effort: string): Promise<void> => {
       const { temperature, model: name, input } = ASK;
-      const answer = await fetch(`${url}/v1/responses`, {
+      const response = await fetch(`${url}/v1/responses`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}` },
         body: JSON.stringify({ model: name, input, temperature, reasoning: { effort } }),
       });
-      expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([200, 'temperature']);
-      await answer.text();
+      expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, 'temperature']);
+      await response.text();
     };
     const sent = (): readonly boolean[] =>
       model.requests.map(({ body }) => Object.hasOwn(body, 'temperature'));

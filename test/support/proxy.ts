@@ -6,6 +6,7 @@ import OpenAI from 'openai';
 
 import { createApp, type App } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
 import {
   startModelServer,
   type ModelServer,
@@ -47,10 +48,6 @@ export const startProxy = async (
     ...behind,
   });
   const log: Record<string, unknown>[] = [];
-  const logger = createLogger({
-    level: 'debug',
-    destination: { write: (line) => void log.push(JSON.parse(line)) },
-  });
   const config = loadConfig({
     PORT: '0',
     PROXY_API_KEY: KEY,
@@ -58,6 +55,11 @@ export const startProxy = async (
     PROXY_UPSTREAM_BASE_URL: model.baseUrl,
     PROXY_CODEX_WORKDIR: path.join(stateDir, 'work'),
     ...env,
+  });
+  const logger = createLogger({
+    level: 'debug',
+    secrets: secretsOf(config),
+    destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
   const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
   const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });

@@ -40,7 +40,8 @@ export const NOTHING_SAID: UpstreamSaid = {
 export const classify = (said: UpstreamSaid, secrets: readonly string[] = []): Failure => {
   const message = said.message === null || said.message === '' ? null : harmless(said.message, secrets);
   const code = wordsCode(said) ?? said.code;
-  const read: Read = { ...said, code, message, names: [code ?? '', said.type ?? ''] };
+  const param = said.param === null ? null : harmless(said.param, secrets);
+  const read: Read = { ...said, code, message, param, names: [code ?? '', said.type ?? ''] };
   for (const rule of RULES) {
     if (rule.is(read)) return rule.tell(read);
   }

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+
+import { loadConfig } from './load.ts';
+import { secretsOf } from './secrets.ts';
+
+it('finds every secret of a configuration', () => {
+  expect(secretsOf(loadConfig({}))).toEqual([]);
+  const environment = {
+    PROXY_API_KEY: 'sk-a,sk-b',
+    PROXY_UPSTREAM_API_KEY: 'c',
+    PROXY_UPSTREAM_BASE_URL: 'http://h/v1',
+  };
+  expect(secretsOf(loadConfig(environment))).toEqual(['sk-a', 'sk-b', 'c']);
+});

@@ -1,0 +1,8 @@
+import { SETTINGS, type Config, type SettingRow } from './schema.ts';
+
+/** All values of the configuration that must not get out. */
+export const secretsOf = (config: Config): readonly string[] =>
+  Object.values<SettingRow>(SETTINGS)
+    .filter((row) => row.secret === true)
+    .flatMap(({ slice, field }) => (config[slice] as Readonly<Record<string, unknown>>)[field])
+    .filter((value) => typeof value === 'string');
