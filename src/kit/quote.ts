@@ -1,5 +1,5 @@
 /** How much of what a client sent is said back to it. */
-export const MAX_QUOTED = 100;
+const MAX_QUOTED = 100;
 
 /** Somebody's words inside of ours: enough to know them again, and never all of a long text. */
 export const quoted = (text: string): string =>
