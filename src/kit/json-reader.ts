@@ -115,7 +115,7 @@ class JsonReader {
         this.#readLong(this.#long);
         return true;
       }
-      const byte = bytes[this.#at];
+      const byte = bytes[this.#at] ?? 0;
       switch (byte) {
         case QUOTE:
           this.#string();
