@@ -9,13 +9,17 @@ export type Steps<Result> = Generator<void, Result, void>;
 /** Long enough to get something done, short enough that nobody sees it. */
 const TURN_MS = 10;
 
+/** The real ones, also where a test has put others in their place: turns are shared between tests. */
+const realImmediate = setImmediate;
+const realNow = performance.now.bind(performance);
+
 /** When this turn of the event loop should be over; null: nobody has worked long in it yet. */
 let endsAt: number | null = null;
 const waiting: (() => void)[] = [];
 
 const begin = (): void => {
-  endsAt = performance.now() + TURN_MS;
-  setImmediate(nextTurn);
+  endsAt = realNow() + TURN_MS;
+  realImmediate(nextTurn);
 };
 
 /** Immediates come after whatever else the loop had to do: sockets, pipes, timers. */
@@ -29,7 +33,7 @@ const nextTurn = (): void => {
 
 const isOver = (): boolean => {
   if (endsAt === null) begin();
-  return endsAt !== null && performance.now() >= endsAt;
+  return endsAt !== null && realNow() >= endsAt;
 };
 
 /** Lets others go first, if this turn of the loop has been long. */
