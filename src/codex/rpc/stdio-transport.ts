@@ -40,12 +40,10 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
   let onMessage: (line: string) => void = nobodyListens;
   let onClose: (cause: Error | null) => void = nobodyListens;
 
-  const write = (text: string): void => {
-    blocked = !stdin.write(text);
-  };
   const flush = (): void => {
-    blocked = false;
-    while (!blocked && waiting.length > 0) write(takeFrom(waiting));
+    let hasRoom = true;
+    while (hasRoom && waiting.length > 0) hasRoom = stdin.write(takeFrom(waiting));
+    blocked = !hasRoom;
   };
   const finish = (cause: Error | null): void => {
     if (!open) return;

@@ -5,11 +5,12 @@ import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { longText } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { emptyArray, invalidChoice, missing, parseWire } from '../validation.ts';
 
 const schemas = {
-  text: z.object({ type: z.literal('text'), text: z.string() }),
+  text: z.object({ type: z.literal('text'), text: longText }),
   image_url: z.object({
     type: z.literal('image_url'),
     image_url: z.object({
@@ -29,7 +30,7 @@ const schemas = {
       filename: z.string().nullish(),
     }),
   }),
-  refusal: z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
 } as const;
 
 export type PartType = keyof typeof schemas;
@@ -55,7 +56,7 @@ export const readContent = (
     if (given === undefined) throw missing(`${place}.type`);
     const type = allowed.find((one) => one === given);
     if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
-    unread.push(...unreadFields(schemas[type], value, place));
+    noteUnread(unread, schemas[type], value, place);
     return part(type, value, place);
   });
 };
