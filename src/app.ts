@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
+import { createFormatChecks } from './http/check-format.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -106,6 +107,12 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     };
   }
 
+  const formats = createFormatChecks({
+    onUnchecked: (reason) => {
+      metrics.formatUnchecked.inc({ reason });
+      logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
+    },
+  });
   const server = createServer({
     routes: routeTable({
       endpoints: [
@@ -121,7 +128,12 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
-      turns: { engine: board.engine, models: board.models, ...turnDeps(config, logger, metrics, watch) },
+      turns: {
+        engine: board.engine,
+        models: board.models,
+        formats,
+        ...turnDeps(config, logger, metrics, watch),
+      },
       models: board.models,
       metrics,
       isReady: () => board.south.ready() && !server.draining(),
@@ -140,6 +152,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
+      await formats.close();
       await board.close(LAST_INTERRUPTS_MS);
       await conversations.close();
     },
@@ -151,7 +164,7 @@ const turnDeps = (
   logger: Logger,
   metrics: Metrics,
   watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'formats'> => ({
   ambient: systemAmbient,
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,

@@ -56,7 +56,7 @@ export const list = (max: number): z.ZodType<readonly unknown[]> =>
   });
 
 export const listOf = <Element extends z.ZodType>(element: Element, max: number, min = 0) =>
-  list(max).pipe(z.array(element).min(min) as unknown as z.ZodType<z.output<Element>[], readonly unknown[]>);
+  list(max).pipe(z.array(element).min(min));
 
 /** Members of an item that are lists, in either API. */
 const LISTS = ['content', 'output', 'summary', 'tool_calls'] as const;
