@@ -28,6 +28,7 @@ import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
 import { createSouth } from './south.ts';
 import { createSwitchboard } from './switchboard.ts';
+import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: (http: Request) => Promise<Response> | Response;
@@ -68,7 +69,13 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
   const detour = new Detour(systemAmbient.clock);
-  const southDeps = { config, homes, environment, conversations, logger, metrics };
+  const tokenizer = createThreadedTokenizer({
+    onGuess: (reason) => {
+      metrics.tokenGuesses.inc();
+      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
+    },
+  });
+  const southDeps = { config, homes, environment, conversations, logger, metrics, tokenizer };
   const choose = createChooser(config.upstream, homes);
   const board = await createSwitchboard({
     async choose() {
@@ -152,7 +159,7 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await formats.close();
+      await Promise.all([formats.close(), tokenizer.close()]);
       await board.close(LAST_INTERRUPTS_MS);
       await conversations.close();
     },

@@ -20,12 +20,12 @@ import { createModelDirectory, type ModelDirectory } from './engine/model-direct
 import { probed } from './engine/probe-worker.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
+import type { Tokenizer } from './engine/tokenizer.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay } from './place-relay.ts';
-import { loadTokenizer } from './tokenizer/o200k.ts';
 import { VERSION } from './version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
@@ -48,6 +48,7 @@ export interface SouthDeps {
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tokenizer: Tokenizer;
   /** A page stood between the relay and the backend. */
   readonly onBlocked: () => void;
   /** The backend itself answered. */
@@ -152,7 +153,7 @@ const engineOf = (
       if (kind === 'model_not_found') offered.refresh();
     },
   });
-  return withEmulations(engine, loadTokenizer);
+  return withEmulations(engine, deps.tokenizer);
 };
 
 const createPool = (

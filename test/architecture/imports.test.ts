@@ -49,7 +49,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'open-models',
     'place-relay',
-    'tokenizer',
     'version',
   ],
   switchboard: ['canonical', 'engine', 'south'],
@@ -65,6 +64,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'south',
     'switchboard',
+    'tokenizer',
     'node:',
   ],
 };
