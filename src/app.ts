@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
+import { createFormatChecks } from './http/check-format.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -28,6 +29,7 @@ import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
 import { createSouth } from './south.ts';
 import { createSwitchboard } from './switchboard.ts';
+import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -73,7 +75,13 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
   const detour = new Detour(systemAmbient.clock);
-  const southDeps = { config, homes, environment, conversations, logger, metrics };
+  const tokenizer = createThreadedTokenizer({
+    onGuess: (reason) => {
+      metrics.tokenGuesses.inc();
+      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
+    },
+  });
+  const southDeps = { config, homes, environment, conversations, logger, metrics, tokenizer };
   const choose = createChooser(config.upstream, homes);
   const board = await createSwitchboard({
     async choose() {
@@ -113,6 +121,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     };
   }
 
+  const formats = createFormatChecks({
+    onUnchecked: (reason) => {
+      metrics.formatUnchecked.inc({ reason });
+      logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
+    },
+  });
   const server = createServer({
     routes: routeTable({
       endpoints: [
@@ -128,7 +142,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
-      turns: { engine: board.engine, models: board.models, ...turnDeps(config, logger, metrics, watch) },
+      turns: {
+        engine: board.engine,
+        models: board.models,
+        formats,
+        ...turnDeps(config, logger, metrics, watch),
+      },
       models: board.models,
       metrics,
       isReady: () => board.south.ready() && !server.draining(),
@@ -149,6 +168,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
+      await Promise.all([formats.close(), tokenizer.close()]);
       await board.close(LAST_INTERRUPTS_MS);
       await conversations.close();
     },
@@ -160,7 +180,7 @@ const turnDeps = (
   logger: Logger,
   metrics: Metrics,
   watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'formats'> => ({
   ambient: systemAmbient,
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,

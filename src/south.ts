@@ -22,12 +22,12 @@ import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
+import type { Tokenizer } from './engine/tokenizer.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay } from './place-relay.ts';
-import { loadTokenizer } from './tokenizer/o200k.ts';
 import { VERSION } from './version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
@@ -50,6 +50,7 @@ export interface SouthDeps {
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly tokenizer: Tokenizer;
   /** A page stood between the relay and the backend. */
   readonly onBlocked: () => void;
   /** The backend itself answered. */
@@ -157,7 +158,7 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  return keepSecrets(withEmulations(engine, loadTokenizer), secretsOf(config));
+  return keepSecrets(withEmulations(engine, deps.tokenizer), secretsOf(config));
 };
 
 const createPool = (

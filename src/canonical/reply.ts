@@ -68,7 +68,8 @@ export const endedItem = (event: TurnEvent): ReplyItem | null => {
 
 /** Collects a reply event by event; `render` and `fold` share it, so they cannot disagree. */
 export class ReplyBuilder {
-  readonly #order: string[] = [];
+  /** The index of each item in the final output: the order in which they started. */
+  readonly #order = new Map<string, number>();
   readonly #items = new Map<string, ReplyItem>();
   #ended: { outcome: Outcome; usage: Usage | null } | null = null;
 
@@ -78,19 +79,19 @@ export class ReplyBuilder {
       return;
     }
     if (event.type === 'turn-accepted') return;
-    if (!this.#order.includes(event.itemId)) this.#order.push(event.itemId);
+    if (!this.#order.has(event.itemId)) this.#order.set(event.itemId, this.#order.size);
     const item = endedItem(event);
     if (item !== null) this.#items.set(item.id, item);
   }
 
   /** The index of an item in the final output. */
   indexOf(itemId: string): number {
-    return this.#order.indexOf(itemId);
+    return this.#order.get(itemId) ?? -1;
   }
 
   build(): Reply {
     if (this.#ended === null) throw new Error('the turn has not ended');
-    const items = this.#order.map((id) => {
+    const items = [...this.#order.keys()].map((id) => {
       const item = this.#items.get(id);
       if (item === undefined) throw new Error(`item ${id} was started and never ended`);
       return item;

@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { isJsonObject } from '../kit/json.ts';
+import { readJsonSteps } from '../kit/json-reader.ts';
+import { inTurns } from '../kit/loop-turns.ts';
 import { openConnection } from './connection.ts';
 import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
 
@@ -168,15 +170,15 @@ const readBody = async (incoming: IncomingMessage): Promise<Body> => {
   const encoding = incoming.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     return { refusal: `Content-Encoding ${encoding} is not understood here.`, status: 415, param: null };
-  const value = parseObject(Buffer.concat(chunks).toString('utf8'));
+  const value = await parseObject(Buffer.concat(chunks));
   if (value === null) return { refusal: 'The body is not a JSON object.', status: 400, param: null };
   if (value['stream'] !== true) return { refusal: 'This server only streams.', status: 400, param: 'stream' };
   return { value };
 };
 
-const parseObject = (text: string): JsonObject | null => {
+const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = await inTurns(readJsonSteps(bytes));
     return isJsonObject(value) ? value : null;
   } catch {
     // The caller is told so by the null.

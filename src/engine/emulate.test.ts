@@ -6,7 +6,11 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import { withEmulations } from './emulate.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-const characters: Tokenizer = { count: (text) => text.length, head: (text, tokens) => text.slice(0, tokens) };
+const characters: Tokenizer = {
+  warmUp: () => {},
+  count: async (text) => text.length,
+  head: async (text, tokens) => text.slice(0, tokens),
+};
 const TURN: readonly TurnEvent[] = [
   { type: 'message-started', itemId: 'm', phase: null },
   { type: 'text-delta', itemId: 'm', delta: 'one STOP two' },
@@ -24,7 +28,7 @@ const TURN: readonly TurnEvent[] = [
 ];
 
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
-  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, async () => characters);
+  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, characters);
   const events = await collect(engine.run(turnRequest(different), new AbortController().signal));
   const last = events.at(-1);
   const text = events.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
@@ -44,7 +48,7 @@ describe('withEmulations', () => {
 
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
-    const engine = withEmulations({ unheard: () => [], run: () => events }, async () => characters);
+    const engine = withEmulations({ unheard: () => [], run: () => events }, characters);
     expect(engine.run(turnRequest(), new AbortController().signal)).toBe(events);
   });
 });

@@ -4,12 +4,12 @@ import { stopAt } from './stop-sequences.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Does for the backend what it cannot do itself. */
-export const withEmulations = (engine: Engine, loadTokenizer: () => Promise<Tokenizer>): Engine => ({
+export const withEmulations = (engine: Engine, tokenizer: Tokenizer): Engine => ({
   unheard: (request) => engine.unheard(request),
   run(request, signal) {
     const whole = engine.run(request, signal);
     const events = request.stop.length === 0 ? whole : stopAt(whole, request.stop);
     const { maxOutputTokens } = request;
-    return maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, loadTokenizer);
+    return maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, tokenizer);
   },
 });

@@ -1,19 +1,23 @@
 import * as fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { loadTokenizer } from '../tokenizer/o200k.ts';
+import { countTokens, headOf } from '../tokenizer/o200k.ts';
 import { limitOutput } from './limit-output.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** One character is one token: what is cut can be counted by eye. */
-const characters: Tokenizer = { count: (text) => text.length, head: (text, tokens) => text.slice(0, tokens) };
+const characters: Tokenizer = {
+  warmUp: () => {},
+  count: async (text) => text.length,
+  head: async (text, tokens) => text.slice(0, tokens),
+};
 const limited = (
   events: readonly TurnEvent[],
   maxTokens: number,
   tokenizer: Tokenizer = characters,
-): Promise<TurnEvent[]> => collect(limitOutput(emit(events), maxTokens, async () => tokenizer));
+): Promise<TurnEvent[]> => collect(limitOutput(emit(events), maxTokens, tokenizer));
 
 const accepted = (limitsOutput: boolean): TurnEvent => ({
   type: 'turn-accepted',
@@ -94,14 +98,36 @@ describe('limitOutput', () => {
     expect(read.at(-1)).toEqual(CUT);
   });
 
-  it('loads no tokenizer for a turn without text', async () => {
-    let loaded = 0;
-    const load = async (): Promise<Tokenizer> => {
-      loaded += 1;
-      return characters;
+  it('asks the tokenizer rarely: never while even the bytes would fit, and then a few times', async () => {
+    const asked: number[] = [];
+    const counting: Tokenizer = {
+      ...characters,
+      count: async (text) => {
+        asked.push(text.length);
+        return Math.ceil(text.length / 4);
+      },
     };
-    expect(await collect(limitOutput(emit([END]), 5, load))).toEqual([END]);
-    expect(loaded).toBe(0);
+    const deltas = Array.from({ length: 1_000 }, () => 'some ');
+    await limited([...message('m', ...deltas), END], 6_000, counting);
+    expect(asked).toEqual([]);
+    const read = await limited([...message('m', ...deltas), END], 1_300, counting);
+    expect(read.at(-1)).toEqual(END);
+    expect(asked.length).toBeLessThan(60);
+    expect(asked.reduce((sum, length) => sum + length, 0)).toBeLessThan(30_000);
+  });
+
+  it('takes a delta of any length in pieces', async () => {
+    const asked: number[] = [];
+    const counting: Tokenizer = {
+      ...characters,
+      count: async (text) => {
+        asked.push(text.length);
+        return text.length;
+      },
+    };
+    const read = await limited([...message('m', 'x'.repeat(1_000_000)), END], 100, counting);
+    expect(read[1]).toEqual({ type: 'text-delta', itemId: 'm', delta: 'x'.repeat(100) });
+    expect(asked).toEqual([1_024]);
   });
 
   it('leaves the turn when it is cut, so that it is interrupted', async () => {
@@ -113,16 +139,17 @@ describe('limitOutput', () => {
         wasLeft = true;
       }
     }
-    await collect(limitOutput(source(), 3, async () => characters));
+    await collect(limitOutput(source(), 3, characters));
     expect(wasLeft).toBe(true);
   });
 });
 
 describe('limitOutput with the real tokenizer', () => {
-  let tokenizer: Tokenizer;
-  beforeAll(async () => {
-    tokenizer = await loadTokenizer();
-  });
+  const tokenizer: Tokenizer = {
+    warmUp: () => {},
+    count: async (text) => countTokens(text),
+    head: async (text, tokens) => headOf(text, tokens),
+  };
 
   const word = fc.constantFrom(
     'the ',
@@ -144,10 +171,10 @@ describe('limitOutput with the real tokenizer', () => {
           const read = await limited([...message('m', ...deltas), END], max, tokenizer);
           const text = read.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
           expect(deltas.join('').startsWith(text)).toBe(true);
-          expect(tokenizer.count(text)).toBeLessThanOrEqual(max);
+          expect(countTokens(text)).toBeLessThanOrEqual(max);
           // Deltas joined are the text of the end, as the grammar wants it.
           expect(read.find((event) => event.type === 'message-ended')).toMatchObject({ text });
-          if (tokenizer.count(deltas.join('')) <= max - deltas.length) expect(read.at(-1)).toEqual(END);
+          if (countTokens(deltas.join('')) <= max - deltas.length) expect(read.at(-1)).toEqual(END);
         },
       ),
       { numRuns: 150 },

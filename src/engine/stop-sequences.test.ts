@@ -94,6 +94,13 @@ describe('stopAt', () => {
     expect(await collect(stopAt(emit(events), ['END']))).toEqual(events);
   });
 
+  it('looks at each character once, also where nearly all of a stop is there again and again', async () => {
+    // In a time that grows with the square of the length, this would not end before the test does.
+    const stop = `${'a'.repeat(100_000)}b`;
+    const text = `${'a'.repeat(300_000)}c`;
+    expect(deltasOf(await run([text, text, 'a', stop], [stop, 'never'])).join('')).toBe(`${text}${text}a`);
+  });
+
   it('leaves the source when it stops, so that the turn is interrupted', async () => {
     let isLeft = false;
     async function* endless(): AsyncGenerator<TurnEvent> {

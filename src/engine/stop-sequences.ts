@@ -1,5 +1,6 @@
 import { OpenItems } from '../canonical/open-items.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { breathe } from '../kit/loop-turns.ts';
 
 /**
  * `stop` for backends that have none: the answer ends before the first of these texts, also when it
@@ -11,35 +12,35 @@ export async function* stopAt(
   stops: readonly string[],
 ): AsyncGenerator<TurnEvent> {
   const open = new OpenItems();
-  /** The end of each open message that may be the beginning of a stop. */
-  const held = new Map<string, string>();
+  const machines = stops.map(machineOf);
+  const searches = new Map<string, StopSearch>();
+  const searchIn = (itemId: string): StopSearch => {
+    const known = searches.get(itemId) ?? new StopSearch(machines);
+    searches.set(itemId, known);
+    return known;
+  };
   const pass = (event: TurnEvent): TurnEvent => {
     open.follow(event);
     return event;
   };
   for await (const event of events) {
     if (event.type === 'message-ended') {
-      const delta = held.get(event.itemId) ?? '';
-      held.delete(event.itemId);
+      const delta = searches.get(event.itemId)?.held ?? '';
+      searches.delete(event.itemId);
       if (delta !== '') yield pass({ type: 'text-delta', itemId: event.itemId, delta });
     }
     if (event.type !== 'text-delta') {
       yield pass(event);
       continue;
     }
-    const { itemId } = event;
-    const text = (held.get(itemId) ?? '') + event.delta;
-    const match = firstMatch(text, stops);
-    const safe = match === -1 ? text.length - heldLength(text, stops) : match;
-    if (safe > 0) yield pass({ ...event, delta: text.slice(0, safe) });
-    if (match === -1) {
-      held.set(itemId, text.slice(safe));
-      continue;
-    }
+    const search = searchIn(event.itemId);
+    const { safe, isFound } = await search.add(event.delta);
+    if (safe !== '') yield pass({ ...event, delta: safe });
+    if (!isFound) continue;
     // What other messages hold back is theirs to the end.
-    held.delete(itemId);
-    for (const [other, delta] of held) {
-      if (delta !== '') yield pass({ type: 'text-delta', itemId: other, delta });
+    searches.delete(event.itemId);
+    for (const [other, { held }] of searches) {
+      if (held !== '') yield pass({ type: 'text-delta', itemId: other, delta: held });
     }
     yield* open.endAll(true);
     yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
@@ -47,28 +48,64 @@ export async function* stopAt(
   }
 }
 
-/**
- * Where the stop begins that is whole first, or -1. Whole first, because then the answer does not
- * depend on how the text is cut into deltas; of two that end together the longer one counts.
- */
-const firstMatch = (text: string, stops: readonly string[]): number => {
-  let first = { at: -1, end: Infinity };
-  for (const stop of stops) {
-    const at = text.indexOf(stop);
-    const end = at + stop.length;
-    if (at === -1 || end > first.end || (end === first.end && at > first.at)) continue;
-    first = { at, end };
+/** A stop, and for each length of it how much of its beginning is also its end there: Knuth, Morris and Pratt. */
+interface StopMachine {
+  readonly stop: string;
+  readonly fallbacks: Uint32Array;
+}
+
+const machineOf = (stop: string): StopMachine => {
+  const fallbacks = new Uint32Array(stop.length + 1);
+  for (let length = 1, fallback = 0; length < stop.length; length += 1) {
+    while (fallback > 0 && stop[length] !== stop[fallback]) fallback = fallbacks[fallback] ?? 0;
+    if (stop[length] === stop[fallback]) fallback += 1;
+    fallbacks[length + 1] = fallback;
   }
-  return first.at;
+  return { stop, fallbacks };
 };
 
-/** How much of the end of a text is the beginning of a stop. */
-const heldLength = (text: string, stops: readonly string[]): number =>
-  Math.max(
-    0,
-    ...stops.map((stop) => {
-      let length = Math.min(stop.length - 1, text.length);
-      while (length > 0 && !text.endsWith(stop.slice(0, length))) length -= 1;
-      return length;
-    }),
-  );
+/** So many characters are looked at before others get their turn. */
+const STEP_CHARS = 64 * 1024;
+
+/** Looks for stops in one message. Each character is looked at once, however the text is cut into deltas. */
+class StopSearch {
+  readonly #machines: readonly StopMachine[];
+  /** How much of each stop the text ends with. */
+  readonly #matched: number[];
+  /** The end of the text that may be the beginning of a stop. */
+  held = '';
+
+  constructor(machines: readonly StopMachine[]) {
+    this.#machines = machines;
+    this.#matched = machines.map(() => 0);
+  }
+
+  /** What may be sent of the text so far, and whether a stop stands behind it. */
+  async add(delta: string): Promise<{ readonly safe: string; readonly isFound: boolean }> {
+    const text = this.held + delta;
+    for (let at = this.held.length; at < text.length; at += 1) {
+      if (at % STEP_CHARS === 0) await breathe();
+      const found = this.#step(text.charCodeAt(at));
+      if (found > 0) return { safe: text.slice(0, at + 1 - found), isFound: true };
+    }
+    const end = text.length - Math.max(...this.#matched);
+    this.held = text.slice(end);
+    return { safe: text.slice(0, end), isFound: false };
+  }
+
+  /**
+   * The length of the stop that is whole with this character, or 0. The one that is whole first counts,
+   * so that the answer does not depend on deltas; of two that end together it is the longer one.
+   */
+  #step(char: number): number {
+    let found = 0;
+    for (const [index, { stop, fallbacks }] of this.#machines.entries()) {
+      let matched = this.#matched[index] ?? 0;
+      while (matched > 0 && stop.charCodeAt(matched) !== char) matched = fallbacks[matched] ?? 0;
+      if (stop.charCodeAt(matched) === char) matched += 1;
+      this.#matched[index] = matched;
+      if (matched === stop.length) found = Math.max(found, matched);
+    }
+    return found;
+  }
+}

@@ -1,6 +1,11 @@
-/** Counts tokens as the models do. A port: the real one carries a large table and is loaded when first needed. */
+/**
+ * Counts tokens as the models do. A port: the real one carries a large table and lives in a thread of
+ * its own, so it is asked as seldom as possible.
+ */
 export interface Tokenizer {
-  count(text: string): number;
+  /** Questions are about to come. */
+  warmUp(): void;
+  count(text: string): Promise<number>;
   /** The longest beginning of the text that is at most this many tokens. */
-  head(text: string, tokens: number): string;
+  head(text: string, tokens: number): Promise<string>;
 }

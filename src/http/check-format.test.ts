@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
 import type { JsonObject } from '../kit/json.ts';
-import { checkFormat } from './check-format.ts';
+import { createFormatChecks } from './check-format.ts';
 
 const ofSchema = (schema: JsonObject): OutputFormat => ({
   kind: 'json-schema',
@@ -18,17 +18,58 @@ const PERSON = {
   required: ['name'],
   additionalProperties: false,
 };
-const verdicts = (format: OutputFormat, texts: readonly string[]): readonly unknown[] =>
-  texts.map((text) => checkFormat(format, 'text.format.schema')?.(text));
+const unchecked: string[] = [];
+const checks = createFormatChecks({ onUnchecked: (reason) => void unchecked.push(reason), timeoutMs: 2_000 });
+afterAll(() => checks.close());
+
+const verdicts = async (format: OutputFormat, texts: readonly string[]): Promise<readonly unknown[]> => {
+  const check = await checks.of(format, 'text.format.schema');
+  return Promise.all(texts.map(async (text) => check?.(text)));
+};
+
+/** Each reference leads to two: as many steps as two to the power of its length. */
+const doubling = (length: number): JsonObject => ({
+  $ref: '#/$defs/d0',
+  $defs: Object.fromEntries(
+    Array.from({ length }, (_, index) => {
+      const next = { $ref: `#/$defs/d${index + 1}` };
+      return [`d${index}`, index === length - 1 ? { type: 'string' } : { allOf: [next, next] }];
+    }),
+  ),
+});
 
 describe('checkFormat', () => {
-  it('has nothing to check where no format was asked for', () => {
-    expect(checkFormat({ kind: 'text' }, 'text.format.schema')).toBeNull();
+  it('has nothing to check where no format was asked for', async () => {
+    expect(await checks.of({ kind: 'text' }, 'text.format.schema')).toBeNull();
   });
 
-  it('json_object: an object and nothing else', () => {
+  it('gives up on an answer whose check would not end, and on a schema that is too large', async () => {
+    unchecked.length = 0;
+    expect(await verdicts(ofSchema(doubling(60)), ['"a"', '1'])).toEqual([null, false]);
+    const wide = { enum: Array.from({ length: 100_000 }, (_, index) => index) };
+    expect(await checks.of(ofSchema(wide), 'p')).toBeNull();
+    expect(unchecked).toEqual(['late', 'too_large']);
+    expect(await verdicts(ofSchema(PERSON), ['{"name":"Ada"}'])).toEqual([true]);
+  });
+
+  it('gives up on a schema that takes too long to be compiled, and remembers it', async () => {
+    unchecked.length = 0;
+    const names = Array.from({ length: 4_000 }, (_, index) => `p${index}`);
+    const anyOf = { anyOf: [{ type: 'string' }, { type: 'null' }] };
+    const schema = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, anyOf])) };
+    const hurried = createFormatChecks({
+      onUnchecked: (reason) => void unchecked.push(reason),
+      timeoutMs: 50,
+    });
+    expect(await hurried.of(ofSchema(schema), 'p')).toBeNull();
+    expect(await hurried.of(ofSchema(schema), 'p')).toBeNull();
+    expect(unchecked).toEqual(['late', 'late']);
+    await hurried.close();
+  });
+
+  it('json_object: an object and nothing else', async () => {
     const texts = ['{}', '{"a":1}', ' {"a":1}\n', '[]', '"a"', '1', 'null', '', '{"a":', 'Here: {}'];
-    expect(verdicts({ kind: 'json-object' }, texts)).toEqual([
+    expect(await verdicts({ kind: 'json-object' }, texts)).toEqual([
       true,
       true,
       true,
@@ -42,10 +83,10 @@ describe('checkFormat', () => {
     ]);
   });
 
-  it('json_schema: what the schema allows, formats too', () => {
+  it('json_schema: what the schema allows, formats too', async () => {
     const texts = ['{"name":"Ada"}', '{"name":"Ada","mail":"ada@example.org"}', '{"name":"Ada","mail":"no"}'];
-    expect(verdicts(ofSchema(PERSON), texts)).toEqual([true, true, false]);
-    expect(verdicts(ofSchema(PERSON), ['{}', '{"name":"Ada","age":1}', '', 'null'])).toEqual([
+    expect(await verdicts(ofSchema(PERSON), texts)).toEqual([true, true, false]);
+    expect(await verdicts(ofSchema(PERSON), ['{}', '{"name":"Ada","age":1}', '', 'null'])).toEqual([
       false,
       false,
       false,
@@ -57,28 +98,27 @@ describe('checkFormat', () => {
     'http://json-schema.org/draft-07/schema#',
     'https://json-schema.org/draft/2020-12/schema',
     'https://example.org/own-dialect',
-  ])('takes a schema that names its dialect: %s', ($schema) => {
-    expect(verdicts(ofSchema({ $schema, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([true, false]);
+  ])('takes a schema that names its dialect: %s', async ($schema) => {
+    expect(await verdicts(ofSchema({ $schema, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([true, false]);
   });
 
-  it('answers at once also where the schema asks for a promise', () => {
-    expect(verdicts(ofSchema({ $async: true, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([true, false]);
-  });
-
-  it('keeps schemas of two requests apart, also with the same $id', () => {
-    const first = checkFormat(ofSchema({ $id: 'x', type: 'string' }), 'p');
-    const second = checkFormat(ofSchema({ $id: 'x', type: 'number' }), 'p');
-    expect([first?.('"a"'), first?.('1'), second?.('"a"'), second?.('1')]).toEqual([
+  it('answers at once also where the schema asks for a promise', async () => {
+    expect(await verdicts(ofSchema({ $async: true, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([
       true,
       false,
-      false,
-      true,
     ]);
   });
 
-  it('does not run a pattern of a stranger', () => {
-    const check = checkFormat(ofSchema({ type: 'string', pattern: '^(a+)+$' }), 'p');
-    expect([check?.(JSON.stringify(`${'a'.repeat(60)}!`)), check?.('1')]).toEqual([true, false]);
+  it('keeps schemas of two requests apart, also with the same $id', async () => {
+    const first = await checks.of(ofSchema({ $id: 'x', type: 'string' }), 'p');
+    const second = await checks.of(ofSchema({ $id: 'x', type: 'number' }), 'p');
+    const said = [await first?.('"a"'), await first?.('1'), await second?.('"a"'), await second?.('1')];
+    expect(said).toEqual([true, false, false, true]);
+  });
+
+  it('does not run a pattern of a stranger', async () => {
+    const texts = [JSON.stringify(`${'a'.repeat(60)}!`), '1'];
+    expect(await verdicts(ofSchema({ type: 'string', pattern: '^(a+)+$' }), texts)).toEqual([true, false]);
   });
 
   it.each([
@@ -86,13 +126,8 @@ describe('checkFormat', () => {
     ['a reference into nowhere', { $ref: '#/$defs/none' }],
     ['a reference to the network', { $ref: 'https://example.org/schema.json' }],
     ['a pattern that is none', { type: 'string', pattern: '(' }],
-  ])('refuses %s as the mistake of the client', (_, schema) => {
-    let thrown: unknown;
-    try {
-      checkFormat(ofSchema(schema), 'text.format.schema');
-    } catch (error) {
-      thrown = error;
-    }
+  ])('refuses %s as the mistake of the client', async (_, schema) => {
+    const thrown = await checks.of(ofSchema(schema), 'text.format.schema').catch((error: unknown) => error);
     expect(thrown instanceof GatewayError ? thrown.failure : thrown).toEqual({
       kind: 'invalid_value',
       status: 400,

@@ -1,87 +1,114 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormatsModule from 'ajv-formats';
-
-import { fail } from '../canonical/failure.ts';
+import { fail, type GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
-import type { JsonObject } from '../kit/json.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { parseJsonObject } from '../kit/json.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
+import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
-/** Says whether a finished answer keeps to the format that the client asked for. */
-export type FormatCheck = (text: string) => boolean;
+/** Says whether a finished answer keeps to the format that the client asked for. Null: nobody can tell. */
+export type FormatCheck = (text: string) => Promise<boolean | null>;
 
-// The package is CommonJS: its default export arrives one level down.
-const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => Ajv2020;
+export interface FormatChecks {
+  /** Null when there is nothing to check. A schema that is none is the client's mistake, and thrown. */
+  of(format: OutputFormat, place: string): Promise<FormatCheck | null>;
+  close(): Promise<void>;
+}
 
-/** Null when there is nothing to check. A schema that is none is the client's mistake. */
-export const checkFormat = (format: OutputFormat, place: string): FormatCheck | null => {
-  if (format.kind === 'text') return null;
-  if (format.kind === 'json-object') return (text) => isObject(parse(text));
-  const validate = compileOnce(format.schema, format.name, place);
-  return validate === null ? null : (text) => validate(parse(text));
+/** Why answers go unchecked. */
+export type Unchecked = GiveUpReason | 'too_large' | 'unknown';
+
+export interface FormatChecksOptions {
+  readonly onUnchecked: (reason: Unchecked) => void;
+  /** For a schema, and for an answer. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 1_000;
+/** The first one who comes waits until a thread is there. */
+const WAIT_MS = 3_000;
+const MAX_WAITING = 64;
+const THREADS = 2;
+const MAX_MEMORY_MB = 128;
+
+/** Larger than what anybody fills in; its answers go unchecked. */
+const MAX_SCHEMA_CHARS = 256 * 1024;
+/** How many schemas it is remembered of what became of them. */
+const MAX_KNOWN = 100;
+
+type Known = Extract<FormatVerdict, { kind: 'sound' | 'unsound' | 'unknown' }> | { readonly kind: 'late' };
+
+/** Schemas are compiled, and answers validated, in threads of their own: both are programs of strangers. */
+export const createFormatChecks = (options: FormatChecksOptions): FormatChecks => {
+  const pool = createThreadPool<FormatJob, FormatVerdict>({
+    file: besideModule(import.meta.url, 'format-thread'),
+    threads: THREADS,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    waitMs: WAIT_MS,
+    maxWaiting: MAX_WAITING,
+    maxMemoryMb: MAX_MEMORY_MB,
+  });
+  const known = new Map<string, Known>();
+  const remember = (schema: string, verdict: Known): Known => {
+    known.delete(schema);
+    known.set(schema, verdict);
+    const [oldest] = known.keys();
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+    return verdict;
+  };
+  const unchecked = (reason: Unchecked): null => {
+    options.onUnchecked(reason);
+    return null;
+  };
+
+  /** Null: it could not be looked at this time. */
+  const judge = async (schema: string): Promise<Known | null> => {
+    const outcome = await pool.run({ schema, answer: null });
+    if (outcome.kind === 'done')
+      return outcome.result.kind === 'answered' ? null : remember(schema, outcome.result);
+    // A schema that used its time up would do so again.
+    if (outcome.reason === 'late') remember(schema, { kind: 'late' });
+    return unchecked(outcome.reason);
+  };
+
+  const checkOf =
+    (schema: string): FormatCheck =>
+    async (answer) => {
+      const outcome = await pool.run({ schema, answer });
+      if (outcome.kind === 'given-up') return unchecked(outcome.reason);
+      return outcome.result.kind === 'answered' ? outcome.result.fits : null;
+    };
+
+  return {
+    async of(format, place) {
+      if (format.kind === 'text') return null;
+      if (format.kind === 'json-object') return async (text) => parseJsonObject(text) !== null;
+      if (isLongerThan(format.schema, MAX_SCHEMA_CHARS)) return unchecked('too_large');
+      const schema = JSON.stringify(format.schema);
+      const before = known.get(schema);
+      const verdict = before ?? (await judge(schema));
+      switch (verdict?.kind) {
+        case 'sound':
+          return checkOf(schema);
+        case 'unsound':
+          throw unsound(format.name, verdict.message, place);
+        case 'unknown':
+          return unchecked('unknown');
+        case 'late':
+          return before === undefined ? null : unchecked('late');
+        case undefined:
+          return null;
+        default:
+          return assertNever(verdict);
+      }
+    },
+    close: () => pool.close(),
+  };
 };
 
-type Validate = (value: unknown) => boolean;
-
-/** Clients send the same few schemas over and over, and compiling one takes milliseconds. */
-const MAX_COMPILED = 100;
-const compiled = new Map<string, Validate>();
-
-/** Compiling a larger one would make all other requests wait; its answers go unchecked. */
-const MAX_SCHEMA_CHARS = 64 * 1024;
-
-const compileOnce = (schema: JsonObject, name: string, place: string): Validate | null => {
-  const key = JSON.stringify(schema);
-  if (key.length > MAX_SCHEMA_CHARS) return null;
-  const known = compiled.get(key);
-  if (known !== undefined) return known;
-  const validate = compile(schema, name, place);
-  if (validate === null) return null;
-  compiled.set(key, validate);
-  const [oldest] = compiled.keys();
-  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
-  return validate;
-};
-
-/**
- * A pattern of a stranger is looked at and not run: on the wrong text it could take for ever, and
- * all that a mismatch leads to is a line in the log.
- */
-const readRegExp = Object.assign(
-  (pattern: string, flags: string) => {
-    const { source } = new RegExp(pattern, flags);
-    return { test: () => true, toString: () => source };
-  },
-  { code: 'readRegExp' },
-);
-
-const compile = (schema: JsonObject, name: string, place: string): Validate | null => {
-  // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
-  // `$async` schema would answer with a promise, whose rejection nobody takes.
-  const { $schema: _dialect, $async: _async, ...plain } = schema;
-  // A fresh instance each time: schemas of strangers must not meet by `$id`.
-  const ajv = addFormats(
-    new Ajv2020({ strict: false, validateFormats: true, logger: false, code: { regExp: readRegExp } }),
-  );
-  try {
-    return ajv.compile(plain);
-  } catch (error) {
-    // Too wide or too deep for the compiler, which says nothing about the schema.
-    if (error instanceof RangeError) return null;
-    throw fail('invalid_value', {
-      param: place,
-      code: 'invalid_json_schema',
-      message: `Invalid schema for response format '${name}': ${error instanceof Error ? error.message : 'not a JSON schema'}.`,
-    });
-  }
-};
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-};
-
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const unsound = (name: string, message: string, param: string): GatewayError =>
+  fail('invalid_value', {
+    param,
+    code: 'invalid_json_schema',
+    message: `Invalid schema for response format '${name}': ${message}.`,
+  });

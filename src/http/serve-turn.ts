@@ -10,7 +10,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
-import { checkFormat, type FormatCheck } from './check-format.ts';
+import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { conversationKey } from './conversation-key.ts';
 import type { Endpoint, TurnAsk } from './endpoint.ts';
@@ -30,6 +30,7 @@ export interface TurnDeps {
   readonly onObserverError: (error: unknown) => void;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
+  readonly formats: Pick<FormatChecks, 'of'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
@@ -61,7 +62,7 @@ export const serveTurn =
       insists: deps.strictParams ? 'all' : ask.insists,
     };
     refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(asked)], deps.strictParams);
-    const keepsFormat = checkFormat(ask.request.format, ask.formatPlace);
+    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     const request = await resolveAttachments(asked, deps.fetchImage, { signal });
     const events = mapAll(
@@ -114,7 +115,7 @@ const refuseIgnored = (ask: TurnAsk, ignored: readonly string[], isStrict: boole
   throw fail('unsupported_parameter', { param, message: `Unsupported parameter: '${param}' ${why}.` });
 };
 
-/** Nothing is done about an answer that breaks its format except that it does not go unseen. */
+/** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
 const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {
   if (keepsFormat === null) return [];
   let text = '';
@@ -124,7 +125,7 @@ const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void)
         // Commentary is not the answer.
         if (event.type === 'message-ended' && event.phase !== 'commentary') text += event.text;
         if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
-        if (!keepsFormat(text)) onMismatch();
+        void keepsFormat(text).then((kept) => kept === false && onMismatch());
       },
     },
   ];

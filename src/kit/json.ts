@@ -22,12 +22,30 @@ export const parseJsonObject = (text: string): JsonObject | null => {
  * JSON text that every parser takes. A client may cut a character in two; the half of it has no form
  * in UTF-8, strict parsers refuse the whole text for it, and so it becomes the replacement character.
  */
-export const wellFormedJson = (value: unknown): string => {
-  const text = JSON.stringify(value);
-  // Halves of characters are the only ones that are written as such an escape.
-  if (!text.includes('\\ud')) return text;
-  return text.replaceAll(/(\\+)ud[89a-f][\da-f]{2}/g, (match, backslashes: string) =>
-    // An even number of backslashes are backslashes of the text itself.
-    backslashes.length % 2 === 0 ? match : `${backslashes}ufffd`,
-  );
+export const wellFormedJson = (value: unknown): string => withoutHalves(JSON.stringify(value));
+
+/** Halves of characters are the only ones that `JSON.stringify` writes as such an escape. */
+const HALF = '\\ud';
+const ESCAPE_LENGTH = 6;
+
+/** Replaces halves of characters in text that `JSON.stringify` wrote. */
+const withoutHalves = (text: string): string => {
+  let at = text.indexOf(HALF);
+  if (at === -1) return text;
+  let whole = '';
+  let end = 0;
+  while (at !== -1) {
+    // Behind an odd number of backslashes it is text that looks like an escape. Each backslash is
+    // counted once: a run of them ends at one place only.
+    let first = at;
+    while (first > end && text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+    if ((at - first) % 2 === 0) {
+      whole += `${text.slice(end, at)}\\ufffd`;
+      end = at + ESCAPE_LENGTH;
+    }
+    at = text.indexOf(HALF, at + HALF.length);
+  }
+  return whole + text.slice(end);
 };
+
+const BACKSLASH = 0x5c;

@@ -51,6 +51,18 @@ export const METRICS = {
     help: 'Answers that did not match the JSON schema that the client asked for.',
     labels: [],
   },
+  formatUnchecked: {
+    kind: 'counter',
+    name: 'proxy_format_unchecked_total',
+    help: 'Answers that were not compared with their JSON schema, by reason: late (it took too long), crowded, broken, too_large, unknown.',
+    labels: ['reason'],
+  },
+  tokenGuesses: {
+    kind: 'counter',
+    name: 'proxy_token_guesses_total',
+    help: 'How often the tokens of an answer were guessed for its limit, because counting them took too long.',
+    labels: [],
+  },
   observerErrors: {
     kind: 'counter',
     name: 'proxy_observer_errors_total',

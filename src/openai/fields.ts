@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Fields that more than one API has, with the same values in each. */
-export const jsonObject = z.record(z.string(), z.json());
+import { jsonObject, longText } from './bounds.ts';
 
+/** Fields that more than one API has, with the same values in each. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
 export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
@@ -23,7 +23,7 @@ export const modelName = z.string().min(1).max(256);
 /** What tells the backend of a function; Chat puts it one level deeper than Responses. */
 export const functionFields = {
   name: shortName,
-  description: z.string().nullish(),
+  description: longText.nullish(),
   parameters: jsonObject.nullish(),
   strict: z.boolean().nullish(),
 } as const;

@@ -74,6 +74,18 @@ export const readChoiceWord = (wire: unknown, tools: readonly FunctionTool[]): T
 
 export const TOOL_CHOICES = ['none', 'auto', 'required', 'function', 'allowed_tools'] as const;
 
+/** The names of `allowed_tools`: as many as there are tools, so they are not looked for one by one. */
+export const checkAllDeclared = (
+  names: readonly string[],
+  tools: readonly FunctionTool[],
+  paramOf: (index: number) => string,
+): void => {
+  const declared = new Set(tools.map((tool) => tool.name));
+  const index = names.findIndex((name) => !declared.has(name));
+  const name = names[index];
+  if (name !== undefined) checkDeclared(name, tools, paramOf(index));
+};
+
 export const checkDeclared = (
   name: string,
   tools: readonly FunctionTool[],

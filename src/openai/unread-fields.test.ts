@@ -32,6 +32,11 @@ describe('unreadFields', () => {
     expect(unreadFields(schema, value, '')).toEqual(names);
   });
 
+  it('ends with a thousand names', () => {
+    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`u${index}`, 1]));
+    expect(unreadFields(schema, { ...wide, inner: { z: 1 } }, '')).toHaveLength(1_000);
+  });
+
   it('says where in the body the field stands', () => {
     expect(unreadFields(schema, { inner: { z: 1 }, y: 2 }, 'input[3]')).toEqual([
       'input[3].inner.z',

@@ -3,29 +3,68 @@ import { z } from 'zod';
 import { isJsonObject } from '../kit/json.ts';
 import { quoted } from '../kit/quote.ts';
 
+/** More names than anybody reads; a body could hold a million. */
+const MAX_NAMES = 1_000;
+
 /**
  * Names the fields of a value that its schema does not read, so that nothing a client sent is
  * dropped without a word. Unions are left alone: whoever parses their branches asks per branch.
  */
 export const unreadFields = (schema: z.ZodType, value: unknown, at: string): string[] => {
-  const inner = unwrap(schema);
-  if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    return value.flatMap((one, index) => unreadFields(inner.element as z.ZodType, one, `${at}[${index}]`));
+  const names: string[] = [];
+  noteUnread(names, schema, value, at);
+  return names;
+};
+
+/** Adds them to names that were found before. */
+export const noteUnread = (names: string[], schema: z.ZodType, value: unknown, at: string): void => {
+  readerOf(schema)?.(names, value, at);
+};
+
+type Reader = (names: string[], value: unknown, at: string) => void;
+
+/** What is to be looked at in values of a schema; null: all of it is read. Found out once: a body has thousands. */
+const readers = new WeakMap<z.ZodType, Reader | null>();
+
+const readerOf = (schema: z.ZodType): Reader | null => {
+  const known = readers.get(schema);
+  if (known !== undefined) return known;
+  const reader = makeReader(unwrap(schema));
+  readers.set(schema, reader);
+  return reader;
+};
+
+const makeReader = (schema: z.ZodType): Reader | null => {
+  if (schema instanceof z.ZodArray) {
+    const element = readerOf(schema.element as z.ZodType);
+    if (element === null) return null;
+    return (names, value, at) => {
+      if (!Array.isArray(value)) return;
+      for (const [index, one] of value.entries()) element(names, one, `${at}[${index}]`);
+    };
   }
-  if (!(inner instanceof z.ZodObject) || !isJsonObject(value)) return [];
   // A loose object keeps all its fields.
-  if (inner.def.catchall !== undefined) return [];
-  const shape = inner.shape as Record<string, z.ZodType | undefined>;
-  return Object.entries(value).flatMap(([key, one]) => {
-    const place = at === '' ? quoted(key) : `${at}.${quoted(key)}`;
-    const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
-    return field === undefined ? [place] : unreadFields(field, one, place);
-  });
+  if (!(schema instanceof z.ZodObject) || schema.def.catchall !== undefined) return null;
+  const fields = new Map(
+    Object.entries(schema.shape as Record<string, z.ZodType>).map(([key, field]) => [key, readerOf(field)]),
+  );
+  return (names, value, at) => {
+    if (!isJsonObject(value)) return;
+    for (const key of Object.keys(value)) {
+      const field = fields.get(key);
+      if (field === null) continue;
+      if (names.length >= MAX_NAMES) return;
+      const place = at === '' ? quoted(key) : `${at}.${quoted(key)}`;
+      if (field === undefined) names.push(place);
+      else field(names, value[key], place);
+    }
+  };
 };
 
 const unwrap = (schema: z.ZodType): z.ZodType => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap() as z.ZodType);
   }
-  return schema;
+  // A list that was checked for its length first.
+  return schema instanceof z.ZodPipe ? unwrap(schema.def.out as z.ZodType) : schema;
 };

@@ -1,24 +1,55 @@
-import type { Tokenizer } from '../engine/tokenizer.ts';
+import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
 
-/** The encoding of current OpenAI models. Its table takes time and memory, so it is loaded on first use. */
-export const loadTokenizer = async (): Promise<Tokenizer> => {
-  const { encode, decode } = await import('gpt-tokenizer/encoding/o200k_base');
-  // Special tokens in a text are text: the model wrote them, nobody gave them a meaning.
-  const tokensOf = (text: string): number[] => encode(text, { disallowedSpecial: new Set() });
-  return {
-    count: (text) => tokensOf(text).length,
-    head: (text, tokens) => {
-      const all = tokensOf(text);
-      if (all.length <= tokens) return text;
-      // A token may end inside a character; without that character the rest may need other tokens.
-      for (let count = tokens; count > 0; count -= 1) {
-        const head = commonStart(text, decode(all.slice(0, count)));
-        if (tokensOf(head).length <= tokens) return head;
-      }
-      return '';
-    },
-  };
+/** The encoding of current OpenAI models. Its table takes time and memory: see `tokenizer-thread`. */
+
+export const countTokens = (text: string): number => tokensOf(text).length;
+
+/** The longest beginning of the text that is at most this many tokens. */
+export const headOf = (text: string, tokens: number): string => {
+  const all = tokensOf(text);
+  if (all.length <= tokens) return text;
+  // A token may end inside a character; without that character the rest may need other tokens.
+  for (let count = tokens; count > 0; count -= 1) {
+    const head = commonStart(text, decode(all.slice(0, count)));
+    if (tokensOf(head).length <= tokens) return head;
+  }
+  return '';
 };
+
+/** The encoder needs a time that grows with the square of a word: longer ones are cut. No language has such. */
+const MAX_WORD = 256;
+
+const tokensOf = (text: string): number[] => {
+  const tokens: number[] = [];
+  for (const piece of piecesOf(text)) {
+    // Special tokens in a text are text: the model wrote them, nobody gave them a meaning.
+    for (const token of encode(piece, { disallowedSpecial: new Set() })) tokens.push(token);
+  }
+  return tokens;
+};
+
+/** The whole text as one piece, unless there is a word or a gap that is too long. */
+const piecesOf = (text: string): readonly string[] => {
+  const pieces: string[] = [];
+  let start = 0;
+  let run = 0;
+  let wasGap = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isGap = code <= SPACE;
+    run = isGap === wasGap ? run + 1 : 1;
+    wasGap = isGap;
+    if (run <= MAX_WORD || isSecondHalf(code)) continue;
+    pieces.push(text.slice(start, at));
+    start = at;
+    run = 1;
+  }
+  pieces.push(text.slice(start));
+  return pieces;
+};
+
+const SPACE = 0x20;
+const isSecondHalf = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;
 
 /** How far two texts agree, in whole characters. */
 const commonStart = (a: string, b: string): string => {

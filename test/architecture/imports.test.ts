@@ -26,10 +26,11 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:'],
   // The rim.
   observe: [...CENTRE, 'pino', 'prom-client'],
-  tokenizer: ['engine', 'gpt-tokenizer'],
+  threads: ['node:'],
+  tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
   config: ['kit', 'zod', 'node:'],
-  demo: [...CENTRE, 'node:'],
-  http: [...CENTRE, 'openai', 'engine', 'observe', 'node:', ...WEB_PACKAGES],
+  demo: [...CENTRE, 'threads', 'node:'],
+  http: [...CENTRE, 'openai', 'engine', 'observe', 'threads', 'node:', ...WEB_PACKAGES],
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
   backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
@@ -48,7 +49,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'open-models',
     'place-relay',
-    'tokenizer',
     'version',
   ],
   switchboard: ['canonical', 'engine', 'south'],
@@ -64,6 +64,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'south',
     'switchboard',
+    'tokenizer',
     'node:',
   ],
 };

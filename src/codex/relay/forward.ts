@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request as send, type Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { parseJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { tooLate } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { passOn, readBeginning, type Beginning } from './beginning.ts';
@@ -15,6 +15,7 @@ import type { EditContext, InputFindings, WireEdits } from './edits.ts';
 import { callerHeaders, endToEnd, requestHeaders, type Headers, type Session } from './headers.ts';
 import { httpFailure, sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
+import { readModelBody, writeModelBody } from './model-body.ts';
 import { refusedField } from './refused-field.ts';
 import { AnswerReader, type AnswerListener, type Findings } from './report.ts';
 
@@ -82,7 +83,7 @@ const BODY_TIMEOUT_MS = 300_000;
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
 export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
   const startedAt = performance.now();
-  const body = call === null ? null : parseJsonObject(hop.body.toString('utf8'));
+  const body = call === null ? null : await readModelBody(hop.body);
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
@@ -173,7 +174,9 @@ const sendOnce = async (
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
   const edited =
-    call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, editContext(call)));
+    call === null || body === null
+      ? hop.body
+      : await writeModelBody(call.edits.apply(body, editContext(call)));
   const url = hop.target + hop.path;
   const answer = await send(url, {
     method: hop.method,

@@ -1,3 +1,5 @@
+import { isLongerThan, writeJsonSteps } from '../../kit/json-writer.ts';
+import { inTurns } from '../../kit/loop-turns.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
 
@@ -35,6 +37,8 @@ interface Call {
   retry: NodeJS.Timeout | null;
 }
 
+const LONG_MESSAGE_CHARS = 64 * 1024;
+
 /** Doubling, with half of the delay left to chance. */
 export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: number): number => {
   const ceiling = Math.min(retry.maxDelayMs, retry.firstDelayMs * 2 ** attempt);
@@ -47,7 +51,18 @@ export const createCalls = (send: (line: string) => void, options: CallOptions):
   let nextId = 1;
   let closed: ConnectionClosed | null = null;
 
-  const transmit = (id: RpcId, { method, params }: Call): void => send(encodeMessage({ id, method, params }));
+  const transmit = (id: RpcId, call: Call): void => {
+    const message = { id, method: call.method, params: call.params };
+    if (isLongerThan(message, LONG_MESSAGE_CHARS)) void transmitLong(id, call, message);
+    else send(encodeMessage(message));
+  };
+
+  /** A whole conversation may be megabytes long: it is written in turns, and others go on meanwhile. */
+  const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
+    const pieces = await inTurns(writeJsonSteps(message));
+    // Its time may be up by now, or the connection closed.
+    if (underway.get(id) === call) send(pieces.join(''));
+  };
 
   const take = (id: RpcId): Call | undefined => {
     const call = underway.get(id);

@@ -50,6 +50,28 @@ describe('createPeer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('sends long messages whole, in turns, and not those that nobody waits for any more', async () => {
+    vi.useRealTimers();
+    const { peer, theirs, sent } = setUp();
+    const items = Array.from({ length: 10 }, (_, index) => ({ index, text: 'é"\uD83D'.repeat(3_000) }));
+    const long = peer.request('a', { items });
+    const short = peer.request('b', 1);
+    expect(sent).toEqual([]);
+    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    theirs.send('{"id":2,"result":"for b"}');
+    theirs.send('{"id":1,"result":"for a"}');
+    expect(await Promise.all([long, short])).toEqual(['for a', 'for b']);
+    const params = { items: items.map(({ index, text }) => ({ index, text: text.toWellFormed() })) };
+    expect(sent).toEqual([
+      { id: 2, method: 'b', params: 1 },
+      { id: 1, method: 'a', params },
+    ]);
+    const failed = peer.request('c', { items }).catch((error: unknown) => error);
+    peer.close();
+    expect(await failed).toBeInstanceOf(ConnectionClosed);
+    await vi.waitFor(() => expect(sent).toHaveLength(2));
+  });
+
   it('rejects with what the server said', async () => {
     const { peer, answer } = setUp();
     const failed = peer.request('a', {}).catch((error: unknown) => error);

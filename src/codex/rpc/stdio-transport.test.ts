@@ -53,6 +53,21 @@ describe('createStdioTransport', () => {
     expect(writes).toEqual(['first\n', 'second\nthird\n', 'fourth\n']);
   });
 
+  it('writes a long line in pieces, whole characters each, with others behind it', async () => {
+    const { stdin, writes, read } = slowStdin();
+    const { transport } = listen(stdin);
+    const long = 'x'.repeat(256 * 1024 - 1) + '😀'.repeat(256 * 1024);
+    for (const line of ['first', long, 'last']) transport.send(line);
+    for (let turn = 0; turn < 10; turn += 1) {
+      read();
+      await setImmediate();
+    }
+    expect(writes.join('')).toBe(`first\n${long}\nlast\n`);
+    expect(writes.map((text) => [text.length <= 256 * 1024 + 1, text.isWellFormed()])).toEqual(
+      Array.from({ length: 5 }, () => [true, true]),
+    );
+  });
+
   it('closes with the cause when the child no longer reads', async () => {
     const stdin = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
     const { transport, heard } = listen(stdin);

@@ -11,30 +11,44 @@ export interface ChildPipes {
 
 const nobodyListens = (): void => {};
 
+/** Encoding many megabytes at once would hold up everybody else. */
+const MAX_WRITE_CHARS = 256 * 1024;
+
+/** Takes as much off the front of a queue of texts as is written at once. */
+const takeFrom = (queue: string[]): string => {
+  let text = '';
+  for (let next = queue[0]; next !== undefined && text.length < MAX_WRITE_CHARS; next = queue[0]) {
+    const cut = cutOf(next, MAX_WRITE_CHARS - text.length);
+    text += next.slice(0, cut);
+    if (cut < next.length) queue[0] = next.slice(cut);
+    else queue.shift();
+  }
+  return text;
+};
+
+/** At most so many characters, none of which is cut in two. */
+const cutOf = (text: string, room: number): number =>
+  /[\uD800-\uDBFF]/.test(text.charAt(room - 1)) ? room + 1 : room;
+
 /** JSON lines over a child's stdin and stdout. */
 export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport => {
   const decoder = createLineDecoder();
-  // Lines that wait for a full pipe. They leave in one write when the child has read on.
-  let waiting: string[] = [];
+  // Text that waits for a full pipe. It leaves when the child has read on.
+  const waiting: string[] = [];
   let blocked = false;
   let open = true;
   let onMessage: (line: string) => void = nobodyListens;
   let onClose: (cause: Error | null) => void = nobodyListens;
 
-  const write = (text: string): void => {
-    blocked = !stdin.write(text);
-  };
   const flush = (): void => {
-    blocked = false;
-    if (waiting.length === 0) return;
-    const text = waiting.join('');
-    waiting = [];
-    write(text);
+    let hasRoom = true;
+    while (hasRoom && waiting.length > 0) hasRoom = stdin.write(takeFrom(waiting));
+    blocked = !hasRoom;
   };
   const finish = (cause: Error | null): void => {
     if (!open) return;
     open = false;
-    waiting = [];
+    waiting.length = 0;
     stdin.off('drain', flush);
     stdin.end();
     onClose(cause);
@@ -60,8 +74,8 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
   return {
     send: (line) => {
       if (!open) return;
-      if (blocked) waiting.push(`${line}\n`);
-      else write(`${line}\n`);
+      waiting.push(`${line}\n`);
+      if (!blocked) flush();
     },
     onMessage: (listener) => {
       onMessage = listener;

@@ -30,7 +30,8 @@ export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
  * conversation from one backend to another, and keep reasoning that nobody stored.
  */
 export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
-  const kept = without(history, (item, index) => !isReadable(item, nextAfter(history.items, index), rules));
+  const next = nextOfEach(history.items);
+  const kept = without(history, (item, index) => !isReadable(item, next[index], rules));
   if (kept.items.length === 0 && history.items.length > 0) throw nothingLeft(history.places);
   return rules.ids === 'any' ? kept : { ...kept, items: withFittingIds(kept.items) };
 };
@@ -72,11 +73,16 @@ const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): bo
 
 const isEncrypted = ({ encryptedContent }: ReasoningItem): boolean => (encryptedContent ?? '') !== '';
 
-/** What reasoning led to; the model may reason several times in a row. */
-const nextAfter = (items: readonly Item[], index: number): Item | undefined => {
-  let next = index + 1;
-  while (items[next]?.kind === 'reasoning') next += 1;
-  return items[next];
+/** What comes behind each item and is no reasoning: the model may reason several times in a row. */
+const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
+  const nexts: (Item | undefined)[] = [];
+  let next: Item | undefined;
+  // From behind, so that a long row of reasoning is passed once and not once for each of it.
+  for (const item of items.toReversed()) {
+    nexts.push(next);
+    if (item.kind !== 'reasoning') next = item;
+  }
+  return nexts.toReversed();
 };
 
 /** Whether it is something that the model said or did. */

@@ -53,8 +53,9 @@ export const toThreadStart = (
 export const callableTools = (request: TurnRequest): readonly FunctionTool[] => {
   const choice = request.toolChoice;
   if (choice.mode === 'none') return [];
-  if (choice.mode === 'allowed') return request.tools.filter((tool) => choice.names.includes(tool.name));
-  return request.tools;
+  if (choice.mode !== 'allowed') return request.tools;
+  const allowed = new Set(choice.names);
+  return request.tools.filter((tool) => allowed.has(tool.name));
 };
 
 /** A message that only prompts: its text can move into the developer instructions without a loss. */

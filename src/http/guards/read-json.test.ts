@@ -107,6 +107,22 @@ describe('readJson', () => {
     expect(await refusal(request('['.repeat(100) + ']'.repeat(100)))).toBeNull();
   });
 
+  it('refuses what would be slow to go through', async () => {
+    const members = (count: number): string =>
+      `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
+    expect(await refusal(request(members(10_001)), 1e6)).toEqual(
+      failure('invalid_json', {
+        message: 'The JSON body has an object with too many members: at most 10000 are allowed.',
+      }),
+    );
+    expect(await refusal(request(members(10_000)), 1e6)).toBeNull();
+    expect(await refusal(request(`[${'0,'.repeat(2_000_000)}0]`), 1e7)).toEqual(
+      failure('invalid_json', {
+        message: 'The JSON body has too many values: at most 2000000 are allowed.',
+      }),
+    );
+  });
+
   it('refuses a compressed body and says so', async () => {
     expect(await refusal(request('{}', { 'content-encoding': 'GZIP' }))).toEqual(
       failure('unsupported_value', {

@@ -1,5 +1,6 @@
 import { fail, failure, GatewayError } from '../../canonical/failure.ts';
-import { nestsDeeperThan } from './json-depth.ts';
+import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json-reader.ts';
+import { inTurns } from '../../kit/loop-turns.ts';
 
 export interface ReadJsonLimits {
   readonly maxBytes: number;
@@ -8,6 +9,9 @@ export interface ReadJsonLimits {
 
 /** Above what a tool's JSON schema needs. The app-server reads 128 levels, and does not answer beyond; what we put around a body takes a few of them. */
 const MAX_DEPTH = 100;
+/** Far more than any tool or conversation has; what is made of more would be slow to go through. */
+const MAX_MEMBERS = 10_000;
+const MAX_VALUES = 2_000_000;
 
 const tooLarge = (maxBytes: number): GatewayError =>
   fail('request_too_large', { message: `The request body is larger than the ${maxBytes} bytes allowed.` });
@@ -49,10 +53,20 @@ const countBytes = async (request: Request, maxBytes: number): Promise<Buffer> =
   return Buffer.concat(chunks, size);
 };
 
-const parse = (bytes: Buffer): unknown => {
+const beyond = ({ limit }: JsonLimitError, limits: JsonLimits): GatewayError => {
+  const messages: Readonly<Record<keyof JsonLimits, string>> = {
+    depth: `The JSON body is nested too deeply: at most ${limits.depth} levels are allowed.`,
+    members: `The JSON body has an object with too many members: at most ${limits.members} are allowed.`,
+    values: `The JSON body has too many values: at most ${limits.values} are allowed.`,
+  };
+  return fail('invalid_json', { message: messages[limit] });
+};
+
+const parse = async (bytes: Uint8Array, limits: JsonLimits): Promise<unknown> => {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return await inTurns(readJsonSteps(bytes, limits));
   } catch (error) {
+    if (error instanceof JsonLimitError) throw beyond(error, limits);
     throw new GatewayError(failure('invalid_json'), { cause: error });
   }
 };
@@ -61,11 +75,5 @@ const parse = (bytes: Buffer): unknown => {
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   refuseEncoding(request);
   const bytes = await readBytes(request, limits.maxBytes);
-  const maxDepth = limits.maxDepth ?? MAX_DEPTH;
-  if (nestsDeeperThan(bytes, maxDepth)) {
-    throw fail('invalid_json', {
-      message: `The JSON body is nested too deeply: at most ${maxDepth} levels are allowed.`,
-    });
-  }
-  return parse(bytes);
+  return parse(bytes, { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES });
 };

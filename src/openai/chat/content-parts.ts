@@ -5,12 +5,12 @@ import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { longText } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { emptyArray, invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
-import { append } from '../../kit/append.ts';
 
 const schemas = {
-  text: z.object({ type: z.literal('text'), text: z.string() }),
+  text: z.object({ type: z.literal('text'), text: longText }),
   image_url: z.object({
     type: z.literal('image_url'),
     image_url: z.object({
@@ -30,7 +30,7 @@ const schemas = {
       filename: z.string().nullish(),
     }),
   }),
-  refusal: z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
 } as const;
 
 export type PartType = keyof typeof schemas;
@@ -51,7 +51,7 @@ export const readContent = (
     if (given === undefined) throw missing(`${place}.type`);
     const type = allowed.find((one) => one === given);
     if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
-    append(unread, unreadFields(schemas[type], value, place));
+    noteUnread(unread, schemas[type], value, place);
     return part(type, value, place);
   });
 };

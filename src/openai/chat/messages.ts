@@ -4,11 +4,11 @@ import { fail } from '../../canonical/failure.ts';
 import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
-import { append } from '../../kit/append.ts';
 import { quoted } from '../../kit/quote.ts';
 
 export interface ReadMessages {
@@ -19,7 +19,7 @@ export interface ReadMessages {
   readonly unread: readonly string[];
 }
 
-const content = z.union([z.string(), z.array(z.unknown())]);
+const content = z.union([longText, list(MAX_PARTS)]);
 const name = z.string().nullish();
 
 const prompt = z.object({ role: z.string(), content, name });
@@ -30,17 +30,17 @@ const schemas = {
   assistant: z.object({
     role: z.string(),
     content: content.nullish(),
-    refusal: z.string().nullish(),
+    refusal: longText.nullish(),
     name,
-    tool_calls: z.array(z.unknown()).nullish(),
+    tool_calls: list(MAX_CHAT_TOOLS).nullish(),
     function_call: functionCallSchema.nullish(),
     audio: z.unknown().optional(),
     // Clients send whole messages of ours back. What follows is not for the model.
     annotations: z.unknown().optional(),
     reasoning_content: z.unknown().optional(),
   }),
-  tool: z.object({ role: z.string(), content, tool_call_id: z.string().min(1), name }),
-  function: z.object({ role: z.string(), content: z.string().nullable(), name: z.string().min(1) }),
+  tool: z.object({ role: z.string(), content, tool_call_id: idText, name }),
+  function: z.object({ role: z.string(), content: longText.nullable(), name: idText }),
 } as const;
 
 type ChatRole = keyof typeof schemas;
@@ -56,6 +56,7 @@ const PARTS = {
 } as const satisfies Record<string, readonly PartType[]>;
 
 export const readMessages = (messages: readonly unknown[]): ReadMessages => {
+  refuseTooManyParts(messages, 'messages');
   const reader = new MessageReader();
   for (const [index, value] of messages.entries()) reader.read(value, index);
   return reader;
@@ -68,12 +69,12 @@ class MessageReader implements ReadMessages {
   /** Whether the call with this id is a custom one: its output is then one too. */
   readonly #custom = new Set<string>();
   /** Legacy calls have no id: an output belongs to the newest unanswered call of its name. */
-  readonly #legacy: { readonly name: string; readonly callId: string }[] = [];
+  readonly #legacy = new Map<string, string[]>();
 
   read(value: unknown, index: number): void {
     const at = `messages[${index}]`;
     const role = roleOf(value, at);
-    append(this.unread, unreadFields(schemas[role], value, at));
+    noteUnread(this.unread, schemas[role], value, at);
     switch (role) {
       case 'system':
       case 'developer':
@@ -130,15 +131,17 @@ class MessageReader implements ReadMessages {
     }
     if (wire.function_call) {
       const callId = `call_legacy_${index}`;
-      this.#legacy.push({ name: wire.function_call.name, callId });
+      const { name: called } = wire.function_call;
+      const unanswered = this.#legacy.get(called) ?? [];
+      unanswered.push(callId);
+      this.#legacy.set(called, unanswered);
       this.#add({ kind: 'function-call', callId, ...wire.function_call }, `${at}.function_call`);
     }
   }
 
   #answeredLegacyCall(called: string, at: string): string {
-    const index = this.#legacy.findLastIndex((call) => call.name === called);
-    const [call] = index === -1 ? [] : this.#legacy.splice(index, 1);
-    if (call !== undefined) return call.callId;
+    const callId = this.#legacy.get(called)?.pop();
+    if (callId !== undefined) return callId;
     throw fail('invalid_value', {
       param: `${at}.role`,
       message: `Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('${quoted(called)}' was not called).`,

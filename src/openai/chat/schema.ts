@@ -1,9 +1,20 @@
 import { z } from 'zod';
 
 import {
+  jsonObject,
+  list,
+  listOf,
+  longText,
+  MAX_CHAT_TOOLS,
+  MAX_ITEMS,
+  MAX_PARTS,
+  MAX_STOP_CHARS,
+  MAX_STOPS,
+  MAX_WORDS,
+} from '../bounds.ts';
+import {
   EFFORTS,
   functionFields,
-  jsonObject,
   metadata,
   modelName,
   SERVICE_TIERS,
@@ -14,7 +25,8 @@ import {
 
 /** So many answers to one request are turns of their own, side by side. */
 const MAX_CHOICES = 8;
-const MAX_STOPS = 4;
+
+const stopText = z.string().min(1).max(MAX_STOP_CHARS);
 
 const responseFormat = z.object({
   type: z.enum(['text', 'json_object', 'json_schema']),
@@ -37,7 +49,7 @@ export const samplingFields = {
     .nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
   max_tokens: z.int().min(1).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(MAX_STOPS)]).nullish(),
+  stop: z.union([stopText, listOf(stopText, MAX_STOPS)]).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().gt(0).max(1).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
@@ -55,15 +67,15 @@ export const samplingFields = {
  */
 export const createChatSchema = z.object({
   ...samplingFields,
-  messages: z.array(z.unknown()).nullish(),
+  messages: list(MAX_ITEMS).nullish(),
   /** Not OpenAI's: the user's message for clients that send no messages. */
-  prompt: z.string().nullish(),
+  prompt: longText.nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   response_format: responseFormat.nullish(),
-  tools: z.array(z.unknown()).nullish(),
+  tools: list(MAX_CHAT_TOOLS).nullish(),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().nullish(),
-  functions: z.array(z.object(functionFields)).min(1).nullish(),
+  functions: listOf(z.object(functionFields), MAX_CHAT_TOOLS, 1).nullish(),
   function_call: z.union([z.enum(['none', 'auto']), z.object({ name: z.string().min(1) })]).nullish(),
   reasoning_effort: z.enum(EFFORTS).nullish(),
   reasoning: z.object({ effort: z.enum(EFFORTS).nullish(), summary: z.enum(SUMMARIES).nullish() }).nullish(),
@@ -77,12 +89,15 @@ export const createChatSchema = z.object({
   prompt_cache_key: z.string().nullish(),
   prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
   prompt_cache_options: jsonObject.nullish(),
-  modalities: z.array(z.enum(['text', 'audio'])).nullish(),
+  modalities: listOf(z.enum(['text', 'audio']), MAX_WORDS).nullish(),
   audio: jsonObject.nullish(),
   prediction: z
     .object({
       type: z.literal('content'),
-      content: z.union([z.string(), z.array(z.object({ type: z.literal('text'), text: z.string() })).min(1)]),
+      content: z.union([
+        longText,
+        listOf(z.object({ type: z.literal('text'), text: longText }), MAX_PARTS, 1),
+      ]),
     })
     .nullish(),
   web_search_options: jsonObject.nullish(),

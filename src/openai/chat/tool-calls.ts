@@ -2,13 +2,13 @@ import { z } from 'zod';
 
 import type { CustomCallItem, FunctionCallItem } from '../../canonical/item.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { idText, longText } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, parseWire } from '../validation.ts';
-import { append } from '../../kit/append.ts';
 
-export const functionCallSchema = z.object({ name: z.string().min(1), arguments: z.string() });
+export const functionCallSchema = z.object({ name: idText, arguments: longText });
 
-const id = z.string().min(1);
+const id = idText;
 /** Stands in chunks, and comes back from clients that put them together. */
 const index = z.unknown().optional();
 const functionCall = z.object({ id, index, type: z.literal('function'), function: functionCallSchema });
@@ -16,7 +16,7 @@ const customCall = z.object({
   id,
   index,
   type: z.literal('custom'),
-  custom: z.object({ name: z.string().min(1), input: z.string() }),
+  custom: z.object({ name: idText, input: longText }),
 });
 
 /** A call that the assistant made earlier. */
@@ -28,12 +28,12 @@ export const readToolCall = (
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
     const wire = parseWire(functionCall, value, at);
-    append(ignored, unreadFields(functionCall, value, at));
+    noteUnread(ignored, functionCall, value, at);
     return { kind: 'function-call', callId: wire.id, ...wire.function };
   }
   if (type === 'custom') {
     const wire = parseWire(customCall, value, at);
-    append(ignored, unreadFields(customCall, value, at));
+    noteUnread(ignored, customCall, value, at);
     return { kind: 'custom-call', callId: wire.id, ...wire.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);

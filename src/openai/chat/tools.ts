@@ -5,6 +5,7 @@ import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { functionFields } from '../fields.ts';
 import {
+  checkAllDeclared,
   checkDeclared,
   checkName,
   readChoiceWord,
@@ -12,10 +13,10 @@ import {
   TOOL_CHOICES,
   toFunctionTool,
 } from '../function-tools.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, parseWire } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
-import { append } from '../../kit/append.ts';
 
 export interface ReadTools {
   readonly tools: readonly FunctionTool[];
@@ -50,14 +51,14 @@ const toolSchema = z.object({ type: z.literal('function'), function: z.object(fu
 const readTools = (wire: readonly unknown[], ignored: string[]): readonly FunctionTool[] =>
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(toolSchema, value, at).function;
-    append(ignored, unreadFields(toolSchema, value, at));
+    noteUnread(ignored, toolSchema, value, at);
     return { tool, nameAt: `${at}.function.name` };
   });
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
 const allowed = z.object({
   type: z.literal('allowed_tools'),
-  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(named).min(1) }),
+  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: listOf(named, MAX_CHAT_TOOLS, 1) }),
 });
 
 const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
@@ -71,10 +72,8 @@ const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoi
   }
   if (type === 'allowed_tools') {
     const { mode, tools: some } = parseWire(allowed, wire, 'tool_choice').allowed_tools;
-    const names = some.map((tool, index) => {
-      checkDeclared(tool.function.name, tools, `tool_choice.allowed_tools.tools[${index}].function.name`);
-      return tool.function.name;
-    });
+    const names = some.map((tool) => tool.function.name);
+    checkAllDeclared(names, tools, (index) => `tool_choice.allowed_tools.tools[${index}].function.name`);
     return { mode: 'allowed', required: mode === 'required', names };
   }
   throw invalidChoice('tool_choice', type ?? wire, TOOL_CHOICES);

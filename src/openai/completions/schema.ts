@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { listOf, longText, MAX_ITEMS } from '../bounds.ts';
 import { samplingFields } from '../chat/schema.ts';
 
 /**
@@ -8,7 +9,7 @@ import { samplingFields } from '../chat/schema.ts';
  */
 export const createCompletionSchema = z.object({
   ...samplingFields,
-  prompt: z.union([z.string(), z.array(z.string())]),
+  prompt: z.union([longText, listOf(longText, MAX_ITEMS)]),
   suffix: z.string().nullish(),
   echo: z.boolean().nullish(),
   best_of: z.int().min(0).max(20).nullish(),

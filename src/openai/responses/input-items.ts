@@ -4,10 +4,10 @@ import { fail } from '../../canonical/failure.ts';
 import { saysNothing, type Item, type MessageItem, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
-import { append } from '../../kit/append.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -16,7 +16,7 @@ export interface ReadItems {
   readonly unread: readonly string[];
 }
 
-const id = z.string().nullish();
+const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
 
 /** Only what is read: clients replay whole output items, with fields that nobody needs. */
@@ -26,47 +26,47 @@ const schemas = {
     id,
     status,
     role: z.enum(['user', 'assistant', 'system', 'developer']),
-    content: z.union([z.string(), z.array(z.unknown())]),
+    content: z.union([longText, list(MAX_PARTS)]),
     phase: z.enum(['commentary', 'final_answer']).nullish(),
   }),
   reasoning: z.object({
     type: z.literal('reasoning'),
     id,
     status,
-    summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })),
-    content: z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() })).nullish(),
+    summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
+    content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
     encrypted_content: z.string().nullish(),
   }),
   function_call: z.object({
     type: z.literal('function_call'),
     id,
     status,
-    call_id: z.string().min(1),
-    name: z.string().min(1),
+    call_id: idText,
+    name: idText,
     namespace: z.string().nullish(),
-    arguments: z.string(),
+    arguments: longText,
   }),
   function_call_output: z.object({
     type: z.literal('function_call_output'),
     id,
     status,
-    call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(z.unknown())]),
+    call_id: idText,
+    output: z.union([longText, list(MAX_PARTS)]),
   }),
   custom_tool_call: z.object({
     type: z.literal('custom_tool_call'),
     id,
     status,
-    call_id: z.string().min(1),
-    name: z.string().min(1),
-    input: z.string(),
+    call_id: idText,
+    name: idText,
+    input: longText,
   }),
   custom_tool_call_output: z.object({
     type: z.literal('custom_tool_call_output'),
     id,
     status,
-    call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(z.unknown())]),
+    call_id: idText,
+    output: z.union([longText, list(MAX_PARTS)]),
   }),
   compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
   web_search_call: z.looseObject({ type: z.literal('web_search_call') }),
@@ -82,6 +82,7 @@ export const readInput = (input: string | readonly unknown[]): ReadItems => {
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
     return { items: [item], places: ['input'], unread: [] };
   }
+  refuseTooManyParts(input, 'input');
   const unread: string[] = [];
   const read = input.flatMap((value, index) => {
     const place = `input[${index}]`;
@@ -94,7 +95,7 @@ export const readInput = (input: string | readonly unknown[]): ReadItems => {
 /** Null for an item that says nothing: the empty assistant message of our own message-first layout. */
 const readItem = (value: unknown, at: string, unread: string[]): Item | null => {
   const type = typeOf(value, at);
-  append(unread, unreadFields(schemas[type], value, at));
+  noteUnread(unread, schemas[type], value, at);
   const item = translate(type, value, at, unread);
   const isEmpty = item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts);
   return isEmpty ? null : item;

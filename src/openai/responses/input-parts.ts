@@ -3,21 +3,22 @@ import { z } from 'zod';
 import { fail } from '../../canonical/failure.ts';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
+import { list, longText, MAX_PARTS } from '../bounds.ts';
 import { textOfFile } from '../text-file.ts';
-import { unreadFields } from '../unread-fields.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
-import { append } from '../../kit/append.ts';
 
 const schemas = {
-  input_text: z.object({ type: z.literal('input_text'), text: z.string() }),
+  input_text: z.object({ type: z.literal('input_text'), text: longText }),
   output_text: z.object({
     type: z.literal('output_text'),
-    text: z.string(),
-    annotations: z.array(z.json()).nullish(),
-    logprobs: z.array(z.json()).nullish(),
+    text: longText,
+    annotations: (list(MAX_PARTS) as z.ZodType<readonly Json[]>).nullish(),
+    // Nobody reads them: they only come back.
+    logprobs: list(Infinity).nullish(),
   }),
-  refusal: z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
   input_image: z.object({
     type: z.literal('input_image'),
     image_url: z.string().nullish(),
@@ -49,7 +50,7 @@ export const parseParts = (wire: readonly unknown[], at: string, unread: string[
     const type = value['type'];
     if (type === undefined) throw missing(`${place}.type`);
     if (!isPartType(type)) throw invalidChoice(`${place}.type`, type, PART_TYPES);
-    append(unread, unreadFields(schemas[type], value, place));
+    noteUnread(unread, schemas[type], value, place);
     return part(type, value, place);
   });
 

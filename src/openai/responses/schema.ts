@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
+import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   EFFORTS,
   functionFields,
-  jsonObject,
   metadata,
   modelName,
   SERVICE_TIERS,
@@ -26,11 +26,11 @@ const textFormat = z.object({
 
 export const createResponseSchema = z.object({
   model: modelName,
-  input: z.union([z.string(), z.array(z.unknown())]),
-  instructions: z.string().nullish(),
+  input: z.union([longText, list(MAX_ITEMS)]),
+  instructions: longText.nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_obfuscation: z.boolean().optional() }).nullish(),
-  tools: z.array(z.unknown()).nullish(),
+  tools: list(MAX_TOOLS).nullish(),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().nullish(),
   max_tool_calls: z.int().min(1).nullish(),
@@ -49,7 +49,7 @@ export const createResponseSchema = z.object({
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
-  include: z.array(z.string()).nullish(),
+  include: listOf(z.string(), MAX_WORDS).nullish(),
   service_tier: z.enum(SERVICE_TIERS).nullish(),
   metadata: metadata.nullish(),
   user: z.string().nullish(),
@@ -63,7 +63,7 @@ export const createResponseSchema = z.object({
   conversation: z.union([z.string(), jsonObject]).nullish(),
   prompt: jsonObject.nullish(),
   moderation: jsonObject.nullish(),
-  context_management: z.array(jsonObject).nullish(),
+  context_management: listOf(jsonObject, MAX_WORDS).nullish(),
 });
 
 export type CreateResponse = z.output<typeof createResponseSchema>;

@@ -2,16 +2,22 @@ import { z } from 'zod';
 
 import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { checkDeclared, readChoiceWord, readFunctionTools, TOOL_CHOICES } from '../function-tools.ts';
-import { unreadFields } from '../unread-fields.ts';
+import {
+  checkAllDeclared,
+  checkDeclared,
+  readChoiceWord,
+  readFunctionTools,
+  TOOL_CHOICES,
+} from '../function-tools.ts';
+import { listOf, MAX_TOOLS } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, parseWire } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
-import { append } from '../../kit/append.ts';
 
 export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(functionToolSchema, value, at);
-    append(unread, unreadFields(functionToolSchema, value, at));
+    noteUnread(unread, functionToolSchema, value, at);
     return { tool, nameAt: `${at}.name` };
   });
 
@@ -19,7 +25,7 @@ const forcedSchema = z.object({ type: z.literal('function'), name: z.string().mi
 const allowedSchema = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
-  tools: z.array(z.object({ type: z.literal('function'), name: z.string().min(1) })).min(1),
+  tools: listOf(z.object({ type: z.literal('function'), name: z.string().min(1) }), MAX_TOOLS, 1),
 });
 
 export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
@@ -33,10 +39,8 @@ export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): T
   }
   if (type === 'allowed_tools') {
     const allowed = parseWire(allowedSchema, wire, 'tool_choice');
-    const names = allowed.tools.map((tool, index) => {
-      checkDeclared(tool.name, tools, `tool_choice.tools[${index}].name`);
-      return tool.name;
-    });
+    const names = allowed.tools.map((tool) => tool.name);
+    checkAllDeclared(names, tools, (index) => `tool_choice.tools[${index}].name`);
     return { mode: 'allowed', required: allowed.mode === 'required', names };
   }
   throw invalidChoice('tool_choice', type ?? wire, TOOL_CHOICES);

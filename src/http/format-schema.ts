@@ -1,0 +1,72 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormatsModule from 'ajv-formats';
+
+import type { JsonObject } from '../kit/json.ts';
+
+/** A schema and, where there is one, an answer that should keep to it; both as JSON text. */
+export interface FormatJob {
+  readonly schema: string;
+  readonly answer: string | null;
+}
+
+export type FormatVerdict =
+  | { readonly kind: 'sound' }
+  /** Not a schema. */
+  | { readonly kind: 'unsound'; readonly message: string }
+  /** Too wide or too deep for the compiler, which says nothing about the schema. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'answered'; readonly fits: boolean };
+
+type Validate = (value: unknown) => boolean;
+
+// The package is CommonJS: its default export arrives one level down.
+const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => Ajv2020;
+
+/** Clients send the same few schemas over and over, and compiling one takes milliseconds. */
+const MAX_COMPILED = 100;
+const compiled = new Map<string, Validate>();
+
+/** Runs in a thread: what a stranger's schema asks for may take for ever. */
+export const judgeFormat = ({ schema, answer }: FormatJob): FormatVerdict => {
+  const validate = compiled.get(schema) ?? compile(schema);
+  if (typeof validate !== 'function') return validate;
+  compiled.delete(schema);
+  compiled.set(schema, validate);
+  const [oldest] = compiled.keys();
+  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  return answer === null ? { kind: 'sound' } : { kind: 'answered', fits: validate(parse(answer)) };
+};
+
+/** A pattern of a stranger is looked at and not run: all that a mismatch leads to is a line in the log. */
+const readRegExp = Object.assign(
+  (pattern: string, flags: string) => {
+    const { source } = new RegExp(pattern, flags);
+    return { test: () => true, toString: () => source };
+  },
+  { code: 'readRegExp' },
+);
+
+const compile = (schema: string): Validate | Exclude<FormatVerdict, { kind: 'answered' }> => {
+  // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
+  // `$async` schema would answer with a promise, whose rejection nobody takes.
+  const { $schema: _dialect, $async: _async, ...plain } = JSON.parse(schema) as JsonObject;
+  // A fresh instance each time: schemas of strangers must not meet by `$id`.
+  const ajv = addFormats(
+    new Ajv2020({ strict: false, validateFormats: true, logger: false, code: { regExp: readRegExp } }),
+  );
+  try {
+    return ajv.compile(plain);
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'unknown' };
+    return { kind: 'unsound', message: error instanceof Error ? error.message : 'not a JSON schema' };
+  }
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};

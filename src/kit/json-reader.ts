@@ -1,0 +1,333 @@
+import type { Steps } from './loop-turns.ts';
+
+/**
+ * Reads JSON in steps. `JSON.parse` is the fastest there is, but it holds the event loop until it is
+ * done: up to a second for a body of a few megabytes that is all brackets. So the text is looked
+ * through once, byte by byte, to find where it can be cut; light pieces are left to `JSON.parse`, and
+ * only what is too heavy for one step is put together here. What is no JSON fails as it does there.
+ */
+
+export interface JsonLimits {
+  readonly depth: number;
+  /** Of one object. Objects of many members are slow to make and slow to go through. */
+  readonly members: number;
+  /** Of all kinds, in all: each takes memory, however short it is written. */
+  readonly values: number;
+}
+
+export const NO_LIMITS: JsonLimits = { depth: Infinity, members: Infinity, values: Infinity };
+
+export class JsonLimitError extends Error {
+  readonly limit: keyof JsonLimits;
+
+  constructor(limit: keyof JsonLimits) {
+    super(`the JSON text is beyond a limit: ${limit}`);
+    this.limit = limit;
+  }
+}
+
+/** What one step takes on. */
+export interface StepSize {
+  readonly values: number;
+  readonly bytes: number;
+}
+
+const STEP: StepSize = { values: 2_000, bytes: 256 * 1024 };
+
+/** Throws `SyntaxError` for what is no JSON, or no UTF-8, and `JsonLimitError`. */
+export function* readJsonSteps(
+  bytes: Uint8Array,
+  limits: JsonLimits = NO_LIMITS,
+  step: StepSize = STEP,
+): Steps<unknown> {
+  const reader = new JsonReader(bytes, limits, step);
+  while (reader.advance()) yield;
+  return reader.result();
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Strings longer than this are left to native search. */
+const SHORT_STRING = 32;
+
+/** A list or object that is open, or the place where the outermost value stands. */
+class Frame {
+  readonly isObject: boolean;
+  readonly start: number;
+  /** What was put together so far; null while all of it may still be light. */
+  made: unknown[] | Record<string, unknown> | null = null;
+  /** Where the text begins that is not part of `made` yet. */
+  runStart: number;
+  /** How many values there are in that text. */
+  runValues = 0;
+  members = 1;
+  isPastColon = false;
+  /** A heavy value was the last thing: only a comma or the end may follow. */
+  isAfterHeavy = false;
+  /** Where the name of the newest member stands. */
+  key: readonly [start: number, end: number] = [0, 0];
+
+  constructor(isObject: boolean, start: number) {
+    this.isObject = isObject;
+    this.start = start;
+    this.runStart = start + 1;
+  }
+}
+
+interface LongString {
+  readonly start: number;
+  from: number;
+  text: string;
+}
+
+class JsonReader {
+  readonly #bytes: Uint8Array;
+  readonly #limits: JsonLimits;
+  readonly #step: StepSize;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  readonly #open: Frame[] = [];
+  #at = 0;
+  #values = 1;
+  #done: { readonly value: unknown; readonly start: number; readonly end: number } | null = null;
+  /** A long string that is read in parts: where it began, and where its unread part begins. */
+  #long: LongString | null = null;
+
+  constructor(bytes: Uint8Array, limits: JsonLimits, step: StepSize) {
+    this.#bytes = bytes;
+    this.#limits = limits;
+    this.#step = step;
+  }
+
+  /** One step; false when the text is at its end. */
+  advance(): boolean {
+    const bytes = this.#bytes;
+    const until = Math.min(bytes.length, this.#at + this.#step.bytes);
+    const made = this.#values;
+    while (this.#at < until && this.#values - made < this.#step.values) {
+      if (this.#long !== null) {
+        this.#readLong(this.#long);
+        return true;
+      }
+      const byte = bytes[this.#at] ?? 0;
+      switch (byte) {
+        case QUOTE:
+          this.#string();
+          continue;
+        case OPEN_BRACKET:
+        case OPEN_BRACE:
+          if (this.#open.length >= this.#limits.depth) throw new JsonLimitError('depth');
+          this.#count();
+          this.#open.push(new Frame(byte === OPEN_BRACE, this.#at));
+          break;
+        case CLOSE_BRACKET:
+        case CLOSE_BRACE:
+          this.#close(byte === CLOSE_BRACE);
+          break;
+        case COMMA:
+          this.#count();
+          this.#comma();
+          break;
+        case COLON: {
+          const frame = this.#open.at(-1);
+          if (frame !== undefined) frame.isPastColon = true;
+          break;
+        }
+        default:
+      }
+      this.#at += 1;
+    }
+    return this.#at < bytes.length;
+  }
+
+  result(): unknown {
+    if (this.#done === null) return this.#parse(0, this.#bytes.length);
+    // Around the outermost value there is nothing: with a null in its place the rest must be JSON too.
+    const { value, start, end } = this.#done;
+    parsed(`${this.#text(0, start)}null${this.#text(end, this.#bytes.length)}`);
+    return value;
+  }
+
+  #count(): void {
+    this.#values += 1;
+    if (this.#values > this.#limits.values) throw new JsonLimitError('values');
+    const frame = this.#open.at(-1);
+    if (frame !== undefined) frame.runValues += 1;
+  }
+
+  #comma(): void {
+    const frame = this.#open.at(-1);
+    if (frame === undefined) return;
+    if (frame.isObject) {
+      frame.members += 1;
+      if (frame.members > this.#limits.members) throw new JsonLimitError('members');
+    }
+    frame.isPastColon = false;
+    const isHeavy = frame.runValues >= this.#step.values || this.#at - frame.runStart >= this.#step.bytes;
+    if (frame.isAfterHeavy || isHeavy) this.#cut(frame, this.#at);
+  }
+
+  #close(isBrace: boolean): void {
+    const frame = this.#open.pop();
+    if (frame === undefined) throw new SyntaxError('a bracket is closed that was not opened');
+    const parent = this.#open.at(-1);
+    if (frame.made === null) {
+      // Light enough to be part of what is around it.
+      if (parent !== undefined) parent.runValues += frame.runValues;
+      return;
+    }
+    if (frame.isObject !== isBrace) throw new SyntaxError('a bracket is closed by another kind');
+    this.#cut(frame, this.#at);
+    this.#place(frame.made, frame.start, this.#at + 1);
+  }
+
+  /** A value that is put together already takes its place in what is around it. */
+  #place(value: unknown, start: number, end: number): void {
+    const frame = this.#open.at(-1);
+    if (frame === undefined) {
+      if (this.#done !== null) throw new SyntaxError('a second value');
+      this.#done = { value, start, end };
+      return;
+    }
+    if (frame.isAfterHeavy) throw new SyntaxError('no comma between two values');
+    this.#append(frame, `${this.#text(frame.runStart, start)}null`, value);
+    frame.runStart = end;
+    frame.runValues = 0;
+    frame.isAfterHeavy = true;
+  }
+
+  /** Makes values of a frame's text up to here. */
+  #cut(frame: Frame, end: number): void {
+    const text = this.#text(frame.runStart, end);
+    if (!frame.isAfterHeavy) this.#append(frame, text);
+    else if (!/^[ \t\n\r]*$/.test(text)) throw new SyntaxError('no comma behind a value');
+    frame.runStart = end + 1;
+    frame.runValues = 0;
+    frame.isAfterHeavy = false;
+  }
+
+  /** Adds the members or elements that a text holds; `last` stands for the last of them. */
+  #append(frame: Frame, text: string, ...last: readonly unknown[]): void {
+    if (frame.isObject) {
+      const members = parsed(`{${text}}`) as Record<string, unknown>;
+      const made = (frame.made ??= {}) as Record<string, unknown>;
+      const keys = Object.keys(members);
+      if (keys.length === 0) throw new SyntaxError('a member is missing');
+      const lastKey = last.length === 0 ? null : this.#parse(...frame.key);
+      for (const key of keys) setOwn(made, key, key === lastKey ? last[0] : members[key]);
+      return;
+    }
+    const elements = parsed(`[${text}]`) as unknown[];
+    if (elements.length === 0) throw new SyntaxError('an element is missing');
+    if (last.length > 0) elements[elements.length - 1] = last[0];
+    const made = (frame.made ??= []) as unknown[];
+    for (const element of elements) made.push(element);
+  }
+
+  /** Passes a string, or begins to read it where it is too long for one step. */
+  #string(): void {
+    const start = this.#at;
+    const frame = this.#open.at(-1);
+    const isName = frame !== undefined && frame.isObject && !frame.isPastColon;
+    const end = this.#closingQuote(start + 1, isName ? Infinity : start + this.#step.bytes);
+    if (end === null) {
+      this.#long = { start, from: start + 1, text: '' };
+      return;
+    }
+    if (isName) frame.key = [start, end + 1];
+    this.#at = end + 1;
+  }
+
+  /** Where the string ends that goes on at `from`, or the text does; null if that is behind the limit. */
+  #closingQuote(from: number, limit: number): number | null {
+    const bytes = this.#bytes;
+    const last = Math.min(limit, bytes.length);
+    let at = from;
+    let plain = 0;
+    while (at < last) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at;
+      const isEscape = byte === BACKSLASH;
+      at += isEscape ? 2 : 1;
+      plain = isEscape ? 0 : plain + 1;
+      if (plain <= SHORT_STRING || at >= last) continue;
+      const found = bytes.subarray(at, last).indexOf(QUOTE);
+      if (found === -1) break;
+      const quote = at + found;
+      if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote;
+      at = quote + 1;
+      plain = 0;
+    }
+    return limit < bytes.length ? null : bytes.length;
+  }
+
+  /** One part of a long string. */
+  #readLong(long: LongString): void {
+    const end = this.#closingQuote(long.from, long.from + this.#step.bytes);
+    if (end === this.#bytes.length) throw new SyntaxError('a string has no end');
+    const cut = end ?? this.#cutBefore(long.from + this.#step.bytes, long.from);
+    long.text += parsed(`"${this.#text(long.from, cut)}"`) as string;
+    long.from = cut;
+    if (end === null) return;
+    this.#long = null;
+    this.#at = end + 1;
+    this.#place(long.text, long.start, this.#at);
+  }
+
+  /** A place near `at` where a string can be cut: not inside of an escape or of a character. */
+  #cutBefore(at: number, from: number): number {
+    const bytes = this.#bytes;
+    for (let escape = at - 1; escape > at - LONGEST_ESCAPE && escape >= from; escape -= 1) {
+      if (bytes[escape] !== BACKSLASH) continue;
+      const isEscaped = backslashesBefore(bytes, escape, from) % 2 === 1;
+      const length = bytes[escape + 1] === LETTER_U ? LONGEST_ESCAPE : 2;
+      if (isEscaped || escape + length <= at) break;
+      // A whole escape, if there is nothing before it: each part takes something.
+      return escape > from ? escape : escape + length;
+    }
+    let cut = at;
+    while (((bytes[cut] ?? 0) & 0xc0) === 0x80) cut += 1;
+    return cut;
+  }
+
+  #parse(start: number, end: number): unknown {
+    return parsed(this.#text(start, end));
+  }
+
+  #text(start: number, end: number): string {
+    // A mark of the byte order is allowed at the very beginning, and means nothing.
+    const from = start === 0 && hasByteOrderMark(this.#bytes) ? 3 : start;
+    try {
+      return this.#decoder.decode(this.#bytes.subarray(from, Math.max(from, end)));
+    } catch (error) {
+      throw new SyntaxError('not UTF-8', { cause: error });
+    }
+  }
+}
+
+const LETTER_U = 0x75;
+/** `\\u00e9` */
+const LONGEST_ESCAPE = 6;
+
+const backslashesBefore = (bytes: Uint8Array, at: number, from: number): number => {
+  let first = at;
+  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
+  return at - first;
+};
+
+const parsed = (text: string): unknown => JSON.parse(text) as unknown;
+
+const hasByteOrderMark = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+
+/** As `JSON.parse` does it: a member of this name is a member, too. */
+const setOwn = (target: Record<string, unknown>, key: string, value: unknown): void => {
+  if (key !== '__proto__') target[key] = value;
+  else Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+};

@@ -1,0 +1,54 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { wellFormedJson } from './json.ts';
+import { isLongerThan, writeJsonSteps } from './json-writer.ts';
+import { atOnce } from './loop-turns.ts';
+
+describe('writing JSON in steps', () => {
+  it('writes what is written at once, whatever a step takes on', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\uD83D', '\uDE00', '😀'.repeat(40), '\\"\n'.repeat(40)),
+    );
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        text,
+        fc.constantFrom(0, -1.5, true, null),
+        fc.array(tie('value'), { maxLength: 8 }),
+        fc.dictionary(text, fc.oneof(tie('value'), fc.constant(undefined)), { maxKeys: 8 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(value, fc.integer({ min: 1, max: 200 }), (one, stepChars) => {
+        expect(atOnce(writeJsonSteps(one, stepChars)).join('')).toBe(wellFormedJson(one));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('writes pieces of a bounded length in as many steps', () => {
+    const value = {
+      text: 'é'.repeat(10_000),
+      many: Array.from({ length: 1_000 }, (_, index) => ({ index })),
+    };
+    let steps = 0;
+    const writing = writeJsonSteps(value, 100);
+    let last = writing.next();
+    for (; last.done !== true; last = writing.next()) steps += 1;
+    expect(last.value.join('')).toBe(JSON.stringify(value));
+    expect(Math.max(...last.value.map((piece) => piece.length))).toBeLessThan(400);
+    expect(steps).toBeGreaterThan(1_000);
+  });
+});
+
+describe('isLongerThan', () => {
+  it('tells light values from heavy ones', () => {
+    expect(isLongerThan({ a: ['x', 1, null, undefined] }, 100)).toBe(false);
+    expect(isLongerThan('x'.repeat(200), 100)).toBe(true);
+    expect(isLongerThan({ ['x'.repeat(200)]: 1 }, 100)).toBe(true);
+    expect(isLongerThan(Array.from({ length: 200 }), 100)).toBe(true);
+    expect(isLongerThan([[[[['x'.repeat(90)]]]]], 100)).toBe(true);
+  });
+});

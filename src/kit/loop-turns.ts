@@ -1,0 +1,63 @@
+/**
+ * One thread serves everybody, so long work is cut into steps, and others get their turn between
+ * them. How long a turn may be is shared: ten pieces of long work do not make it ten times as long.
+ */
+
+/** Work that can be paused: it yields wherever somebody else may go first. */
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** Long enough to get something done, short enough that nobody sees it. */
+const TURN_MS = 10;
+
+/** The real ones, also where a test has put others in their place: turns are shared between tests. */
+const realImmediate = setImmediate;
+const realNow = performance.now.bind(performance);
+
+/** When this turn of the event loop should be over; null: nobody has worked long in it yet. */
+let endsAt: number | null = null;
+const waiting: (() => void)[] = [];
+
+const begin = (): void => {
+  endsAt = realNow() + TURN_MS;
+  realImmediate(nextTurn);
+};
+
+/** Immediates come after whatever else the loop had to do: sockets, pipes, timers. */
+const nextTurn = (): void => {
+  endsAt = null;
+  const next = waiting.shift();
+  if (next === undefined) return;
+  begin();
+  next();
+};
+
+const isOver = (): boolean => {
+  if (endsAt === null) begin();
+  return endsAt !== null && realNow() >= endsAt;
+};
+
+/** Lets others go first, if this turn of the loop has been long. */
+export const breathe = async (): Promise<void> => {
+  if (!isOver()) return;
+  const turn = Promise.withResolvers<void>();
+  waiting.push(turn.resolve);
+  await turn.promise;
+};
+
+/** Does the work in as many turns of the event loop as it needs. */
+export const inTurns = async <Result>(steps: Steps<Result>): Promise<Result> => {
+  await breathe();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (isOver()) await breathe();
+  }
+};
+
+/** Does the work at once. */
+export const atOnce = <Result>(steps: Steps<Result>): Result => {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+};

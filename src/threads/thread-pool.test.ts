@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { besideModule, createThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
+
+/** What the thread of these tests does with a job. */
+export type TestJob =
+  | { readonly say: string }
+  | { readonly hang: true }
+  | { readonly die: true }
+  | { readonly eat: true };
+
+const open: ThreadPool<TestJob, string>[] = [];
+const openPool = (different: Partial<ThreadPoolOptions> = {}): ThreadPool<TestJob, string> => {
+  const pool = createThreadPool<TestJob, string>({
+    file: new URL('../../test/support/test-thread.ts', import.meta.url),
+    threads: 1,
+    timeoutMs: 20_000,
+    waitMs: 20_000,
+    maxWaiting: 10,
+    maxMemoryMb: 32,
+    ...different,
+  });
+  open.push(pool);
+  return pool;
+};
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((pool) => pool.close()));
+});
+
+const done = (result: string) => ({ kind: 'done', result });
+const givenUp = (reason: string) => ({ kind: 'given-up', reason });
+
+describe('a pool of threads', () => {
+  it('does jobs one after the other, and several at once where it has several threads', async () => {
+    const pool = openPool({ threads: 2 });
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((say) => pool.run({ say }));
+    expect(await Promise.all(jobs)).toEqual(['a', 'b', 'c', 'd', 'e'].map(done));
+  });
+
+  it('ends a job whose time is up, in the middle of a loop, and goes on with another thread', async () => {
+    const pool = openPool({ timeoutMs: 300 });
+    const jobs = [pool.run({ hang: true }), pool.run({ say: 'next' })];
+    expect(await Promise.all(jobs)).toEqual([givenUp('late'), done('next')]);
+  });
+
+  it('outlives a thread that dies, or that wants too much memory', async () => {
+    const pool = openPool();
+    expect(await pool.run({ die: true })).toEqual(givenUp('broken'));
+    expect(await pool.run({ eat: true })).toEqual(givenUp('broken'));
+    expect(await pool.run({ say: 'still there' })).toEqual(done('still there'));
+  });
+
+  it('does not let jobs wait for ever, nor too many of them', async () => {
+    const pool = openPool({ waitMs: 2_000, maxWaiting: 2 });
+    expect(await pool.run({ say: 'ready' })).toEqual(done('ready'));
+    const hanging = pool.run({ hang: true });
+    const jobs = ['a', 'b', 'c'].map((say) => pool.run({ say }));
+    expect(await jobs[2]).toEqual(givenUp('crowded'));
+    expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('crowded')));
+    await pool.close();
+    expect(await hanging).toEqual(givenUp('broken'));
+  });
+
+  it('breaks off what is under way when it is closed, and takes no more', async () => {
+    const pool = openPool();
+    const jobs = [pool.run({ hang: true }), pool.run({ say: 'waits' })];
+    await pool.close();
+    jobs.push(pool.run({ say: 'late' }));
+    expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
+  });
+
+  it('says so if a thread cannot be started', async () => {
+    const pool = openPool({ file: new URL('./no-such-thread.ts', import.meta.url) });
+    const jobs = [pool.run({ say: 'a' }), pool.run({ say: 'b' })];
+    expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
+  });
+});
+
+describe('besideModule', () => {
+  it('is a source beside a source, and a built file beside a built one', () => {
+    expect(
+      ['file:///a/src/x.ts', 'file:///a/dist/x.js'].map((url) => besideModule(url, 'thread').pathname),
+    ).toEqual(['/a/src/thread.ts', '/a/dist/thread.js']);
+  });
+});

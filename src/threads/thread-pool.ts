@@ -1,0 +1,161 @@
+import { Worker } from 'node:worker_threads';
+
+/**
+ * Threads for what may take for ever: programs of strangers, such as a JSON schema, and large tables.
+ * A job has its time; when that is up, its thread is ended in the middle of whatever it does.
+ */
+export interface ThreadPool<Job, Result> {
+  /** Never rejects. */
+  run(job: Job): Promise<JobOutcome<Result>>;
+  /** Has a thread ready, because a job is about to come. */
+  warmUp(): void;
+  /** Ends every thread; jobs under way are broken off. */
+  close(): Promise<void>;
+}
+
+export type JobOutcome<Result> =
+  | { readonly kind: 'done'; readonly result: Result }
+  | { readonly kind: 'given-up'; readonly reason: GiveUpReason };
+
+/** `late`: its time was up. `crowded`: it waited too long for a thread. `broken`: the thread ended by itself. */
+export type GiveUpReason = 'late' | 'crowded' | 'broken';
+
+export interface ThreadPoolOptions {
+  /** What a thread runs: a module that calls `serveJobs`. */
+  readonly file: URL;
+  readonly threads: number;
+  /** For one job, once its thread is ready. */
+  readonly timeoutMs: number;
+  /** For a job whose turn has not come. */
+  readonly waitMs: number;
+  readonly maxWaiting: number;
+  readonly maxMemoryMb: number;
+}
+
+/** The module that stands beside this one: a source in a clone, or what was built of it. */
+export const besideModule = (url: string, name: string): URL =>
+  new URL(`./${name}${url.endsWith('.ts') ? '.ts' : '.js'}`, url);
+
+/** A thread has to load its modules first, on a machine that may be busy. */
+const START_TIMEOUT_MS = 20_000;
+
+export const createThreadPool = <Job, Result>(options: ThreadPoolOptions): ThreadPool<Job, Result> =>
+  new Pool<Job, Result>(options);
+
+interface Waiting<Job, Result> {
+  readonly job: Job;
+  readonly settle: (outcome: JobOutcome<Result>) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface Thread<Job, Result> {
+  readonly worker: Worker;
+  isReady: boolean;
+  current: Waiting<Job, Result> | null;
+  timer: NodeJS.Timeout | null;
+}
+
+class Pool<Job, Result> implements ThreadPool<Job, Result> {
+  readonly #options: ThreadPoolOptions;
+  readonly #threads = new Set<Thread<Job, Result>>();
+  readonly #waiting: Waiting<Job, Result>[] = [];
+  #isClosed = false;
+
+  constructor(options: ThreadPoolOptions) {
+    this.#options = options;
+  }
+
+  run(job: Job): Promise<JobOutcome<Result>> {
+    if (this.#isClosed) return Promise.resolve(givenUp('broken'));
+    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.resolve(givenUp('crowded'));
+    const { promise, resolve } = Promise.withResolvers<JobOutcome<Result>>();
+    const timer = setTimeout(() => this.#leave(waiting, 'crowded'), this.#options.waitMs);
+    const waiting = { job, settle: resolve, timer };
+    this.#waiting.push(waiting);
+    this.#assign();
+    return promise;
+  }
+
+  warmUp(): void {
+    if (this.#threads.size === 0 && !this.#isClosed) this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#dismissAll();
+    await Promise.all([...this.#threads].map((thread) => this.#end(thread, 'broken')));
+  }
+
+  #dismissAll(): void {
+    for (let waiting = this.#waiting[0]; waiting !== undefined; waiting = this.#waiting[0]) {
+      this.#leave(waiting, 'broken');
+    }
+  }
+
+  #leave(waiting: Waiting<Job, Result>, reason: GiveUpReason): void {
+    const index = this.#waiting.indexOf(waiting);
+    if (index === -1) return;
+    this.#waiting.splice(index, 1);
+    clearTimeout(waiting.timer);
+    waiting.settle(givenUp(reason));
+  }
+
+  /** Gives jobs to threads that have none, and starts threads where all have one. */
+  #assign(): void {
+    for (const thread of this.#threads) {
+      if (thread.isReady && thread.current === null) this.#give(thread);
+    }
+    const idle = [...this.#threads].filter((thread) => thread.current === null).length;
+    if (this.#waiting.length > idle && this.#threads.size < this.#options.threads) this.#start();
+  }
+
+  #give(thread: Thread<Job, Result>): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    clearTimeout(next.timer);
+    thread.current = next;
+    thread.timer = setTimeout(() => void this.#end(thread, 'late'), this.#options.timeoutMs);
+    thread.worker.postMessage(next.job);
+  }
+
+  #start(): void {
+    const worker = new Worker(this.#options.file, {
+      // It needs nothing of ours: no variables, no options.
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.maxMemoryMb },
+    });
+    const thread: Thread<Job, Result> = { worker, isReady: false, current: null, timer: null };
+    this.#threads.add(thread);
+    thread.timer = setTimeout(() => void this.#end(thread, 'broken'), START_TIMEOUT_MS);
+    worker.unref();
+    worker.on('message', (message: 'ready' | { readonly result: Result }) => {
+      if (thread.timer !== null) clearTimeout(thread.timer);
+      thread.timer = null;
+      if (message === 'ready') thread.isReady = true;
+      else {
+        const { current } = thread;
+        thread.current = null;
+        current?.settle({ kind: 'done', result: message.result });
+      }
+      this.#assign();
+    });
+    // Out of memory, or a bug: the thread is gone, and the next job gets another one.
+    worker.on('error', () => void this.#end(thread, 'broken'));
+    worker.on('exit', () => void this.#end(thread, 'broken'));
+  }
+
+  async #end(thread: Thread<Job, Result>, reason: GiveUpReason): Promise<void> {
+    if (!this.#threads.delete(thread)) return;
+    if (thread.timer !== null) clearTimeout(thread.timer);
+    const { current } = thread;
+    thread.current = null;
+    current?.settle(givenUp(reason));
+    // A thread that could not start is not tried again for those who wait: it would not end.
+    if (!thread.isReady) this.#dismissAll();
+    if (!this.#isClosed) this.#assign();
+    await thread.worker.terminate();
+  }
+}
+
+const givenUp = (reason: GiveUpReason) => ({ kind: 'given-up', reason }) as const;

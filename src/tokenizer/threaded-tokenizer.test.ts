@@ -1,0 +1,30 @@
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { countTokens, headOf } from './o200k.ts';
+import { createThreadedTokenizer } from './threaded-tokenizer.ts';
+
+const guesses: string[] = [];
+const tokenizer = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
+afterAll(() => tokenizer.close());
+
+describe('the tokenizer in its thread', () => {
+  it('says what it says outside of it', async () => {
+    const text = 'Hello world, 한국어 😀 \uD83D';
+    tokenizer.warmUp();
+    expect([await tokenizer.count(text), await tokenizer.head(text, 4)]).toEqual([
+      countTokens(text),
+      headOf(text, 4),
+    ]);
+    expect(guesses).toEqual([]);
+  });
+
+  it('is guessed where it does not answer', async () => {
+    const closed = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
+    await closed.close();
+    expect([await closed.count('twelve chars'), await closed.head('twelve chars', 2)]).toEqual([
+      3,
+      'twelve c',
+    ]);
+    expect(guesses).toEqual(['broken', 'broken']);
+  });
+});

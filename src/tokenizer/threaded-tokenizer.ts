@@ -1,0 +1,57 @@
+import type { Tokenizer } from '../engine/tokenizer.ts';
+import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+
+/** A beginning of so many tokens is asked for, or, with null, how many there are. */
+export interface TokenJob {
+  readonly text: string;
+  readonly tokens: number | null;
+}
+
+export interface ThreadedTokenizerOptions {
+  /** It had to be guessed, because the tokenizer did not answer in time. */
+  readonly onGuess: (reason: GiveUpReason) => void;
+}
+
+const TIMEOUT_MS = 5_000;
+/** The first one who asks waits until the table is loaded. */
+const WAIT_MS = 10_000;
+const MAX_WAITING = 1_000;
+const MAX_MEMORY_MB = 256;
+
+/** As a rule of thumb; a guess is better than an answer that does not go on. */
+const CHARS_PER_TOKEN = 4;
+
+/**
+ * The tokenizer, in a thread of its own: loading its table takes a third of a second, in which nobody
+ * else would be served, and texts of a model may be long and odd.
+ */
+export const createThreadedTokenizer = (
+  options: ThreadedTokenizerOptions,
+): Tokenizer & { close(): Promise<void> } => {
+  const pool = createThreadPool<TokenJob, number | string>({
+    file: besideModule(import.meta.url, 'tokenizer-thread'),
+    threads: 1,
+    timeoutMs: TIMEOUT_MS,
+    waitMs: WAIT_MS,
+    maxWaiting: MAX_WAITING,
+    maxMemoryMb: MAX_MEMORY_MB,
+  });
+  const ask = async (job: TokenJob): Promise<number | string | null> => {
+    const outcome = await pool.run(job);
+    if (outcome.kind === 'done') return outcome.result;
+    options.onGuess(outcome.reason);
+    return null;
+  };
+  return {
+    warmUp: () => pool.warmUp(),
+    async count(text) {
+      const count = await ask({ text, tokens: null });
+      return typeof count === 'number' ? count : Math.ceil(text.length / CHARS_PER_TOKEN);
+    },
+    async head(text, tokens) {
+      const head = await ask({ text, tokens });
+      return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
+    },
+    close: () => pool.close(),
+  };
+};
