@@ -324,7 +324,8 @@ describe('the pool with the real app-server', () => {
     const left = await readdir(path.join(stateDir, 'run'));
     await startPool(500);
     const now = await readdir(path.join(stateDir, 'run'));
-    expect([left.length, now.length, now.some((name) => left.includes(name))]).toEqual([1, 1, false]);
+    // A home and its lock.
+    expect([left.length, now.length, now.some((name) => left.includes(name))]).toEqual([2, 2, false]);
   });
 
   it('keeps nothing of our process alive after a drain', async () => {
