@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { connectAppServer, type ThreadSignal } from './app-server.ts';
 import { IGNORED_NOTIFICATIONS } from './protocol/methods.ts';
-import { ConnectionClosed, RpcError } from './rpc/errors.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from './rpc/errors.ts';
 import { linkedTransports } from './rpc/memory-transport.ts';
 
 const clientInfo = { name: 'test', title: null, version: '1.0.0' };
@@ -32,6 +32,7 @@ const connect = async () => {
     onUnknownNotification: (method) => reports.push({ unknown: method }),
     onMalformedLine: (reason) => reports.push({ malformed: reason }),
     onListenerError: (error) => reports.push({ threw: error }),
+    onUnanswered: (method) => reports.push({ unanswered: method }),
   });
   const say = async (...lines: readonly unknown[]): Promise<void> => {
     for (const line of lines) server.send(JSON.stringify(line));
@@ -161,6 +162,36 @@ describe('connectAppServer', () => {
     appServer.watchThread('a', (signal) => signals.push(plain(signal)));
     await say(delta('a', '1'));
     expect([signals, reports]).toEqual([[{ kind: 'notification', ...delta('a', '1') }], [{ threw: bug }]]);
+  });
+
+  it('does not wait long for what a turn waits for, and says that it was not answered', async () => {
+    const { appServer, reports } = await connect();
+    vi.useFakeTimers();
+    try {
+      const failed = async (call: Promise<unknown>): Promise<unknown> =>
+        call.catch((error: unknown) => (error instanceof RequestTimeout ? error.message : error));
+      const calls = Promise.all([
+        failed(appServer.request('thread/start', {})),
+        failed(appServer.request('turn/interrupt', { threadId: 'a', turnId: 't' })),
+        failed(appServer.request('server/diagnostics', {}, { timeoutMs: 5 })),
+        failed(appServer.request('server/diagnostics', {})),
+      ]);
+      await vi.advanceTimersByTimeAsync(20_000);
+      const early = [...reports];
+      await vi.advanceTimersByTimeAsync(40_000);
+      expect([await calls, early, reports]).toEqual([
+        [
+          'the app-server did not answer thread/start within 20000 ms',
+          'the app-server did not answer turn/interrupt within 20000 ms',
+          'the app-server did not answer server/diagnostics within 5 ms',
+          'the app-server did not answer server/diagnostics within 60000 ms',
+        ],
+        [{ unanswered: 'thread/start' }, { unanswered: 'turn/interrupt' }],
+        [{ unanswered: 'thread/start' }, { unanswered: 'turn/interrupt' }],
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('tells every watcher and every caller when the connection ends', async () => {

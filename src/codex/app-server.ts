@@ -2,7 +2,7 @@ import { isJsonObject } from '../kit/json.ts';
 import type { ClientMethod, ParamsOf, ResultOf } from './protocol/methods.ts';
 import { IGNORED_NOTIFICATIONS, isIgnoredNotification, isKnownNotification } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
-import { RPC_CODES } from './rpc/errors.ts';
+import { RequestTimeout, RPC_CODES } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
 import type { Transport } from './rpc/transport.ts';
 
@@ -46,6 +46,8 @@ export interface AppServerOptions {
   readonly onMalformedLine?: (reason: string) => void;
   /** A listener threw. The error stays with its thread: the others must go on. */
   readonly onListenerError: (error: unknown) => void;
+  /** A call that a turn waits for was not answered in its time. */
+  readonly onUnanswered?: (method: ClientMethod) => void;
   /** The connection has ended; every watcher has been told. */
   readonly onClose?: () => void;
 }
@@ -55,6 +57,19 @@ export interface ConnectedAppServer extends AppServer {
 }
 
 const INITIALIZE_TIMEOUT_MS = 20_000;
+
+/**
+ * What a turn waits for is answered within milliseconds, and within some seconds if hundreds begin at once. A worker
+ * that stands still is found out sooner than this; the limit is for one that lives and forgets a call.
+ */
+const TURN_CALL_TIMEOUT_MS = 20_000;
+const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
+  'thread/start',
+  'thread/inject_items',
+  'turn/start',
+  'turn/interrupt',
+  'thread/unsubscribe',
+]);
 
 /** Shakes hands over a fresh transport. Rejects, and closes it, if the server does not answer. */
 export const connectAppServer = async (
@@ -79,7 +94,7 @@ export const connectAppServer = async (
     },
     options.requestTimeoutMs === undefined ? {} : { requestTimeoutMs: options.requestTimeoutMs },
   );
-  const appServer = typedClient(peer, threads);
+  const appServer = typedClient(peer, threads, options);
   try {
     await appServer.request(
       'initialize',
@@ -101,14 +116,25 @@ export const connectAppServer = async (
   return appServer;
 };
 
-const typedClient = (peer: Peer, threads: ThreadListeners): ConnectedAppServer => ({
+const typedClient = (
+  peer: Peer,
+  threads: ThreadListeners,
+  { onUnanswered }: AppServerOptions,
+): ConnectedAppServer => ({
   request: async <M extends ClientMethod>(
     method: M,
     params: ParamsOf<M>,
     options?: { readonly timeoutMs?: number },
-  ) =>
-    // The binary is pinned and its types are vendored from it: that is the check.
-    (await peer.request(method, params, options)) as ResultOf<M>,
+  ) => {
+    const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
+    try {
+      // The binary is pinned and its types are vendored from it: that is the check.
+      return (await peer.request(method, params, limits)) as ResultOf<M>;
+    } catch (error) {
+      if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
+      throw error;
+    }
+  },
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });

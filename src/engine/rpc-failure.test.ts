@@ -36,7 +36,35 @@ describe('rpcFailure', () => {
       new RpcError('turn/start', { code: -32_603, message: 'panicked at /root/codex/src/main.rs' }),
       failure('server_error'),
     ],
-    ['no answer in time', new RequestTimeout('turn/start', 1000), failure('server_error')],
+    [
+      'a thread of a backend that its configuration does not name any more',
+      new RpcError('turn/start', {
+        code: -32_600,
+        message: 'This chat uses proxy, but your current provider is openai. Switch to proxy to continue.',
+        data: {
+          type: 'modelProviderMismatch',
+          modelProvider: 'proxy',
+          currentModelProvider: 'openai',
+        },
+      }),
+      failure('worker_lost'),
+    ],
+    [
+      'a backend that its configuration does not name',
+      new RpcError('thread/start', {
+        code: -32_600,
+        message: 'failed to load configuration: Model provider `proxy` not found',
+      }),
+      failure('worker_lost'),
+    ],
+    [
+      'no answer in time',
+      new RequestTimeout('turn/start', 1000),
+      failure('worker_unavailable', {
+        message: 'The app-server did not answer in time.',
+        retryAfterSeconds: 1,
+      }),
+    ],
     ['anything else', new TypeError('x is undefined'), failure('server_error')],
     ['not even an error', 'oops', failure('server_error')],
   ])('%s', (_, error, expected) => {

@@ -1,4 +1,5 @@
 import { assertNever } from '../../kit/assert-never.ts';
+import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Backend } from './backend.ts';
 
 /** What differs from one home to the next. All else is fixed: see `CLEAN_PROMPT`. */
@@ -69,8 +70,6 @@ const QUIET = {
   },
   tables: { history: { persistence: 'none' }, analytics: { enabled: false }, feedback: { enabled: false } },
 } as const;
-
-const PROVIDER_ID = 'proxy';
 
 /** Discards what it gets, on this machine: without a backend no request may leave it. */
 const NOWHERE = 'http://127.0.0.1:9';

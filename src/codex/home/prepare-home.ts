@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
@@ -12,14 +12,14 @@ import { staysOnLoopback, type Backend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { runDirectoryName, sweepRunDirectories } from './run-directories.ts';
+import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
  * The homes of codex below our state directory:
  *
  *   <state>/codex/            what lasts: our own login (`auth.json`), the installation id, and the
  *                             models of this version of codex
- *   <state>/run/<pid>-…/      the CODEX_HOME of one worker
+ *   <state>/run/home-…/       the CODEX_HOME of one worker, and beside it the lock that says it is in use
  *
  * Each worker has a home of its own, which goes with it. codex writes some 50 KB of log database per
  * turn into its home and gets slower as that grows, so a worker that is replaced begins with an empty
@@ -47,6 +47,8 @@ export const lanesOf = (backend: Backend): Lanes =>
 export interface CodexHome {
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** False: somebody has removed it, or what stands in it. */
+  isIntact(): Promise<boolean>;
   /** Removes the directory. A linked login stays where it is. */
   remove(): Promise<void>;
 }
@@ -69,8 +71,8 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
   await sweepRunDirectories(runs);
 
   const emptyHome = async (backend: Backend): Promise<CodexHome> => {
-    const directory = path.join(runs, runDirectoryName(process.pid, Date.now()));
-    await mkdir(directory, { mode: 0o700 });
+    const run = await createRunDirectory(runs);
+    const directory = run.path;
     return {
       path: directory,
       environment: childEnvironment(environment, {
@@ -80,8 +82,9 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
         revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
       }),
-      // codex may still be closing its databases: what appears during the removal is removed as well.
-      remove: () => rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }),
+      // codex reads it again for every thread. Without it a turn goes to a backend of codex's own choice.
+      isIntact: () => exists(path.join(directory, 'config.toml')),
+      remove: () => run.remove(),
     };
   };
 

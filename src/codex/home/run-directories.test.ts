@@ -1,37 +1,132 @@
-import { mkdtemp, mkdir, readdir, rm } from 'node:fs/promises';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { isStale, runDirectoryName, sweepRunDirectories } from './run-directories.ts';
+import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
-const liveness = { ownPid: 10, ownStartMs: 1_000, isAlive: (pid: number) => pid === 20 };
+let parent: string;
+const others: ChildProcess[] = [];
 
-describe('isStale', () => {
-  it.each([
-    ['of a dead process', '30-5000-ab12', true],
-    ['of another live process', '20-5000-ab12', false],
-    ['of this process', '10-1000-ab12', false],
-    ['of an earlier process with our pid', '10-999-ab12', true],
-    ['not a name of ours', 'notes', false],
-    ['a name that only begins like ours', '30-5000-ab12.bak', false],
-  ])('%s', (_, name, expected) => {
-    expect(isStale(name, liveness)).toBe(expected);
+beforeEach(async () => {
+  parent = await mkdtemp(path.join(os.tmpdir(), 'runs %41#?-'));
+});
+afterEach(async () => {
+  for (const other of others.splice(0)) other.kill('SIGKILL');
+  await rm(parent, { recursive: true, force: true });
+});
+
+const MODULE = JSON.stringify(new URL('run-directories.ts', import.meta.url).href);
+const OWN = [process.execPath, '--no-warnings', '--input-type=module', '-e'];
+const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', ...OWN];
+const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
+
+/** Another process of ours that shares the directory. Resolves to what it prints first. */
+const run = async (command: readonly string[], code: string): Promise<readonly [string, ChildProcess]> => {
+  const [file = '', ...words] = command;
+  const script = `
+    const { createRunDirectory, sweepRunDirectories } = await import(${MODULE});
+    const parent = ${JSON.stringify(parent)};
+    ${code}`;
+  const other = spawn(file, [...words, script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  others.push(other);
+  const [said]: unknown[] = await once(other.stdout, 'data');
+  return [String(said).trim(), other];
+};
+
+const holdOne = (command: readonly string[]) =>
+  run(
+    command,
+    `const home = await createRunDirectory(parent);
+     setInterval(() => {}, 1000);
+     process.stdout.write((await import('node:path')).basename(home.path));`,
+  );
+
+const sweepBy = (command: readonly string[]) =>
+  run(command, `await sweepRunDirectories(parent); process.stdout.write('swept');`);
+
+const left = async (): Promise<readonly string[]> => (await readdir(parent)).toSorted();
+const both = (name: string): readonly string[] => [name, `${name}.lock`];
+
+describe('a run directory', () => {
+  it('goes with its lock, and leaves nothing', async () => {
+    const home = await createRunDirectory(parent);
+    await writeFile(path.join(home.path, 'file'), 'x');
+    const during = await left();
+    await home.remove();
+    await home.remove();
+    expect([during, await left()]).toEqual([both(path.basename(home.path)), []]);
+  });
+
+  it('is made also where somebody has removed the place for it', async () => {
+    await rm(parent, { recursive: true });
+    const home = await createRunDirectory(parent);
+    expect(await left()).toEqual(both(path.basename(home.path)));
+    await home.remove();
   });
 });
 
-describe('sweepRunDirectories', () => {
-  it('removes what the dead left, and only that', async () => {
-    const parent = await mkdtemp(path.join(os.tmpdir(), 'sweep-'));
-    // No process can have this pid: Linux ends at 2^22.
-    const dead = runDirectoryName(2 ** 30, Date.now());
-    const own = runDirectoryName(process.pid, Date.now());
-    for (const name of [path.join(dead, 'deep'), own, 'other']) {
+describe('a sweep', () => {
+  it('leaves what this process uses, and does not loosen its lock', async () => {
+    const home = await createRunDirectory(parent);
+    await sweepRunDirectories(parent);
+    await sweepBy(OWN);
+    expect(await left()).toEqual(both(path.basename(home.path)));
+    await home.remove();
+  });
+
+  it('leaves what another process uses, until that is killed', async () => {
+    const [name, other] = await holdOne(OWN);
+    await sweepRunDirectories(parent);
+    const during = await left();
+    const exited = once(other, 'exit');
+    other.kill('SIGKILL');
+    await exited;
+    const after = await left();
+    await sweepRunDirectories(parent);
+    expect([during, after, await left()]).toEqual([both(name), both(name), []]);
+  });
+
+  it.skipIf(!canUnshare)('sees over the border of a container, in both directions', async () => {
+    const home = await createRunDirectory(parent);
+    const [theirs] = await holdOne(ELSEWHERE);
+    await sweepRunDirectories(parent);
+    // In there every pid is another: by their pids ours and theirs would be dead.
+    await sweepBy(ELSEWHERE);
+    expect(await left()).toEqual([...both(path.basename(home.path)), ...both(theirs)].toSorted());
+    await home.remove();
+  });
+
+  it('removes what has no lock file, and nothing that is not ours', async () => {
+    const old = `${process.pid}-${Date.now()}-ab12cd34`;
+    for (const name of ['home-0123456789abcdef', path.join(old, 'deep'), 'notes', 'home-of-mine']) {
       await mkdir(path.join(parent, name), { recursive: true });
     }
+    await writeFile(path.join(parent, 'home-fedcba9876543210.lock'), '');
     await sweepRunDirectories(parent);
-    expect((await readdir(parent)).toSorted()).toEqual([own, 'other'].toSorted());
-    await rm(parent, { recursive: true });
+    expect(await left()).toEqual(['home-of-mine', 'notes']);
+  });
+
+  it('leaves what cannot be asked for its lock', async () => {
+    const name = 'home-0123456789abcdef';
+    await mkdir(path.join(parent, name));
+    await mkdir(path.join(parent, `${name}.lock`));
+    await sweepRunDirectories(parent);
+    expect(await left()).toEqual(both(name));
+  });
+
+  it('that comes while directories are made takes none of them away', async () => {
+    const homes = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        if (index % 3 === 0) await sweepRunDirectories(parent);
+        return createRunDirectory(parent);
+      }),
+    );
+    expect(await left()).toEqual(homes.flatMap((home) => both(path.basename(home.path))).toSorted());
+    await Promise.all(homes.map((home) => home.remove()));
+    expect(await left()).toEqual([]);
   });
 });

@@ -1,49 +1,86 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-/**
- * The names of directories that live as long as a process of ours: `<pid>-<created ms>-<random>`. When
- * we are killed nobody removes them; the next start does, by asking whether the process still lives.
- */
-export const runDirectoryName = (pid: number, nowMs: number): string =>
-  `${pid}-${nowMs}-${randomBytes(4).toString('hex')}`;
+import { type FileLock, lockIfPresent, lockNewFile } from './file-lock.ts';
+import { exists, makePrivateDirectory } from './files.ts';
 
-export interface Liveness {
-  readonly ownPid: number;
-  readonly ownStartMs: number;
-  readonly isAlive: (pid: number) => boolean;
+/**
+ * A directory that lives as long as we need it, and no longer than our process. Beside each,
+ * `<name>.lock` is locked while it is in use. When we are killed nobody removes them; the next start
+ * does, of those whose lock it can take. Several processes may share the parent, also ones that do not
+ * see each other's pids.
+ */
+export interface RunDirectory {
+  readonly path: string;
+  remove(): Promise<void>;
 }
 
-/**
- * Our own pid counts as dead if the directory is older than we are: in a container every start may
- * have the same pid.
- */
-export const isStale = (name: string, { ownPid, ownStartMs, isAlive }: Liveness): boolean => {
-  const [, pid, created] = /^(\d+)-(\d+)-[0-9a-f]+$/.exec(name) ?? [];
-  if (pid === undefined || created === undefined) return false;
-  if (Number(pid) === ownPid) return Number(created) < ownStartMs;
-  return !isAlive(Number(pid));
+/** The second form is of versions that asked for the pid. */
+const OURS = /^(home-[0-9a-f]{16}|\d+-\d+-[0-9a-f]+)(\.lock)?$/;
+
+const lockFileOf = (directory: string): string => `${directory}.lock`;
+
+/** The lock first, then the directory: one without a lock file is nobody's. */
+export const createRunDirectory = async (parent: string): Promise<RunDirectory> => {
+  // Somebody may have emptied the state directory while we run.
+  await makePrivateDirectory(parent);
+  const { directory, lock } = await newName(parent);
+  try {
+    await mkdir(directory, { mode: 0o700 });
+  } catch (error) {
+    await removeBoth(directory, lock);
+    throw error;
+  }
+  return { path: directory, remove: () => removeBoth(directory, lock) };
 };
 
-const thisProcess = (): Liveness => ({
-  ownPid: process.pid,
-  // The clock may have been set since: a second of doubt is in favour of the directory.
-  ownStartMs: Date.now() - process.uptime() * 1000 - 1000,
-  isAlive: (pid) => {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch (error) {
-      // Someone else's process (EPERM) lives too.
-      return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-    }
-  },
-});
+const ATTEMPTS = 3;
 
-/** Removes what dead processes left. Several processes may share the parent directory. */
+/**
+ * A name of which we hold the lock. Null: this file system has no locks. Then nobody can take ours
+ * either, so it is never swept, also when it should be.
+ */
+const newName = async (
+  parent: string,
+): Promise<{ readonly directory: string; readonly lock: FileLock | null }> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const directory = path.join(parent, `home-${randomBytes(8).toString('hex')}`);
+    const lock = lockNewFile(lockFileOf(directory));
+    const isThere = await exists(lockFileOf(directory));
+    if (typeof lock !== 'string') {
+      if (isThere) return { directory, lock };
+      // A sweep came between our making the file and our locking it.
+      lock.release();
+    } else if (attempt >= ATTEMPTS) {
+      if (isThere) return { directory, lock: null };
+      throw new Error(`a lock file could not be made in ${parent}`);
+    }
+    await removeBoth(directory, null);
+  }
+};
+
+/** Removes what dead processes left. What cannot be asked for its lock stays. */
 export const sweepRunDirectories = async (parent: string): Promise<void> => {
-  const liveness = thisProcess();
-  const stale = (await readdir(parent)).filter((name) => isStale(name, liveness));
-  await Promise.all(stale.map((name) => rm(path.join(parent, name), { recursive: true, force: true })));
+  const names = (await readdir(parent)).flatMap((name) => OURS.exec(name)?.[1] ?? []);
+  await Promise.all(
+    [...new Set(names)].map(async (name) => {
+      const directory = path.join(parent, name);
+      const lock = await lockIfPresent(lockFileOf(directory));
+      if (lock === 'taken' || lock === 'unknown') return;
+      await removeBoth(directory, lock === 'missing' ? null : lock);
+    }),
+  );
+};
+
+const removeBoth = async (directory: string, lock: FileLock | null): Promise<void> => {
+  try {
+    // codex may still be closing its databases: what appears during the removal is removed as well.
+    await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    // While it is locked: who has just opened it then finds that it is gone. Windows keeps open files.
+    await rm(lockFileOf(directory), { force: true }).catch(() => {});
+  } finally {
+    lock?.release();
+  }
+  if (process.platform === 'win32') await rm(lockFileOf(directory), { force: true }).catch(() => {});
 };

@@ -4,8 +4,8 @@ import path from 'node:path';
 
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from '../worker/environment.ts';
-import { makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { runDirectoryName } from './run-directories.ts';
+import { readIfPresent, writeAtomically } from './files.ts';
+import { createRunDirectory } from './run-directories.ts';
 
 /**
  * Signing in and out with `codex login` and `codex logout`, in a home that is made for it and goes with
@@ -63,16 +63,13 @@ const inScratchHome = async (
   { stateDir }: SignIn,
   use: (home: string) => Promise<number>,
 ): Promise<number> => {
-  const runs = path.resolve(stateDir, 'run');
-  await makePrivateDirectory(runs);
   // Below `run`, where the next start of a server removes it should we be killed.
-  const home = path.join(runs, runDirectoryName(process.pid, Date.now()));
-  await mkdir(home, { mode: 0o700 });
+  const home = await createRunDirectory(path.resolve(stateDir, 'run'));
   try {
-    await writeFile(path.join(home, 'config.toml'), CONFIG, { mode: 0o600 });
-    return await use(home);
+    await writeFile(path.join(home.path, 'config.toml'), CONFIG, { mode: 0o600 });
+    return await use(home.path);
   } finally {
-    await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    await home.remove();
   }
 };
 

@@ -27,6 +27,7 @@ const start = (request: TurnRequest, given = settings(), lane: Lane = 'full') =>
 
 const PLAIN = {
   model: 'gpt-5.5',
+  modelProvider: 'proxy',
   cwd: '/work',
   sandbox: 'read-only',
   approvalPolicy: 'never',

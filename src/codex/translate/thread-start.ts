@@ -2,6 +2,7 @@ import type { Item } from '../../canonical/item.ts';
 import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
+import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Approach } from './approach.ts';
 
 /** What a deployment decides about every thread. */
@@ -28,6 +29,8 @@ export const toThreadStart = (
   const choosesOnWire = settings.hasRelay && approach.lane === 'full';
   return {
     model: approach.slug,
+    // By name: an app-server whose configuration is gone would take a backend of its own choice.
+    modelProvider: PROVIDER_ID,
     cwd: settings.workdir,
     sandbox: settings.sandboxMode,
     approvalPolicy: settings.approvalPolicy,
