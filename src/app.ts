@@ -27,8 +27,8 @@ import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
-import { createSouth } from './south.ts';
-import { createSwitchboard } from './switchboard.ts';
+import { createSouth, type SouthDeps } from './south.ts';
+import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
@@ -74,53 +74,24 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
-  const detour = new Detour(systemAmbient.clock);
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
       logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
     },
   });
-  const southDeps = { config, homes, environment, conversations, logger, metrics, tokenizer };
-  const choose = createChooser(config.upstream, homes);
-  const board = await createSwitchboard({
-    async choose() {
-      const chosen = await choose();
-      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
-      return {
-        identity: `${chosen.identity}, wire ${wire}`,
-        revision: chosen.revision,
-        make: () => createSouth(chosen, wire, { ...southDeps, ...watchFor(wire) }),
-      };
-    },
-    lookEveryMs: LOOK_EVERY_MS,
-    onSwitch: (south) => {
-      metrics.backendSwitches.inc();
-      logger.warn({ backend: describeState(south.state) }, 'another backend answers from now on');
-    },
-    onTrouble: (err) => logger.error({ err }, 'the backend could not be changed; it is tried again'),
+  const board = await openBoard({
+    config,
+    homes,
+    environment,
+    conversations,
+    logger,
+    metrics,
+    tokenizer,
   }).catch(async (error: unknown) => {
     await conversations.close();
     throw error;
   });
-
-  /** Pages that stand in the relay's way lead around it for a while. */
-  function watchFor(wire: 'on' | 'off') {
-    return {
-      onBlocked() {
-        metrics.relayBlocked.inc();
-        if (wire === 'off' || !detour.blocked()) return;
-        logger.error(
-          { minutes: DETOUR_MS / 60_000 },
-          'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
-        );
-        void board.look();
-      },
-      onServed: () => detour.served(),
-      onUnauthorized: () => void board.look(),
-    };
-  }
-
   const formats = createFormatChecks({
     onUnchecked: (reason) => {
       metrics.formatUnchecked.inc({ reason });
@@ -173,6 +144,47 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       await conversations.close();
     },
   };
+};
+
+type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
+
+/** Who answers, now and later: logins come and go, and the way past the relay opens and closes. */
+const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
+  const { config, logger, metrics } = deps;
+  const detour = new Detour(systemAmbient.clock);
+  const choose = createChooser(config.upstream, deps.homes);
+  /** Pages that stand in the relay's way lead around it for a while. */
+  const watchFor = (wire: 'on' | 'off') => ({
+    onBlocked() {
+      metrics.relayBlocked.inc();
+      if (wire === 'off' || !detour.blocked()) return;
+      logger.error(
+        { minutes: DETOUR_MS / 60_000 },
+        'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
+      );
+      void board.look();
+    },
+    onServed: () => detour.served(),
+    onUnauthorized: () => void board.look(),
+  });
+  const board = await createSwitchboard({
+    async choose() {
+      const chosen = await choose();
+      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
+      return {
+        identity: `${chosen.identity}, wire ${wire}`,
+        revision: chosen.revision,
+        make: () => createSouth(chosen, wire, { ...deps, ...watchFor(wire) }),
+      };
+    },
+    lookEveryMs: LOOK_EVERY_MS,
+    onSwitch: (south) => {
+      metrics.backendSwitches.inc();
+      logger.warn({ backend: describeState(south.state) }, 'another backend answers from now on');
+    },
+    onTrouble: (err) => logger.error({ err }, 'the backend could not be changed; it is tried again'),
+  });
+  return board;
 };
 
 const turnDeps = (
