@@ -153,6 +153,8 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   const { config, logger, metrics } = deps;
   const detour = new Detour(systemAmbient.clock);
   const choose = createChooser(config.upstream, deps.homes);
+  /** Null until the first south is there: it may meet a page while it is being made. */
+  let board: Switchboard | null = null;
   /** Pages that stand in the relay's way lead around it for a while. */
   const watchFor = (wire: 'on' | 'off') => ({
     onBlocked() {
@@ -162,12 +164,12 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
         { minutes: DETOUR_MS / 60_000 },
         'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
       );
-      void board.look();
+      void board?.look();
     },
     onServed: () => detour.served(),
-    onUnauthorized: () => void board.look(),
+    onUnauthorized: () => void board?.look(),
   });
-  const board = await createSwitchboard({
+  board = await createSwitchboard({
     async choose() {
       const chosen = await choose();
       const wire = detour.isOpen() ? 'off' : config.upstream.wire;
