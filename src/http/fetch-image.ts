@@ -4,7 +4,9 @@ import { Agent, request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../canonical/failure.ts';
 import { isPublicAddress } from './guards/public-address.ts';
-import { invalidImage, toImageDataUrl } from './image-bytes.ts';
+import { inTurns } from '../kit/loop-turns.ts';
+import { invalidImage } from './image-bytes.ts';
+import { toImageDataUrl } from './image-data-url.ts';
 
 /** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
 export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;
@@ -99,7 +101,7 @@ const readImage = async (
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  return toImageDataUrl(Buffer.concat(chunks, size), param);
+  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param));
 };
 
 type Hop = { readonly image: string } | { readonly location: string };
