@@ -2,6 +2,7 @@ import type { AppServer } from '../codex/app-server.ts';
 import type { ParamsOf } from '../codex/protocol/methods.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
 
 type ThreadStart = ParamsOf<'thread/start'>;
 
@@ -11,7 +12,6 @@ const MAX_AGE_MS = 5 * 60_000;
 const MAX_SPARES = 8;
 /** Kinds of threads that are remembered: a spare is worth its work only for a kind that comes again. */
 const MAX_KINDS = 64;
-/** Comparing huge tool lists would cost more than it saves. */
 const MAX_KIND_CHARS = 64 * 1024;
 
 interface Spare {
@@ -38,10 +38,11 @@ export class SpareThreads {
 
   /** A thread of this kind that nobody has used; null if there is none. */
   take({ appServer }: Lease, start: ThreadStart): string | null {
-    const kind = kindOf(start);
     const spares = this.#spares.get(appServer);
-    const spare = spares?.get(kind);
-    if (spares === undefined || spare === undefined || spare.threadId === null) return null;
+    const kind = spares === undefined ? null : kindOf(start);
+    if (spares === undefined || kind === null) return null;
+    const spare = spares.get(kind);
+    if (spare === undefined || spare.threadId === null) return null;
     spares.delete(kind);
     if (this.#clock.now() - spare.at < MAX_AGE_MS) return spare.threadId;
     giveUp(appServer, spare);
@@ -51,7 +52,7 @@ export class SpareThreads {
   /** A turn on such a thread is over: have another one ready. */
   async prepare(lease: Lease, start: ThreadStart): Promise<void> {
     const kind = kindOf(start);
-    if (kind.length > MAX_KIND_CHARS || !this.#comesAgain(kind) || !lease.isCurrent()) return;
+    if (kind === null || !this.#comesAgain(kind) || !lease.isCurrent()) return;
     const { appServer } = lease;
     const spares = this.#spares.get(appServer) ?? new Map<string, Spare>();
     this.#spares.set(appServer, spares);
@@ -90,4 +91,6 @@ const giveUp = (appServer: AppServer, spare: Spare): void => {
   appServer.request('thread/unsubscribe', { threadId: spare.threadId }).catch(() => {});
 };
 
-const kindOf = (start: ThreadStart): string => JSON.stringify(start);
+/** Null: comparing such threads would cost more than it saves. */
+const kindOf = (start: ThreadStart): string | null =>
+  isLongerThan(start, MAX_KIND_CHARS) ? null : JSON.stringify(start);

@@ -1,8 +1,9 @@
 import { fail } from '../canonical/failure.ts';
-import type { Item, Part } from '../canonical/item.ts';
+import type { ImagePart, Item, Part } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
+import { inTurns } from '../kit/loop-turns.ts';
 import type { FetchImage } from './fetch-image.ts';
-import { canonicalDataUrl } from './image-bytes.ts';
+import { canonicalDataUrl } from './image-data-url.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
@@ -15,6 +16,8 @@ const MAX_FETCHES = 50;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 /** One request must not take up all who look for names. */
 const FETCHES_AT_ONCE = 2;
+/** Longer than any server takes. */
+const MAX_URL_CHARS = 8_192;
 
 const paramOf = (place: string | undefined, item: Item, partIndex: number): string =>
   `${place ?? 'input'}.${item.kind === 'message' ? 'content' : 'output'}[${partIndex}]`;
@@ -33,18 +36,35 @@ const withParts = (item: Item, parts: readonly Part[]): Item => {
 
 const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
-/** Every image URL of a request, with the param of the first place where it stands. */
-const imageUrls = (request: TurnRequest): Map<string, string> => {
-  const urls = new Map<string, string>();
-  for (const [itemIndex, item] of request.items.entries()) {
-    for (const [partIndex, part] of partsOf(item).entries()) {
-      if (part.kind === 'image' && !urls.has(part.url)) {
-        urls.set(part.url, paramOf(request.places[itemIndex], item, partIndex));
-      }
-    }
+interface PlacedImage {
+  readonly part: ImagePart;
+  readonly param: string;
+}
+
+const imagesOf = (request: TurnRequest): readonly PlacedImage[] =>
+  request.items.flatMap((item, itemIndex) =>
+    partsOf(item).flatMap((part, partIndex) =>
+      part.kind === 'image' ? [{ part, param: paramOf(request.places[itemIndex], item, partIndex) }] : [],
+    ),
+  );
+
+/** What each URL stands for. Data URLs are known by their part: comparing megabytes is slow. */
+class Images {
+  readonly #byPart = new Map<ImagePart, string>();
+  readonly #byUrl = new Map<string, string>();
+
+  checked(part: ImagePart, url: string): void {
+    this.#byPart.set(part, url);
   }
-  return urls;
-};
+
+  fetched(url: string, image: string): void {
+    this.#byUrl.set(url, image);
+  }
+
+  of(part: ImagePart): string {
+    return this.#byPart.get(part) ?? this.#byUrl.get(part.url) ?? part.url;
+  }
+}
 
 type Job = readonly [url: string, param: string];
 
@@ -87,12 +107,13 @@ const fetchAll = async (
   return fetched;
 };
 
-const replaceImages = (request: TurnRequest, images: ReadonlyMap<string, string>): TurnRequest => {
+const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
   const items = request.items.map((item) => {
     const parts = partsOf(item);
     const replaced = parts.map((part) => {
-      const url = part.kind === 'image' ? images.get(part.url) : undefined;
-      return part.kind === 'image' && url !== undefined && url !== part.url ? { ...part, url } : part;
+      const url = part.kind === 'image' ? images.of(part) : null;
+      // Most are as they were, and telling so must not take long.
+      return part.kind === 'image' && url !== null && url !== part.url ? { ...part, url } : part;
     });
     return replaced.some((part, index) => part !== parts[index]) ? withParts(item, replaced) : item;
   });
@@ -109,22 +130,30 @@ export const resolveAttachments = async (
   options: AttachmentOptions,
 ): Promise<TurnRequest> => {
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
-  const images = new Map<string, string>();
-  const jobs: Job[] = [];
-  for (const [url, param] of imageUrls(request)) {
-    if (isDataUrl(url)) images.set(url, canonicalDataUrl(url, param));
-    else jobs.push([url, param]);
+  const placed = imagesOf(request);
+  if (placed.length === 0) return request;
+  const images = new Images();
+  const jobs = new Map<string, string>();
+  for (const { part, param } of placed) {
+    if (isDataUrl(part.url)) images.checked(part, await inTurns(canonicalDataUrl(part.url, param)));
+    else if (part.url.length > MAX_URL_CHARS) throw urlTooLong(param);
+    else if (!jobs.has(part.url)) jobs.set(part.url, param);
   }
-  if (images.size === 0 && jobs.length === 0) return request;
-  const oneTooMany = jobs[maxFetches];
+  const oneTooMany = [...jobs.values()][maxFetches];
   if (oneTooMany !== undefined) {
     throw fail('invalid_image', {
       message: `Too many image URLs: at most ${maxFetches} images are fetched for one request.`,
-      param: oneTooMany[1],
+      param: oneTooMany,
     });
   }
-  for (const [url, image] of await fetchAll(jobs, fetchImage, options.signal, maxTotalBytes)) {
-    images.set(url, image);
+  for (const [url, image] of await fetchAll([...jobs], fetchImage, options.signal, maxTotalBytes)) {
+    images.fetched(url, image);
   }
   return replaceImages(request, images);
 };
+
+const urlTooLong = (param: string): Error =>
+  fail('invalid_image', {
+    message: `Invalid image URL: it is longer than the ${MAX_URL_CHARS} characters allowed.`,
+    param,
+  });

@@ -87,4 +87,17 @@ describe('the key of a conversation', () => {
     expect(new Set(keys).size).toBe(urls.length);
     expect(urls.map((url) => conversationKey(showed(url), ANYBODY))).toEqual(keys);
   });
+
+  it('looks at the first of very many values, and at what was said in any case', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 9_000 }, (_, index) => [`p${index}`, { type: 'string' }]),
+    );
+    const tool = (name: string) => ({ name, description: null, parameters: { properties }, strict: null });
+    const asked = (text: string, ...names: readonly string[]) =>
+      conversationKey(turnRequest({ tools: names.map(tool), items: [said('user', text)] }), ANYBODY);
+    expect(asked('hi', 'a', 'b', 'c')).toBe(asked('hi', 'a', 'b', 'c'));
+    expect(
+      new Set([asked('hi', 'a', 'b', 'c'), asked('ho', 'a', 'b', 'c'), asked('hi', 'x', 'b', 'c')]).size,
+    ).toBe(3);
+  });
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { Item } from '../canonical/item.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
+import { isJsonObject } from '../kit/json.ts';
 
 export interface Client {
   /** Two callers never share a conversation: the same name means two things. */
@@ -17,10 +18,8 @@ export interface Client {
  */
 export const conversationKey = (request: AskedTurn, { caller, session }: Client): string => {
   const named = cacheKeyOf(request) ?? session;
-  const about = named === null ? [caller, beginningOf(request)] : [caller, named];
-  const text = JSON.stringify(about, (_, value: unknown) =>
-    typeof value === 'string' ? inShort(value) : value,
-  );
+  const about = named === null ? beginningOf(request) : excerptOf(named);
+  const text = JSON.stringify([excerptOf(caller), about]);
   // Half of the digest is more than enough to tell conversations apart.
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 };
@@ -34,7 +33,8 @@ const cacheKeyOf = ({ wire }: AskedTurn): string | null => {
 const beginningOf = (request: AskedTurn): unknown => {
   const first = request.items.findIndex((item) => item.kind === 'message' && item.role === 'user');
   const items = request.items.slice(0, Math.max(0, first) + 1).filter((item) => isPrompt(item));
-  return [request.model, request.instructions, request.tools, items.map(withoutId)];
+  // Each by itself: many tools must not hide what was said.
+  return [request.model, request.instructions, request.tools, items.map(withoutId)].map(excerptOf);
 };
 
 const isPrompt = (item: Item): boolean => item.kind === 'message' && item.role !== 'assistant';
@@ -47,6 +47,27 @@ const withoutId = (item: Item): unknown => {
 
 const LONG = 16 * 1024;
 const END = LONG / 2;
+/** Of the tools, and of the first messages; what comes behind them tells no two conversations apart. */
+const MAX_VALUES = 10_000;
+
+/** A value cut down to what names it: short texts, and the first of very many values. */
+const excerptOf = (value: unknown): unknown => new Excerpt().of(value);
+
+class Excerpt {
+  #left = MAX_VALUES;
+
+  of(value: unknown): unknown {
+    this.#left -= 1;
+    if (typeof value === 'string') return inShort(value);
+    if (Array.isArray(value)) return this.#some(value).map((one) => this.of(one));
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(this.#some(Object.keys(value)).map((key) => [key, this.of(value[key])]));
+  }
+
+  #some<One>(list: readonly One[]): readonly One[] {
+    return list.slice(0, Math.max(0, this.#left));
+  }
+}
 
 /** Images and files are megabytes long; their length and both ends tell them apart. */
 const inShort = (text: string): unknown =>

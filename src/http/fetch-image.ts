@@ -5,7 +5,9 @@ import { GatewayError } from '../canonical/failure.ts';
 import { outOfResources } from '../canonical/resources.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { isPublicAddress } from './guards/public-address.ts';
-import { invalidImage, toImageDataUrl } from './image-bytes.ts';
+import { inTurns } from '../kit/loop-turns.ts';
+import { invalidImage } from './image-bytes.ts';
+import { toImageDataUrl } from './image-data-url.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
 /** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
@@ -88,7 +90,7 @@ const readImage = async (
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  return toImageDataUrl(Buffer.concat(chunks, size), param);
+  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param));
 };
 
 type Hop = { readonly image: string } | { readonly location: string };

@@ -1,8 +1,5 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failure, failureOf, GatewayError } from '../canonical/failure.ts';
-import type { Failure } from '../canonical/failure.ts';
-import { canonicalDataUrl, sniffImage, toImageDataUrl } from './image-bytes.ts';
+import { sniffImage } from './image-bytes.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -20,8 +17,6 @@ const webpHead = (chunk: string): string =>
 const webpLossy = hex(`${webpHead('VP8 ')} 300100 9d012a 0100 0100 0000`);
 const webpLossless = hex(`${webpHead('VP8L')} 2f 00000000 0000000000`);
 const webpExtended = hex(`${webpHead('VP8X')} 00000000 000000 000000`);
-
-const dataUrl = (type: string, bytes: Buffer): string => `data:${type};base64,${bytes.toString('base64')}`;
 
 const withBytes = (bytes: Buffer, at: number, values: readonly number[]): Buffer => {
   const copy = Buffer.from(bytes);
@@ -58,120 +53,5 @@ describe('sniffImage', () => {
     ['BMP', hex('424d 46000000 00000000 36000000 28000000 01000000 01000000')],
   ])('knows %s for none', (_, bytes) => {
     expect(sniffImage(bytes)).toBeNull();
-  });
-});
-
-const refusal = (url: string): Failure | null => {
-  try {
-    canonicalDataUrl(url, 'input[0].content[1]');
-  } catch (error) {
-    return failureOf(error);
-  }
-  return null;
-};
-
-const outcomeOf = (url: string): string => {
-  try {
-    return canonicalDataUrl(url, 'p');
-  } catch (error) {
-    return error instanceof GatewayError ? 'GatewayError' : String(error);
-  }
-};
-
-const refused = (message: string): Failure =>
-  failure('invalid_image', { message, param: 'input[0].content[1]' });
-
-describe('canonicalDataUrl', () => {
-  const canonical = dataUrl('image/png', png);
-  const base64 = png.toString('base64');
-  const percent = [...png].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
-
-  it.each([
-    ['the best form', canonical],
-    ['a wrong image type', dataUrl('image/jpg', png)],
-    ['upper case', `DATA:Image/PNG;BASE64,${base64}`],
-    ['parameters', `data:image/png;name=a.png;base64,${base64}`],
-    ['line breaks', `data:image/png;base64,${base64.replaceAll(/.{20}/g, '$&\r\n ')}`],
-    ['no padding', `data:image/png;base64,${base64.replace(/=+$/, '')}`],
-    ['escaped base64', `data:image/png;base64,${encodeURIComponent(base64)}`],
-    ['percent-encoded bytes', `data:image/png,${percent}`],
-  ])('takes %s', (_, url) => {
-    expect(canonicalDataUrl(url, 'p')).toBe(canonical);
-  });
-
-  const shape = refused(
-    "Invalid image data URL. Expected a form such as 'data:image/png;base64,' followed by the data.",
-  );
-  const unsupported = refused(
-    'You uploaded an unsupported image. Please make sure your image is a valid PNG, JPEG, GIF or WebP.',
-  );
-  const badBase64 = refused('Invalid base64 image data.');
-
-  it.each([
-    ['no comma', 'data:image/png;base64', shape],
-    ['another scheme', 'http://images.test/a,b', shape],
-    ['a long header', `data:image/png;${'x'.repeat(300)};base64,${base64}`, shape],
-    [
-      'another type',
-      dataUrl('text/plain', png),
-      refused("Invalid image data URL. Expected an image MIME type, but got 'text/plain'."),
-    ],
-    [
-      'no type',
-      `data:;base64,${base64}`,
-      refused("Invalid image data URL. Expected an image MIME type, but got ''."),
-    ],
-    ['no data', 'data:image/png;base64,', badBase64],
-    [
-      'letters that are not base64',
-      `data:image/png;base64,${base64.slice(0, 40)}!!${base64.slice(40)}`,
-      badBase64,
-    ],
-    ['padding in the middle', `data:image/png;base64,${base64}${base64}`, badBase64],
-    ['too much padding', 'data:image/png;base64,iVBORw0KGgo====', badBase64],
-    ['a lone letter at the end', 'data:image/png;base64,AAAAA', badBase64],
-    [
-      'a broken percent sign',
-      'data:image/png,%8',
-      refused('Invalid data URL: a percent sign must be followed by two hex digits.'),
-    ],
-    ['base64 without saying so', `data:image/png,${base64}`, unsupported],
-    ['bytes that are no image', 'data:image/png;base64,aGVsbG8gd29ybGQ=', unsupported],
-  ])('refuses %s', (_, url, expected) => {
-    expect(refusal(url)).toEqual(expected);
-  });
-
-  it('throws nothing but failures, whatever it is given', () => {
-    const head = fc.constantFrom(
-      '',
-      'data:',
-      'data:image/png;base64,',
-      'data:image/png,',
-      'data:image/gif;x;base64,',
-    );
-    const body = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.uint8Array().map((bytes) => Buffer.from(bytes).toString('base64')),
-      fc.string({ unit: fc.constantFrom('%', '=', 'A', '0', 'f', ' ', '\n', ',', ';') }),
-      fc.nat(png.length).map((length) => png.subarray(0, length).toString('base64')),
-    );
-    fc.assert(
-      fc.property(head, body, (start, rest) => {
-        expect(outcomeOf(start + rest)).toMatch(
-          /^(?:GatewayError|data:image\/(?:png|jpeg|gif|webp);base64,.+)$/,
-        );
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('keeps the bytes of any image, however it is written', () => {
-    fc.assert(
-      fc.property(fc.uint8Array(), fc.nat(80), (tail, width) => {
-        const bytes = Buffer.concat([png, tail]);
-        const wrapped = bytes.toString('base64').replaceAll(new RegExp(`.{${width + 1}}`, 'g'), '$&\n');
-        expect(canonicalDataUrl(`data:image/webp;base64,${wrapped}`, 'p')).toBe(toImageDataUrl(bytes, 'p'));
-      }),
-    );
   });
 });
