@@ -163,6 +163,16 @@ describe('what is no request', () => {
     );
   });
 
+  it('is refused behind a request, too', async () => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send(...POST, GOOD, 'content-length: 2', '', '{}');
+    await expect.poll(() => summary(said.text)).toEqual(['200']);
+    send('garbage', '', '');
+    await ended;
+    expect(summary(said.text)).toEqual(['200', '400', 'connection: close', 'malformed_request']);
+  });
+
   it('HTTP/1.0 without a host is a request', async () => {
     const { port } = await start();
     const { send, said, ended } = await dial(port);

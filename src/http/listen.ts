@@ -82,8 +82,12 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return;
     refused.add(socket);
-    const isAnswered = answers.get(socket as Socket)?.headersSent === true;
-    if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) {
+    const last = answers.get(socket as Socket);
+    const underWay = last?.writableFinished === false ? last : null;
+    // Who leaves in the middle of a request has one, and that tells of it.
+    const isLeaving = error.code === 'HPE_INVALID_EOF_STATE' && underWay !== null;
+    const isGone = error.code === 'ECONNRESET' || !socket.writable || isLeaving;
+    if (isGone || underWay?.headersSent === true) {
       socket.destroy();
       return;
     }
