@@ -72,6 +72,10 @@ const STEPS = {
     });
     return beside({ bare: proxy, proxy: login }, model, NO_WORSE);
   },
+  workers: async ({ proxy }, { start, model }) => {
+    const two = await start('two app-servers', model.baseUrl, { PROXY_WORKERS: '2' });
+    return beside({ bare: proxy, proxy: two }, model, NO_WORSE);
+  },
   chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
   // The last, because a process that has done all this is no longer like a new one.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],

@@ -178,6 +178,8 @@ const createPool = (
       }),
       workdir: config.codex.workDir,
     }),
+    size: config.worker.count,
+    hangTimeoutMs: config.worker.hangTimeoutMs,
     maxThreads: config.worker.maxThreads,
     maxRssMb: config.worker.maxRssMb,
     maxHomeMb: config.worker.maxHomeMb,
@@ -186,10 +188,17 @@ const createPool = (
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),
   });
 
+const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([
+  'worker-ill',
+  'worker-lost',
+  'start-failed',
+  'diagnostics-failed',
+]);
+
 const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metrics): void => {
   const { kind, ...facts } = event;
   if (kind === 'worker-lost') metrics.workerRestarts.inc();
   if (kind === 'worker-worn') metrics.workerReplacements.inc();
-  const isTrouble = kind === 'worker-lost' || kind === 'start-failed' || kind === 'diagnostics-failed';
-  logger[isTrouble ? 'warn' : 'info'](facts, kind);
+  if (event.kind === 'worker-ill') metrics.workerAilments.inc({ ailment: event.ailment });
+  logger[TROUBLE.has(kind) ? 'warn' : 'info'](facts, kind);
 };

@@ -34,7 +34,7 @@ const defaults: Config = {
   },
   images: { fetchEnabled: true, fetchPrivate: false },
   codex: { sandboxMode: 'read-only', approvalPolicy: 'never', workDir: resolve('/tmp/codex-work') },
-  worker: { maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
+  worker: { count: 1, hangTimeoutMs: 10_000, maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
   log: { level: 'info', content: false },
   warnings: [],
 };
@@ -82,6 +82,8 @@ describe('loadConfig', () => {
       PROXY_SANDBOX_MODE: 'workspace-write',
       PROXY_APPROVAL_POLICY: 'untrusted',
       PROXY_CODEX_WORKDIR: 'work',
+      PROXY_WORKERS: '2',
+      PROXY_WORKER_HANG_TIMEOUT_MS: '2000',
       PROXY_WORKER_MAX_THREADS: '7',
       PROXY_WORKER_MAX_RSS_MB: '300',
       PROXY_WORKER_MAX_HOME_MB: '64',
@@ -118,7 +120,7 @@ describe('loadConfig', () => {
       },
       images: { fetchEnabled: false, fetchPrivate: true },
       codex: { sandboxMode: 'workspace-write', approvalPolicy: 'untrusted', workDir: resolve('work') },
-      worker: { maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
+      worker: { count: 2, hangTimeoutMs: 2_000, maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
       log: { level: 'silent', content: true },
       warnings: [],
     } satisfies Config);

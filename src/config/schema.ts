@@ -239,6 +239,23 @@ export const SETTINGS = {
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description: 'The working directory that codex is told.',
   },
+  PROXY_WORKERS: {
+    slice: 'worker',
+    field: 'count',
+    type: wholeNumber(1, 64),
+    default: '1',
+    unit: 'processes',
+    description: 'How many app-servers share the requests.',
+  },
+  PROXY_WORKER_HANG_TIMEOUT_MS: {
+    slice: 'worker',
+    field: 'hangTimeoutMs',
+    type: wholeNumber(1_000, MAX_TIMER_MS),
+    default: '10000',
+    unit: 'ms',
+    description:
+      'How long an app-server may leave a question unanswered, while nothing else comes from it, before it is ended and replaced.',
+  },
   PROXY_WORKER_MAX_THREADS: {
     slice: 'worker',
     field: 'maxThreads',

@@ -109,7 +109,7 @@ export const METRICS = {
   workerRestarts: {
     kind: 'counter',
     name: 'proxy_worker_restarts_total',
-    help: 'App-servers that were started again after they had stopped by themselves.',
+    help: 'App-servers that were lost: they stopped by themselves, or were ended because they were of no use any more.',
     labels: [],
   },
   workerReplacements: {
@@ -117,6 +117,12 @@ export const METRICS = {
     name: 'proxy_worker_replacements_total',
     help: 'App-servers that were replaced because they held too many threads or too much memory.',
     labels: [],
+  },
+  workerAilments: {
+    kind: 'counter',
+    name: 'proxy_worker_ailments_total',
+    help: 'App-servers that were ended by force, by what was found: hung, home-gone.',
+    labels: ['ailment'],
   },
 } as const satisfies Record<string, MetricRow>;
 

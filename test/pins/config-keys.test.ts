@@ -32,6 +32,8 @@ it('has these settings, each with its default', () => {
     PROXY_SANDBOX_MODE: 'read-only',
     PROXY_APPROVAL_POLICY: 'never',
     PROXY_CODEX_WORKDIR: '/tmp/codex-work',
+    PROXY_WORKERS: '1',
+    PROXY_WORKER_HANG_TIMEOUT_MS: '10000',
     PROXY_WORKER_MAX_THREADS: '500',
     PROXY_WORKER_MAX_RSS_MB: '1024',
     PROXY_WORKER_MAX_HOME_MB: '128',

@@ -25,5 +25,6 @@ it('has these metrics', () => {
     'counter proxy_relay_unplaced_total{}',
     'counter proxy_worker_restarts_total{}',
     'counter proxy_worker_replacements_total{}',
+    'counter proxy_worker_ailments_total{ailment}',
   ]);
 });

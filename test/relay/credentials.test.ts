@@ -79,6 +79,8 @@ const signIn = async (script: Script): Promise<Signed> => {
         throw error;
       },
     }),
+    size: 1,
+    hangTimeoutMs: 10_000,
     maxThreads: 100,
     maxRssMb: 4096,
     maxHomeMb: 4096,

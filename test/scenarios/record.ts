@@ -117,6 +117,8 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         throw error;
       },
     }),
+    size: 1,
+    hangTimeoutMs: 10_000,
     maxThreads: 10,
     maxRssMb: 4096,
     maxHomeMb: 4096,

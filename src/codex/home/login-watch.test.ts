@@ -14,7 +14,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 /** A codex that is a script, in a home that is nothing. */
 const homesWith = (binary: string): CodexHomes => {
-  const home: CodexHome = { path: dir, environment: {}, remove: async () => {} };
+  const home: CodexHome = { path: dir, environment: {}, isIntact: async () => true, remove: async () => {} };
   return {
     loginHome: dir,
     lastingDirectory: dir,

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
-import { afterFailure, afterHealth, burnsIdle, NO_FAILURES, wearOf } from './lifecycle.ts';
+import {
+  afterFailure,
+  afterLook,
+  afterLoss,
+  burnsIdle,
+  isHung,
+  isSilent,
+  leastLoaded,
+  NO_FAILURES,
+  type Silence,
+  wearOf,
+} from './lifecycle.ts';
 
 describe('afterFailure', () => {
   it('doubles from half a second to half a minute, and starts anew after a quiet time', () => {
@@ -20,17 +31,89 @@ describe('afterFailure', () => {
   });
 });
 
-describe('afterHealth', () => {
-  it('forgets the trouble before a worker that ran for a while', () => {
-    const trouble = { failures: 3, lastFailureMs: 7 };
-    expect([afterHealth(trouble, 9_999), afterHealth(trouble, 10_000)]).toEqual([trouble, NO_FAILURES]);
+describe('afterLoss', () => {
+  it('forgets the trouble before a worker that ran for a while, and waits for nothing', () => {
+    expect(afterLoss({ failures: 3, lastFailureMs: 7 }, 10, 10_000)).toEqual({
+      delayMs: 0,
+      backoff: NO_FAILURES,
+    });
+  });
+
+  it('waits after an early death, but not as long as for a process that does not start', () => {
+    const after = (failures: number) => afterLoss({ failures, lastFailureMs: 7 }, 10, 9_999);
+    expect([0, 1, 2, 3, 20].map(after)).toEqual([
+      { delayMs: 500, backoff: { failures: 1, lastFailureMs: 10 } },
+      { delayMs: 1_000, backoff: { failures: 2, lastFailureMs: 10 } },
+      { delayMs: 2_000, backoff: { failures: 3, lastFailureMs: 10 } },
+      { delayMs: 2_000, backoff: { failures: 4, lastFailureMs: 10 } },
+      { delayMs: 2_000, backoff: { failures: 21, lastFailureMs: 10 } },
+    ]);
+  });
+});
+
+describe('silence', () => {
+  const after = (looks: readonly (readonly [heard: number, isAsked: boolean])[]): Silence =>
+    looks.reduce<Silence>((before, [heard, isAsked]) => afterLook(before, { heard, isAsked }), {
+      looks: 0,
+      heard: 0,
+    });
+  const times = (count: number, look: readonly [number, boolean]) =>
+    Array.from({ length: count }, () => look);
+
+  it('is a question without an answer, for so many looks in a row', () => {
+    const states = [0, 4, 5, 9, 10].map((count) => after(times(count, [0, true])));
+    expect(states.map((silence) => [isSilent(silence), isHung(silence)])).toEqual([
+      [false, false],
+      [false, false],
+      [true, false],
+      [true, false],
+      [true, true],
+    ]);
+  });
+
+  it('ends with anything that is heard, and is none where nothing was asked', () => {
+    expect([
+      after([...times(9, [0, true]), [1, true]]),
+      after([...times(9, [0, true]), [1, true], [1, true]]),
+      after(times(100, [0, false])),
+    ]).toEqual([
+      { looks: 0, heard: 1 },
+      { looks: 1, heard: 1 },
+      { looks: 0, heard: 0 },
+    ]);
+  });
+});
+
+describe('leastLoaded', () => {
+  const candidate = (leases: number, flags: { isWorn?: boolean; isSilent?: boolean } = {}) => ({
+    leases,
+    isWorn: false,
+    isSilent: false,
+    ...flags,
+  });
+
+  it('is one that answers, rather a fresh one, with the fewest turns, and the first of equals', () => {
+    const [silent, worn, busy, first, second] = [
+      candidate(0, { isSilent: true }),
+      candidate(0, { isWorn: true }),
+      candidate(5),
+      candidate(1),
+      candidate(1),
+    ];
+    expect([
+      leastLoaded([silent, worn, busy, first, second]) === first,
+      leastLoaded([silent, worn, busy]) === busy,
+      leastLoaded([silent, worn]) === worn,
+      leastLoaded([silent]) === silent,
+      leastLoaded([]),
+    ]).toEqual([true, true, true, true, null]);
   });
 });
 
 describe('wear', () => {
   const limits = { maxRssMb: 1, maxHomeMb: 2, maxThreads: 3 };
   const mebibyte = 1024 * 1024;
-  const fine = { residentBytes: mebibyte, homeBytes: 2 * mebibyte, threads: 3, cpuMs: 1e9 };
+  const fine = { residentBytes: mebibyte, homeBytes: 2 * mebibyte, freeBytes: null, threads: 3, cpuMs: 1e9 };
   const old = { ageMs: 5_000, leases: 0 };
 
   it('is one thing over its limit', () => {
@@ -42,6 +125,14 @@ describe('wear', () => {
     ]).toEqual([null, 'memory', 'disk', 'threads']);
   });
 
+  it('is a home of some size on a disk that is nearly full', () => {
+    const roomy = { ...limits, maxHomeMb: 128 };
+    const wear = (homeMb: number, freeMb: number) =>
+      wearOf({ ...fine, homeBytes: homeMb * mebibyte, freeBytes: freeMb * mebibyte }, old, roomy);
+    // A fresh home is small: what is full by others is not mended by a new worker.
+    expect([wear(127, 64), wear(17, 63), wear(16, 0), wear(3, 0)]).toEqual([null, 'disk', null, null]);
+  });
+
   it('does not count the threads that are in use', () => {
     expect([4, 5].map((threads) => wearOf({ ...fine, threads }, { ...old, leases: 1 }, limits))).toEqual([
       null,
@@ -50,7 +141,7 @@ describe('wear', () => {
   });
 
   it('is nothing in a worker that has just begun', () => {
-    const worn = { residentBytes: 1e9, homeBytes: 1e9, threads: 1e9, cpuMs: null };
+    const worn = { residentBytes: 1e9, homeBytes: 1e9, freeBytes: 0, threads: 1e9, cpuMs: null };
     expect(wearOf(worn, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
   });
 

@@ -28,12 +28,25 @@ export const afterFailure = (
 
 /** A worker that ran this long was not part of the trouble before it. */
 const HEALTHY_AFTER_MS = 10_000;
+/** What could be started once may be started again soon: nobody should wait long for it. */
+const MAX_DELAY_AFTER_LOSS_MS = 2_000;
 
-export const afterHealth = (backoff: Backoff, readyForMs: number): Backoff =>
-  readyForMs >= HEALTHY_AFTER_MS ? NO_FAILURES : backoff;
+/** A worker is lost that had been ready for a while: its successor is started at once, or soon. */
+export const afterLoss = (
+  backoff: Backoff,
+  nowMs: number,
+  readyForMs: number,
+): { readonly delayMs: number; readonly backoff: Backoff } => {
+  if (readyForMs >= HEALTHY_AFTER_MS) return { delayMs: 0, backoff: NO_FAILURES };
+  const next = afterFailure(backoff, nowMs);
+  return { ...next, delayMs: Math.min(MAX_DELAY_AFTER_LOSS_MS, next.delayMs) };
+};
 
-/** `renewal`: nothing is wrong with it, but a new one would know a new login or new models. */
-export type Wear = 'memory' | 'disk' | 'threads' | 'cpu' | 'renewal';
+/**
+ * Reasons to replace a worker once another is ready. `stuck`: it lives, but a call that a turn waited for was not
+ * answered. `renewal`: nothing is wrong with it, but a new one would know a new login or new models.
+ */
+export type Wear = 'memory' | 'disk' | 'threads' | 'cpu' | 'stuck' | 'renewal';
 
 export interface WearLimits {
   readonly maxRssMb: number;
@@ -42,6 +55,13 @@ export interface WearLimits {
 }
 
 const MB = 1024 * 1024;
+
+/**
+ * On a disk that is nearly full a home is given up sooner, because that makes room. A smaller home is not: a
+ * fresh one has 3 MB, and workers would be replaced without end for what others have written.
+ */
+const LOW_SPACE_MB = 64;
+const HOME_WORTH_FREEING_MB = 16;
 
 /** A limit below what a fresh process needs must not replace workers without end. */
 const GRACE_MS = 5_000;
@@ -57,7 +77,9 @@ export const wearOf = (
 ): Wear | null => {
   if (ageMs < GRACE_MS) return null;
   if (vitals.residentBytes > limits.maxRssMb * MB) return 'memory';
-  if (vitals.homeBytes > limits.maxHomeMb * MB) return 'disk';
+  const isLow = vitals.freeBytes !== null && vitals.freeBytes < LOW_SPACE_MB * MB;
+  const maxHomeMb = isLow ? Math.min(limits.maxHomeMb, HOME_WORTH_FREEING_MB) : limits.maxHomeMb;
+  if (vitals.homeBytes > maxHomeMb * MB) return 'disk';
   return vitals.threads - leases > limits.maxThreads ? 'threads' : null;
 };
 
@@ -72,3 +94,43 @@ const IDLE_CORES = 0.5;
 
 export const burnsIdle = (before: CpuSample, after: CpuSample): boolean =>
   after.cpuMs - before.cpuMs > (after.atMs - before.atMs) * IDLE_CORES;
+
+/** Reasons to end a worker at once: what runs on it does not go on, and nothing else may begin there. */
+export type Ailment = 'hung' | 'home-gone';
+
+/** How often a worker is looked at while it may be silent. */
+export const LOOKS_UNTIL_HUNG = 10;
+/** So many looks in a row without an answer: it is asked for nothing if there is another. */
+const LOOKS_UNTIL_SILENT = 5;
+
+/** What one look at a worker saw. Looks are counted, not time: if we stood still ourselves, one was late. */
+export interface Silence {
+  /** Looks in a row at which a question was open and nothing had come since the look before. */
+  readonly looks: number;
+  readonly heard: number;
+}
+
+export const afterLook = (
+  before: Silence,
+  { heard, isAsked }: { readonly heard: number; readonly isAsked: boolean },
+): Silence => ({ heard, looks: heard === before.heard && isAsked ? before.looks + 1 : 0 });
+
+export const isSilent = ({ looks }: Silence): boolean => looks >= LOOKS_UNTIL_SILENT;
+export const isHung = ({ looks }: Silence): boolean => looks >= LOOKS_UNTIL_HUNG;
+
+/** A worker that could take a turn. */
+export interface Candidate {
+  readonly leases: number;
+  readonly isWorn: boolean;
+  readonly isSilent: boolean;
+}
+
+/**
+ * Who takes the next turn: one that answers, rather a fresh one, of these the one with the fewest turns. Among
+ * equals the first, so that a few turns meet the spare threads of one worker instead of cold ones of many.
+ */
+export const leastLoaded = <C extends Candidate>(candidates: readonly C[]): C | null => {
+  const order = (a: Candidate, b: Candidate): number =>
+    Number(a.isSilent) - Number(b.isSilent) || Number(a.isWorn) - Number(b.isWorn) || a.leases - b.leases;
+  return candidates.toSorted(order)[0] ?? null;
+};

@@ -97,6 +97,8 @@ const startPool = async (maxThreads: number, backend?: Backend): Promise<void> =
       onMalformedLine: (reason) => unknown.push(reason),
       onListenerError: (error) => unknown.push(String(error)),
     }),
+    size: 1,
+    hangTimeoutMs: 10_000,
     maxThreads,
     maxRssMb: 1024,
     maxHomeMb: 1024,
@@ -354,7 +356,7 @@ const runScript = (code: string) => {
         homes, backend: { kind: 'none' }, clientInfo: { name: 't', title: null, version: '0' },
         onStderr: () => {}, onListenerError: () => {},
       }),
-      maxThreads: 9, maxRssMb: 999, maxHomeMb: 999, waitMs: 9999, clock: Date, onEvent: () => {},
+      size: 1, hangTimeoutMs: 9999, maxThreads: 9, maxRssMb: 999, maxHomeMb: 999, waitMs: 9999, clock: Date, onEvent: () => {},
     });
     await pool.start();
     ${code}

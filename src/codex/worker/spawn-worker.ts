@@ -4,7 +4,7 @@ import type { Catalogue } from '../home/catalogue.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type Worker } from './worker.ts';
 
-export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose'> {
+export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
   readonly homes: CodexHomes;
   readonly backend: Backend;
   /** The models that the next worker is to know; the bundled ones if it is left out. */
@@ -22,6 +22,7 @@ export const createWorkerSpawner =
       binaryPath: homes.binary.path,
       environment: home.environment,
       cwd: home.path,
+      hasHome: () => home.isIntact(),
       cleanUp: () => home.remove(),
     });
   };

@@ -1,108 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { GatewayError } from '../../canonical/failure.ts';
-import type { AppServer } from '../app-server.ts';
-import {
-  createWorkerPool,
-  type WorkerPool,
-  type WorkerPoolEvent,
-  type WorkerPoolOptions,
-} from './supervisor.ts';
-import type { Vitals } from './vitals.ts';
-import type { Worker } from './worker.ts';
-
-const never = new AbortController().signal;
-
-const idleAppServer: AppServer = {
-  request: () => Promise.reject(new Error('not asked in these tests')),
-  watchThread: () => () => {},
-};
-
-interface FakeWorker extends Worker {
-  die(): void;
-  stops: number;
-  measured: Vitals;
-}
-
-const fakeWorker = (pid: number): FakeWorker => {
-  const lost = new AbortController();
-  const worker: FakeWorker = {
-    pid,
-    appServer: { ...idleAppServer },
-    lost: lost.signal,
-    stops: 0,
-    measured: { residentBytes: 0, threads: 0, homeBytes: 0, cpuMs: 0 },
-    vitals: () => Promise.resolve(worker.measured),
-    stop: () => {
-      worker.stops += 1;
-      lost.abort();
-      return Promise.resolve();
-    },
-    die: () => lost.abort(),
-  };
-  return worker;
-};
-
-/** A pool over fake workers. `fail` makes the next spawns fail, `hold` makes them wait for `go`. */
-const setUp = (overrides: Partial<WorkerPoolOptions> = {}) => {
-  const workers: FakeWorker[] = [];
-  const events: WorkerPoolEvent[] = [];
-  const spawns: number[] = [];
-  const control = { fail: 0, hold: false, go: (): void => undefined };
-  const startedAt = Date.now();
-  const pool = createWorkerPool({
-    spawnWorker: async () => {
-      spawns.push(Date.now() - startedAt);
-      if (control.hold) {
-        await new Promise<void>((resolve) => {
-          control.go = resolve;
-        });
-      }
-      if (control.fail > 0) {
-        control.fail -= 1;
-        throw new Error('no');
-      }
-      const worker = fakeWorker(workers.length + 1);
-      workers.push(worker);
-      return worker;
-    },
-    maxThreads: 3,
-    maxRssMb: 100,
-    maxHomeMb: 100,
-    waitMs: 10_000,
-    clock: { now: () => Date.now() },
-    onEvent: (event) => events.push(event),
-    ...overrides,
-  });
-  pools.push(pool);
-  const worker = (index: number): FakeWorker => {
-    const found = workers[index];
-    if (found === undefined) throw new Error(`there is no worker ${index}`);
-    return found;
-  };
-  return { pool, worker, workers, events, spawns, control };
-};
-
-const tick = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
-const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {
-  const error: unknown = await promise.catch((thrown: unknown) => thrown);
-  return error instanceof GatewayError
-    ? { kind: error.failure.kind, retryAfterSeconds: error.failure.retryAfterSeconds }
-    : error;
-};
-
-const pools: WorkerPool[] = [];
-
-beforeEach(() => void vi.useFakeTimers());
-afterEach(async () => {
-  const drained = Promise.all(pools.splice(0).map((pool) => pool.drain(0)));
-  await tick();
-  await drained;
-  const left = vi.getTimerCount();
-  vi.useRealTimers();
-  // A timer that outlives its pool would keep the process alive.
-  if (left !== 0) throw new Error(`${left} timers are left`);
-});
+import { fakeWorker, failureOf, never, setUpPool as setUp, tick } from '../../../test/support/worker-pool.ts';
 
 describe('leases', () => {
   it('come from the ready worker, and count', async () => {
@@ -214,8 +112,10 @@ describe('crashes', () => {
     await tick(1_000);
     await tick(121_000);
     worker(2).die();
+    await tick();
+    worker(3).die();
     await tick(500);
-    expect(spawns).toEqual([0, 500, 1_500, 123_000]);
+    expect(spawns).toEqual([0, 500, 1_500, 122_500, 123_000]);
   });
 
   it('count a worker that is dead on arrival as a failed start', async () => {

@@ -1,17 +1,13 @@
-import { fail, GatewayError, type Failure } from '../../canonical/failure.ts';
+import { fail, failure, GatewayError, type Failure } from '../../canonical/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
-import {
-  afterFailure,
-  afterHealth,
-  type Backoff,
-  NO_FAILURES,
-  type Wear,
-  type WearLimits,
-} from './lifecycle.ts';
+import { lookEveryMs } from './health.ts';
+import { type Ailment, leastLoaded, type Wear, type WearLimits } from './lifecycle.ts';
+import { Member } from './member.ts';
+import { Starts } from './starts.ts';
 import type { Vitals } from './vitals.ts';
 import { createWaitingRoom } from './waiting-room.ts';
-import { IDLE_INTERVAL_MS, WearWatch } from './wear-watch.ts';
+import { IDLE_INTERVAL_MS } from './wear-watch.ts';
 import type { Worker } from './worker.ts';
 
 export interface WorkerPool {
@@ -20,13 +16,14 @@ export interface WorkerPool {
    * pool drains, it throws a GatewayError. When the signal is aborted it throws the signal's reason.
    */
   lease(signal: AbortSignal): Promise<Lease>;
+  /** Whether a worker is there that answers. */
   readonly ready: boolean;
   /**
    * Resolves when the first worker is ready. Rejects if it cannot be started: nothing is retried then.
    * A failure that clients can be told about is not such a case: it is tried again, and they are told.
    */
   start(): Promise<void>;
-  /** The next leases are on a new worker, as soon as there is one; nothing waits for it. */
+  /** The next leases are on new workers, as soon as there are any; they come one after the other, and nothing waits. */
   renew(): void;
   /**
    * No more leases; waits up to `timeoutMs` for those that are out, then ends all processes. Called again,
@@ -39,7 +36,7 @@ export interface WorkerPool {
 export interface Lease {
   readonly appServer: AppServer;
   readonly lost: AbortSignal;
-  /** Whether the next lease will be on this worker too. */
+  /** Whether another lease may be on this worker too. */
   isCurrent(): boolean;
   /** May be called again, which does nothing. */
   release(): void;
@@ -54,11 +51,13 @@ export interface WorkerDescription {
 /** What happened in the pool, for logs and metrics. */
 export type WorkerPoolEvent =
   | { readonly kind: 'worker-ready'; readonly pid: number }
+  /** It is ended by force; `worker-lost` follows. */
+  | { readonly kind: 'worker-ill'; readonly pid: number; readonly ailment: Ailment }
   | {
       readonly kind: 'worker-lost';
       readonly pid: number;
       readonly leases: number;
-      /** Null: another worker serves, or is on its way already. */
+      /** Null: enough others serve, or one is on its way already. */
       readonly restartInMs: number | null;
     }
   | ({ readonly kind: 'worker-worn'; readonly pid: number; readonly wear: Wear } & Partial<Vitals>)
@@ -68,24 +67,19 @@ export type WorkerPoolEvent =
 
 export interface WorkerPoolOptions extends WearLimits {
   readonly spawnWorker: () => Promise<Worker>;
+  /** How many workers serve at once. */
+  readonly size: number;
+  /** How long a worker may leave a question unanswered while nothing else comes from it. */
+  readonly hangTimeoutMs: number;
   /** How long a lease may wait for a worker. */
   readonly waitMs: number;
   readonly clock: Clock;
   readonly onEvent: (event: WorkerPoolEvent) => void;
 }
 
-interface Member {
-  readonly worker: Worker;
-  readonly readyAtMs: number;
-  readonly watch: WearWatch;
-  state: WorkerDescription['state'];
-  leases: number;
-  worn: boolean;
-}
-
 /**
- * Keeps one current worker. A second one exists only for a while: when the current one is worn its
- * successor is started, takes over once it is ready, and the old one finishes its leases and goes.
+ * Keeps some workers, each replaced on its own: when one is worn its successor is started, takes over once it is
+ * ready, and the old one finishes its leases and goes. One that is lost or ill does not stop the others.
  */
 export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => new SupervisedPool(options);
 
@@ -93,15 +87,11 @@ export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => new 
 class SupervisedPool implements WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #waiting = createWaitingRoom<Lease>();
-  /** The current worker and those that retire or stop. */
+  /** Those that serve, and those that retire or stop. */
   readonly #members = new Set<Member>();
   readonly #leaving = new Set<Promise<void>>();
-  #current: Member | null = null;
-  /** Never rejects, except for the very first start. At most one start is under way. */
-  #starting: Promise<void> | null = null;
-  #retry: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
-  #backoff: Backoff = NO_FAILURES;
-  #idleTimer: NodeJS.Timeout | null = null;
+  readonly #starts: Starts;
+  #timers: readonly NodeJS.Timeout[] = [];
   /** Why there is no worker, where that is something that a client can be told. */
   #trouble: Failure | null = null;
   #draining: Promise<void> | null = null;
@@ -109,42 +99,49 @@ class SupervisedPool implements WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
+    this.#starts = new Starts({
+      start: () => this.#launch(),
+      isWanted: () => this.#serving().filter((member) => !member.isWorn).length < options.size,
+      clock: options.clock,
+      onFailed: (error, retryInMs) => this.#onStartFailed(error, retryInMs),
+    });
   }
 
   get ready(): boolean {
-    return this.#current !== null && this.#draining === null;
+    return this.#draining === null && this.#serving().some((member) => !member.isSilent);
   }
 
   describe(): readonly WorkerDescription[] {
-    return [...this.#members].map(({ worker, state, leases }) => ({ pid: worker.pid, state, leases }));
+    return [...this.#members].map(({ pid, state, leases }) => ({ pid, state, leases }));
   }
 
   async start(): Promise<void> {
-    this.#starting = this.#launch().finally(() => this.#onStartSettled());
     try {
-      await this.#starting;
+      await this.#starts.first();
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.#onStartFailed(error);
+      this.#starts.failed(error);
     }
     if (this.#draining !== null) return;
-    this.#idleTimer = setInterval(() => void this.#current?.watch.idleTick(), IDLE_INTERVAL_MS).unref();
+    const { hangTimeoutMs } = this.#options;
+    this.#timers = [
+      setInterval(() => this.#serving().forEach((member) => void member.wear.idleTick()), IDLE_INTERVAL_MS),
+      setInterval(() => this.#members.forEach((member) => member.health.look()), lookEveryMs(hangTimeoutMs)),
+    ].map((timer) => timer.unref());
+    this.#starts.fill();
   }
 
   async lease(signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
     if (this.#draining !== null) throw fail('shutting_down');
-    if (this.#current !== null) return this.#leaseOn(this.#current);
-    if (this.#trouble !== null) {
-      throw new GatewayError({ ...this.#trouble, retryAfterSeconds: this.#secondsToRetry() });
-    }
-    return this.#waiting.wait(signal, this.#options.waitMs, () =>
-      fail('worker_unavailable', { retryAfterSeconds: this.#secondsToRetry() }),
-    );
+    const member = leastLoaded(this.#serving());
+    if (member !== null) return this.#leaseOn(member);
+    if (this.#trouble !== null) throw this.#later(this.#trouble);
+    return this.#waiting.wait(signal, this.#options.waitMs, () => this.#later(failure('worker_unavailable')));
   }
 
   renew(): void {
-    if (this.#current !== null) this.#replace(this.#current, 'renewal');
+    for (const member of this.#serving()) this.#replace(member, 'renewal');
   }
 
   drain(timeoutMs: number): Promise<void> {
@@ -154,14 +151,15 @@ class SupervisedPool implements WorkerPool {
   }
 
   async #drain(): Promise<void> {
-    if (this.#retry !== null) clearTimeout(this.#retry.timer);
-    if (this.#idleTimer !== null) clearInterval(this.#idleTimer);
+    this.#starts.halt();
     this.#waiting.dismiss(fail('shutting_down'));
     if (this.#leases() > 0) await this.#idle();
+    // Not before: nobody should wait for the turns of a worker that stands still.
+    for (const timer of this.#timers) clearInterval(timer);
     for (const member of this.#members) this.#stop(member);
     // A worker that becomes ready only now is stopped by `#launch`; a first start that fails only now
     // tells whoever called `start`.
-    await Promise.allSettled([this.#starting, ...this.#leaving]);
+    await Promise.allSettled([this.#starts.end(), ...this.#leaving]);
   }
 
   /** Until the last lease is back, or somebody waits no longer. */
@@ -171,13 +169,16 @@ class SupervisedPool implements WorkerPool {
     });
   }
 
-  #leases(): number {
-    return [...this.#members].reduce((sum, member) => sum + member.leases, 0);
+  #later(trouble: Failure): GatewayError {
+    return new GatewayError({ ...trouble, retryAfterSeconds: this.#starts.secondsToRetry() });
   }
 
-  #secondsToRetry(): number {
-    const atMs = this.#retry?.atMs ?? 0;
-    return Math.max(1, Math.ceil((atMs - this.#options.clock.now()) / 1000));
+  #serving(): readonly Member[] {
+    return [...this.#members].filter((member) => member.state === 'ready');
+  }
+
+  #leases(): number {
+    return [...this.#members].reduce((sum, member) => sum + member.leases, 0);
   }
 
   async #launch(): Promise<void> {
@@ -191,89 +192,60 @@ class SupervisedPool implements WorkerPool {
   }
 
   #adopt(worker: Worker): void {
-    const previous = this.#current;
-    const member: Member = {
+    const { onEvent, clock, hangTimeoutMs } = this.#options;
+    const member = new Member({
       worker,
-      readyAtMs: this.#options.clock.now(),
-      watch: new WearWatch({
-        vitals: () => worker.vitals(),
-        limits: this.#options,
-        clock: this.#options.clock,
-        leases: () => member.leases,
-        onWorn: (wear, vitals) => this.#replace(member, wear, vitals),
-        onFailure: (error) => {
-          if (worker.lost.aborted) return;
-          this.#options.onEvent({ kind: 'diagnostics-failed', pid: worker.pid, error });
-        },
-      }),
-      state: 'ready',
-      leases: 0,
-      worn: false,
-    };
+      limits: this.#options,
+      hangTimeoutMs,
+      clock,
+      onWorn: (worn, wear, vitals) => this.#replace(worn, wear, vitals),
+      onAilment: ({ pid }, ailment) => {
+        onEvent({ kind: 'worker-ill', pid, ailment });
+        void worker.kill();
+      },
+      onLookFailed: ({ pid }, error) => onEvent({ kind: 'diagnostics-failed', pid, error }),
+      onLost: (lost) => this.#onLost(lost),
+    });
     this.#members.add(member);
-    this.#current = member;
     this.#trouble = null;
-    worker.lost.addEventListener('abort', () => this.#onLost(member), { once: true });
-    this.#options.onEvent({ kind: 'worker-ready', pid: worker.pid });
+    onEvent({ kind: 'worker-ready', pid: worker.pid });
     this.#waiting.admit(() => this.#leaseOn(member));
-    if (previous === null) return;
-    previous.state = 'retiring';
-    if (previous.leases === 0) this.#stop(previous);
+    this.#retireOne();
   }
 
-  /** Starts a worker in the background, unless one is on its way already. */
-  #launchSoon(): void {
-    if (this.#starting !== null || this.#retry !== null || this.#draining !== null) return;
-    this.#starting = this.#launch()
-      .catch((error: unknown) => this.#onStartFailed(error))
-      .finally(() => this.#onStartSettled());
+  /** The place of a worn one has been taken. */
+  #retireOne(): void {
+    const serving = this.#serving();
+    const worn = serving.find((member) => member.isWorn);
+    if (worn === undefined || serving.length <= this.#options.size) return;
+    worn.state = 'retiring';
+    if (worn.leases === 0) this.#stop(worn);
   }
 
-  #onStartFailed(error: unknown): void {
-    this.#trouble = error instanceof GatewayError ? error.failure : null;
+  #onStartFailed(error: unknown, retryInMs: number): void {
+    this.#trouble = troubleOf(error);
     // Who waits for it need not wait any longer: the reason will not be gone in a moment.
-    if (this.#trouble !== null) this.#waiting.dismiss(new GatewayError(this.#trouble));
-    const retryInMs = this.#scheduleRetry();
+    if (this.#trouble !== null) this.#waiting.dismiss(this.#later(this.#trouble));
     this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
   }
 
-  #onStartSettled(): void {
-    this.#starting = null;
-  }
-
-  #scheduleRetry(): number {
-    const now = this.#options.clock.now();
-    const { delayMs, backoff } = afterFailure(this.#backoff, now);
-    this.#backoff = backoff;
-    if (this.#draining !== null) return delayMs;
-    const timer = setTimeout(() => {
-      this.#retry = null;
-      if (this.#current === null || this.#current.worn) this.#launchSoon();
-    }, delayMs);
-    this.#retry = { timer, atMs: now + delayMs };
-    return delayMs;
-  }
-
   #onLost(member: Member): void {
-    if (member.state === 'stopping') return;
-    const isCurrent = this.#current === member;
+    const { state, pid, leases, readyForMs } = member;
+    if (state === 'stopping') return;
     this.#stop(member);
-    this.#backoff = afterHealth(this.#backoff, this.#options.clock.now() - member.readyAtMs);
-    // A successor that is on its way, or waits for its next try, is the restart.
-    const onItsWay = this.#starting !== null || this.#retry !== null || this.#draining !== null;
-    const restartInMs = isCurrent && !onItsWay ? this.#scheduleRetry() : null;
-    const { worker, leases } = member;
-    this.#options.onEvent({ kind: 'worker-lost', pid: worker.pid, leases, restartInMs });
+    const wasLast = this.#serving().length === 0;
+    const restartInMs = state === 'ready' ? this.#starts.lost({ readyForMs, wasLast }) : null;
+    this.#options.onEvent({ kind: 'worker-lost', pid, leases, restartInMs });
   }
 
   #leaseOn(member: Member): Lease {
     member.leases += 1;
-    member.watch.leased();
+    member.wear.leased();
     let out = true;
     return {
       appServer: member.worker.appServer,
       lost: member.worker.lost,
-      isCurrent: () => member === this.#current && !member.worn && this.#draining === null,
+      isCurrent: () => member.state === 'ready' && !member.isWorn && this.#draining === null,
       release: () => {
         if (!out) return;
         out = false;
@@ -284,31 +256,34 @@ class SupervisedPool implements WorkerPool {
   }
 
   #onRelease(member: Member): void {
-    this.#whenIdle();
-    if (member.state === 'retiring' && member.leases === 0) this.#stop(member);
-    else if (member === this.#current && !member.worn) member.watch.released();
-  }
-
-  #whenIdle(): void {
     if (this.#leases() === 0) this.#onIdle?.();
+    if (member.state === 'retiring' && member.leases === 0) this.#stop(member);
+    else if (member.state === 'ready' && !member.isWorn) member.wear.released();
   }
 
   #replace(member: Member, wear: Wear, vitals: Partial<Vitals> = {}): void {
-    if (member !== this.#current || member.worn || this.#draining !== null) return;
-    member.worn = true;
-    this.#options.onEvent({ kind: 'worker-worn', pid: member.worker.pid, wear, ...vitals });
-    this.#launchSoon();
+    if (member.state !== 'ready' || member.isWorn || this.#draining !== null) return;
+    member.isWorn = true;
+    this.#options.onEvent({ kind: 'worker-worn', pid: member.pid, wear, ...vitals });
+    this.#starts.fill();
   }
 
   #stop(member: Member): void {
     if (member.state === 'stopping') return;
     member.state = 'stopping';
-    if (this.#current === member) this.#current = null;
+    member.health.end();
     const leaving = member.worker.stop().finally(() => {
       this.#members.delete(member);
       this.#leaving.delete(leaving);
-      this.#options.onEvent({ kind: 'worker-stopped', pid: member.worker.pid });
+      this.#options.onEvent({ kind: 'worker-stopped', pid: member.pid });
     });
     this.#leaving.add(leaving);
   }
 }
+
+/** What a client can be told of a start that failed. */
+const troubleOf = (error: unknown): Failure | null => {
+  if (error instanceof GatewayError) return error.failure;
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  return isFull ? failure('worker_unavailable', { message: 'The disk of the server is full.' }) : null;
+};

@@ -31,6 +31,7 @@ describe('measureVitals', () => {
         residentBytes: 7,
         threads: 3,
         homeBytes: 1_501,
+        freeBytes: expect.any(Number) as number,
         cpuMs: null,
       });
     } finally {
@@ -44,6 +45,7 @@ describe('measureVitals', () => {
       residentBytes: 0,
       threads: 0,
       homeBytes: 0,
+      freeBytes: null,
       cpuMs: null,
     });
   });

@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { AppServer } from '../app-server.ts';
@@ -10,6 +10,8 @@ export interface Vitals {
   readonly threads: number;
   /** What is in its home, most of it the log database. */
   readonly homeBytes: number;
+  /** What is left on the disk of its home. */
+  readonly freeBytes: number | null;
   /** Processor time since its start. */
   readonly cpuMs: number | null;
 }
@@ -18,15 +20,17 @@ const DIAGNOSTICS_TIMEOUT_MS = 5_000;
 
 /** Asks the process itself, and looks at what it leaves on disk. */
 export const measureVitals = async (appServer: AppServer, pid: number, home: string): Promise<Vitals> => {
-  const [{ process: usage, gauges }, homeBytes, cpuMs] = await Promise.all([
+  const [{ process: usage, gauges }, homeBytes, freeBytes, cpuMs] = await Promise.all([
     appServer.request('server/diagnostics', {}, { timeoutMs: DIAGNOSTICS_TIMEOUT_MS }),
     directoryBytes(home),
+    freeBytesOf(home),
     cpuMsOf(pid),
   ]);
   return {
     residentBytes: usage.residentMemoryBytes ?? 0,
     threads: gauges.find((gauge) => gauge.name === 'core.threads.live')?.value ?? 0,
     homeBytes,
+    freeBytes,
     cpuMs,
   };
 };
@@ -46,6 +50,15 @@ const directoryBytes = async (directory: string): Promise<number> => {
     }
   });
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+};
+
+const freeBytesOf = async (directory: string): Promise<number | null> => {
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 };
 
 /** The kernel tells it in hundredths of a second, whatever its own clock does. */

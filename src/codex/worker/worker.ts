@@ -13,16 +13,32 @@ export interface Worker {
   readonly appServer: AppServer;
   /** Aborted when the process or its connection has ended, for whatever reason. */
   readonly lost: AbortSignal;
+  readonly pulse: Pulse;
   vitals(): Promise<Vitals>;
   /** Ends the process, by force if need be. Resolves when it is gone and cleaned up after. */
   stop(): Promise<void>;
+  /** The same by force at once, also for a process that stands still. It is lost when this returns. */
+  kill(): Promise<void>;
 }
 
-export interface WorkerOptions extends Omit<AppServerOptions, 'onClose'> {
+/** The signs by which one can tell that a worker lives and is of use. */
+export interface Pulse {
+  /** How many pieces of output have come from it. */
+  heard(): number;
+  /** How many calls of turns it has left unanswered. */
+  unanswered(): number;
+  /** A cheap question, answered or not. */
+  ask(timeoutMs: number): Promise<unknown>;
+  hasHome(): Promise<boolean>;
+}
+
+export interface WorkerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
   readonly binaryPath: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Its home, which is also its working directory. */
   readonly cwd: string;
+  /** False: its home is gone, or what it reads there. */
+  readonly hasHome: () => Promise<boolean>;
   /** A line of the child's stderr. It may hold a user's text. */
   readonly onStderr: (line: string) => void;
   /** Called once when the process is gone, also if it never became ready. */
@@ -44,14 +60,23 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
   });
   const lost = new AbortController();
   const stopping = createStop(child, options);
+  let heard = 0;
+  let unanswered = 0;
   try {
     await once(child, 'spawn');
-    const appServer = await connectAppServer(createStdioTransport(child), {
+    const transport = createStdioTransport(child);
+    child.stdout.on('data', () => {
+      heard += 1;
+    });
+    const appServer = await connectAppServer(transport, {
       ...options,
+      onUnanswered: () => {
+        unanswered += 1;
+      },
       onClose: () => {
         lost.abort(new Error('the app-server process has ended'));
         // A process that has closed its stdout is of no use, even if it still runs.
-        void stopping();
+        void stopping('gently');
       },
     });
     const pid = child.pid ?? 0;
@@ -59,14 +84,25 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
       pid,
       appServer,
       lost: lost.signal,
+      pulse: {
+        heard: () => heard,
+        unanswered: () => unanswered,
+        ask: (timeoutMs) => appServer.request('server/diagnostics', {}, { timeoutMs }),
+        hasHome: () => options.hasHome(),
+      },
       vitals: () => measureVitals(appServer, pid, options.cwd),
       stop: () => {
         appServer.close();
-        return stopping();
+        return stopping('gently');
+      },
+      kill: () => {
+        const gone = stopping('by-force');
+        appServer.close();
+        return gone;
       },
     };
   } catch (cause) {
-    await stopping();
+    await stopping('gently');
     const said = stderr.length === 0 ? '' : `; it said: ${stderr.join(' | ')}`;
     throw new Error(`codex app-server did not start${said}`, { cause });
   }
@@ -89,7 +125,10 @@ const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): C
   return child;
 };
 
-/** The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. */
+/**
+ * The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. SIGKILL ends also a process that
+ * was stopped by a signal.
+ */
 const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_MS }: WorkerOptions) => {
   // A process that could not be spawned has no pid and will never exit.
   const isGone = (): boolean =>
@@ -111,8 +150,9 @@ const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_
     clearTimeout(timer);
     return isGone();
   };
-  const end = async (): Promise<void> => {
+  const end = async (how: 'gently' | 'by-force'): Promise<void> => {
     child.stdin.end();
+    if (how === 'by-force') child.kill('SIGKILL');
     if (!(await goneWithin(stopGraceMs))) {
       child.kill('SIGTERM');
       if (!(await goneWithin(stopGraceMs))) {
@@ -128,5 +168,5 @@ const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_
     }
   };
   let ending: Promise<void> | null = null;
-  return (): Promise<void> => (ending ??= end());
+  return (how: 'gently' | 'by-force'): Promise<void> => (ending ??= end(how));
 };

@@ -1,0 +1,66 @@
+import type { Clock } from '../../kit/ambient.ts';
+import { HealthWatch } from './health.ts';
+import type { Ailment, Candidate, Wear, WearLimits } from './lifecycle.ts';
+import type { Vitals } from './vitals.ts';
+import { WearWatch } from './wear-watch.ts';
+import type { Worker } from './worker.ts';
+
+export interface MemberOptions {
+  readonly worker: Worker;
+  readonly limits: WearLimits;
+  readonly hangTimeoutMs: number;
+  readonly clock: Clock;
+  readonly onWorn: (member: Member, wear: Wear, vitals?: Vitals) => void;
+  readonly onAilment: (member: Member, ailment: Ailment) => void;
+  readonly onLookFailed: (member: Member, error: unknown) => void;
+  readonly onLost: (member: Member) => void;
+}
+
+/** One worker in the pool: its turns, and what is known of how it does. */
+export class Member implements Candidate {
+  readonly worker: Worker;
+  readonly wear: WearWatch;
+  readonly health: HealthWatch;
+  readonly #clock: Clock;
+  readonly #readyAtMs: number;
+  /** Retiring: it takes no more turns and goes after the last one that it has. */
+  state: 'ready' | 'retiring' | 'stopping' = 'ready';
+  leases = 0;
+  isWorn = false;
+
+  constructor(options: MemberOptions) {
+    const { worker, limits, hangTimeoutMs, clock } = options;
+    this.worker = worker;
+    this.#clock = clock;
+    this.#readyAtMs = clock.now();
+    this.wear = new WearWatch({
+      vitals: () => worker.vitals(),
+      limits,
+      clock,
+      leases: () => this.leases,
+      onWorn: (wear, vitals) => options.onWorn(this, wear, vitals),
+      onFailure: (error) => {
+        if (!worker.lost.aborted) options.onLookFailed(this, error);
+      },
+    });
+    this.health = new HealthWatch({
+      pulse: worker.pulse,
+      hangTimeoutMs,
+      onAilment: (ailment) => options.onAilment(this, ailment),
+      onStuck: () => options.onWorn(this, 'stuck'),
+    });
+    worker.lost.addEventListener('abort', () => options.onLost(this), { once: true });
+  }
+
+  get pid(): number {
+    return this.worker.pid;
+  }
+
+  get isSilent(): boolean {
+    return this.health.isSilent;
+  }
+
+  get readyForMs(): number {
+    return this.#clock.now() - this.#readyAtMs;
+  }
+}

@@ -1,0 +1,100 @@
+import type { Clock } from '../../kit/ambient.ts';
+import { afterFailure, afterLoss, type Backoff, NO_FAILURES } from './lifecycle.ts';
+
+export interface StartsOptions {
+  /** Starts one worker. */
+  readonly start: () => Promise<void>;
+  /** Whether there are too few. */
+  readonly isWanted: () => boolean;
+  readonly clock: Clock;
+  readonly onFailed: (error: unknown, retryInMs: number) => void;
+}
+
+/** Starts workers, one after the other, for as long as there are too few; after a failure not at once. */
+export class Starts {
+  readonly #options: StartsOptions;
+  #underWay: Promise<void> | null = null;
+  #retry: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
+  #backoff: Backoff = NO_FAILURES;
+  #isOver = false;
+
+  constructor(options: StartsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects if it fails: whoever asked for it decides whether that is the end (see `failed`). */
+  async first(): Promise<void> {
+    this.#underWay = this.#options.start().finally(() => {
+      this.#underWay = null;
+    });
+    await this.#underWay;
+  }
+
+  /** Nothing waits for it. A start that is under way, or waits for its time, is the one. */
+  fill(): void {
+    if (this.#underWay !== null || this.#retry !== null || this.#isOver || !this.#options.isWanted()) return;
+    this.#underWay = this.#options
+      .start()
+      .catch((error: unknown) => this.failed(error))
+      .finally(() => {
+        this.#underWay = null;
+        this.fill();
+      });
+  }
+
+  failed(error: unknown): void {
+    const { delayMs, backoff } = afterFailure(this.#backoff, this.#options.clock.now());
+    this.#backoff = backoff;
+    this.#retryIn(delayMs);
+    this.#options.onFailed(error, delayMs);
+  }
+
+  /**
+   * A worker is lost. Tells when another is started for it; null: enough others serve, or one is on its way. If it
+   * was the last one nobody waits out the delay of a start that failed while it still served.
+   */
+  lost({ readyForMs, wasLast }: { readonly readyForMs: number; readonly wasLast: boolean }): number | null {
+    const now = this.#options.clock.now();
+    const { delayMs, backoff } = afterLoss(this.#backoff, now, readyForMs);
+    this.#backoff = backoff;
+    if (this.#isOver || this.#underWay !== null || !this.#options.isWanted()) return null;
+    if (this.#retry !== null && !(wasLast && this.#retry.atMs > now + delayMs)) return null;
+    this.#retryIn(delayMs);
+    return delayMs;
+  }
+
+  secondsToRetry(): number {
+    const atMs = this.#retry?.atMs ?? 0;
+    return Math.max(1, Math.ceil((atMs - this.#options.clock.now()) / 1000));
+  }
+
+  /** No more starts. Resolves when the one under way has come to its end. */
+  async end(): Promise<void> {
+    this.halt();
+    await Promise.allSettled([this.#underWay]);
+  }
+
+  halt(): void {
+    this.#isOver = true;
+    this.#cancelRetry();
+  }
+
+  #retryIn(delayMs: number): void {
+    this.#cancelRetry();
+    if (this.#isOver) return;
+    if (delayMs === 0) {
+      this.fill();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.#retry = null;
+      this.fill();
+    }, delayMs);
+    this.#retry = { timer, atMs: this.#options.clock.now() + delayMs };
+  }
+
+  #cancelRetry(): void {
+    if (this.#retry !== null) clearTimeout(this.#retry.timer);
+    this.#retry = null;
+  }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import { failureOf, never, setUpPool, tick } from '../../../test/support/worker-pool.ts';
+
+const kindsIn = (events: readonly { readonly kind: string }[]): readonly string[] =>
+  events.map((event) => event.kind);
+
+describe('a worker that stands still', () => {
+  it('is ended by force, and another one serves', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    await tick(60_000);
+    const lease = await pool.lease(never);
+    worker(0).hang();
+    await tick(5_000);
+    const early = [pool.ready, worker(0).kills];
+    // A question is asked once a second at the most, and not answered for ten.
+    await tick(7_000);
+    expect({
+      early,
+      after: [lease.lost.aborted, worker(0).kills, pool.ready],
+      next: (await pool.lease(never)).appServer === worker(1).appServer,
+      events,
+    }).toEqual({
+      early: [true, 0],
+      after: [true, 1, true],
+      next: true,
+      events: [
+        { kind: 'worker-ready', pid: 1 },
+        { kind: 'worker-ill', pid: 1, ailment: 'hung' },
+        { kind: 'worker-lost', pid: 1, leases: 1, restartInMs: 0 },
+        { kind: 'worker-stopped', pid: 1 },
+        { kind: 'worker-ready', pid: 2 },
+      ],
+    });
+  });
+
+  it('is not called ready any more before it is given up, and is ready again if it speaks', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const readiness: boolean[] = [];
+    worker(0).hang();
+    await tick(4_000);
+    readiness.push(pool.ready);
+    await tick(4_000);
+    readiness.push(pool.ready);
+    worker(0).wakeUp();
+    await tick(1_000);
+    readiness.push(pool.ready);
+    await tick(60_000);
+    expect([readiness, kindsIn(events)]).toEqual([[true, false, true], ['worker-ready']]);
+  });
+
+  it('is not one that talks, whether or not it answers us', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const lease = await pool.lease(never);
+    worker(0).hang();
+    for (let second = 0; second < 60; second += 1) {
+      await tick(1_000);
+      // A delta of a turn, in the middle of two looks. The question stays open.
+      if (second % 5 === 0) worker(0).speak();
+    }
+    lease.release();
+    expect([kindsIn(events), worker(0).kills]).toEqual([['worker-ready'], 0]);
+  });
+
+  it('is asked nothing while turns tell that it lives', async () => {
+    const { pool, worker } = setUpPool();
+    await pool.start();
+    const before = worker(0).questions;
+    for (let second = 0; second < 30; second += 1) {
+      worker(0).speak();
+      await tick(1_000);
+    }
+    expect(worker(0).questions - before).toBe(0);
+  });
+
+  it('is not seen in us: a look that comes late is one look', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    worker(0).hang();
+    await tick(3_000);
+    // We stood still for a minute ourselves: its answer is there, but was not read yet.
+    vi.setSystemTime(Date.now() + 60_000);
+    await tick(1_000);
+    worker(0).wakeUp();
+    await tick(2_000);
+    expect([kindsIn(events), pool.ready]).toEqual([['worker-ready'], true]);
+  });
+
+  it('is found out also while it retires, and while the pool drains', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const old = await pool.lease(never);
+    pool.renew();
+    await tick();
+    const young = await pool.lease(never);
+    worker(0).hang();
+    await tick(12_000);
+    const first = [old.lost.aborted, young.lost.aborted];
+    old.release();
+    worker(1).hang();
+    const drained = pool.drain(3_600_000);
+    await tick(12_000);
+    const second = young.lost.aborted;
+    young.release();
+    await drained;
+    expect([first, second, kindsIn(events)]).toEqual([
+      [true, false],
+      true,
+      [
+        'worker-ready',
+        'worker-worn',
+        'worker-ready',
+        'worker-ill',
+        'worker-lost',
+        'worker-stopped',
+        'worker-ill',
+        'worker-lost',
+        'worker-stopped',
+      ],
+    ]);
+  });
+});
+
+describe('a worker whose home is gone', () => {
+  it('is ended at once, and another one gets a home of its own', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const lease = await pool.lease(never);
+    worker(0).hasHome = false;
+    await tick(1_000);
+    lease.release();
+    expect([lease.lost.aborted, kindsIn(events), events[1]]).toEqual([
+      true,
+      ['worker-ready', 'worker-ill', 'worker-lost', 'worker-stopped'],
+      { kind: 'worker-ill', pid: 1, ailment: 'home-gone' },
+    ]);
+    await tick(500);
+    expect(pool.ready).toBe(true);
+  });
+
+  it('is not one whose home cannot be looked at', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const looked = vi.spyOn(worker(0).pulse, 'hasHome').mockRejectedValueOnce(new Error('EIO'));
+    looked.mockReturnValue(new Promise(() => {}));
+    await tick(60_000);
+    expect([kindsIn(events), looked.mock.calls.length]).toEqual([['worker-ready'], 2]);
+  });
+});
+
+describe('a worker that leaves a call of a turn unanswered', () => {
+  it('finishes its turns, and another one takes the next', async () => {
+    const { pool, worker, events } = setUpPool();
+    await pool.start();
+    const lease = await pool.lease(never);
+    worker(0).unanswered = 1;
+    await tick(1_000);
+    const next = await pool.lease(never);
+    expect([
+      lease.lost.aborted,
+      next.appServer === worker(1).appServer,
+      events.map((event) => ('wear' in event ? event.wear : event.kind)),
+    ]).toEqual([false, true, ['worker-ready', 'stuck', 'worker-ready']]);
+    lease.release();
+    next.release();
+  });
+});
+
+describe('a full disk', () => {
+  it('keeps the old worker at work, and is told to clients when there is none', async () => {
+    const { pool, worker, control } = setUpPool();
+    await pool.start();
+    control.fail = 99;
+    control.error = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    pool.renew();
+    await tick(20_000);
+    const meanwhile = await pool.lease(never);
+    const servedBy = meanwhile.appServer === worker(0).appServer;
+    meanwhile.release();
+    worker(0).die();
+    await tick();
+    const refused = await pool.lease(never).catch((error: unknown) => error);
+    expect([servedBy, await failureOf(Promise.reject(refused)), String(refused)]).toEqual([
+      true,
+      { kind: 'worker_unavailable', retryAfterSeconds: 1 },
+      'GatewayError: The disk of the server is full.',
+    ]);
+    control.fail = 0;
+    await tick(1_000);
+    expect(pool.ready).toBe(true);
+  });
+});
