@@ -16,6 +16,7 @@ import type { Config } from './config/schema.ts';
 import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
 import type { Engine } from './engine/engine.ts';
+import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { createEngine } from './engine/run-turn.ts';
@@ -147,6 +148,7 @@ const engineOf = (
       workdir: config.codex.workDir,
       hasRelay: relay !== null,
     },
+    idleTimeoutMs: config.upstream.idleTimeoutMs,
     ids: systemAmbient.ids,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {
@@ -155,7 +157,7 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  return withEmulations(engine, loadTokenizer);
+  return withEmulations(limitTime(engine, config.upstream.turnTimeoutMs), loadTokenizer);
 };
 
 const createPool = (
