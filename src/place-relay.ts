@@ -54,6 +54,7 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     targets,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
     dispatcher,
+    idleTimeoutMs: config.idleTimeoutMs,
     profile,
     affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
     onRetry: (reason) => {

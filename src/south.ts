@@ -17,6 +17,7 @@ import { secretsOf } from './config/secrets.ts';
 import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
 import type { Engine } from './engine/engine.ts';
+import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
@@ -150,6 +151,7 @@ const engineOf = (
       workdir: config.codex.workDir,
       hasRelay: relay !== null,
     },
+    idleTimeoutMs: config.upstream.idleTimeoutMs,
     ids: systemAmbient.ids,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {
@@ -158,7 +160,8 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  return keepSecrets(withEmulations(engine, deps.tokenizer), secretsOf(config));
+  const limited = limitTime(engine, config.upstream.turnTimeoutMs);
+  return keepSecrets(withEmulations(limited, deps.tokenizer), secretsOf(config));
 };
 
 const createPool = (

@@ -211,6 +211,18 @@ export const FAILURES = {
     message: 'The app-server stopped while it was answering.',
     when: 'the app-server process died in the middle of an answer',
   },
+  upstream_timeout: {
+    status: 504,
+    type: TYPES.server,
+    message: 'The upstream did not answer in time.',
+    when: 'the backend was silent for longer than PROXY_UPSTREAM_IDLE_TIMEOUT_MS, before its answer or in the middle of it, or something in front of it said so (408, 504, 524)',
+  },
+  turn_timeout: {
+    status: 504,
+    type: TYPES.server,
+    message: 'The answer took longer than this server allows.',
+    when: 'the answer was not finished within PROXY_TURN_TIMEOUT_MS',
+  },
   worker_unavailable: {
     status: 503,
     type: TYPES.server,

@@ -146,6 +146,23 @@ export const SETTINGS = {
     description:
       'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out.',
   },
+  PROXY_UPSTREAM_IDLE_TIMEOUT_MS: {
+    slice: 'upstream',
+    field: 'idleTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS),
+    default: '300000',
+    unit: 'ms',
+    description:
+      'How long the backend may be silent: until its answer begins, and between two events of it. Keepalives do not count.',
+  },
+  PROXY_TURN_TIMEOUT_MS: {
+    slice: 'upstream',
+    field: 'turnTimeoutMs',
+    type: wholeNumber(0, MAX_TIMER_MS),
+    default: '0',
+    unit: 'ms',
+    description: 'How long a whole answer may take; 0: as long as it takes.',
+  },
   PROXY_CHATGPT_BASE_URL: {
     slice: 'upstream',
     field: 'chatgptBaseUrl',

@@ -116,6 +116,7 @@ const engineOf = ({ pool }: FakePool) =>
       workdir: '/tmp/work',
       hasRelay: false,
     },
+    idleTimeoutMs: 60_000,
     ids: fixedAmbient().ids,
     onOddity() {},
     onRefused() {},

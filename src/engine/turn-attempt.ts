@@ -18,16 +18,19 @@ import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { IdSource } from '../kit/ambient.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import type { SpareThreads } from './spare-threads.ts';
+import { TurnWatch } from './turn-watch.ts';
 
 export interface AttemptDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
   readonly spares: SpareThreads;
   readonly settings: ThreadSettings;
+  /** How long the backend may be silent. */
+  readonly idleTimeoutMs: number;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -79,6 +82,8 @@ export class TurnAttempt {
   readonly #signal: AbortSignal;
   readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
   readonly #callable: ReadonlySet<string>;
+  readonly #calls: HeldCalls;
+  readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
   #translator: TurnTranslator | null = null;
@@ -99,6 +104,14 @@ export class TurnAttempt {
     this.#mayRetry = mayRetry;
     this.#signal = signal;
     this.#callable = new Set(callableTools(request).map((tool) => tool.name));
+    this.#calls = new HeldCalls(this.#callable);
+    this.#watch = new TurnWatch({
+      idleTimeoutMs: deps.idleTimeoutMs,
+      hasRelay: deps.relay !== null,
+      letCallsGo: () => this.#calls.letGo(),
+      holdCalls: () => this.#calls.holdAgain(),
+      end: (failed) => this.#deliver(this.#translator?.end({ kind: 'failed', failure: failed }) ?? []),
+    });
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
@@ -134,6 +147,7 @@ export class TurnAttempt {
   letGo(): void {
     if (this.#isLetGo) return;
     this.#isLetGo = true;
+    this.#watch.stop();
     this.#unwatch();
     this.#ticket?.close();
     this.#close();
@@ -176,6 +190,7 @@ export class TurnAttempt {
             developerInstructions: developerInstructionsOf(this.#request, settings),
           },
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
+          onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
       if (items.length > 0) {
@@ -216,6 +231,7 @@ export class TurnAttempt {
       report: this.#ticket?.report ?? null,
       onOddity: this.#deps.onOddity,
     });
+    this.#watch.start();
     const early = this.#early ?? [];
     this.#early = null;
     for (const signal of early) this.#receive(signal);
@@ -233,33 +249,18 @@ export class TurnAttempt {
         this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
       case 'request':
-        this.#answer(signal);
+        this.#watch.heard();
+        this.#calls.take(signal);
         return;
       case 'wire':
+        this.#watch.wire(signal.event);
         this.#deliver(this.#translator.wire(signal.event));
         return;
       case 'notification':
+        this.#watch.heard();
         if (signal.method === 'turn/completed') this.#running = null;
         if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
     }
-  }
-
-  /**
-   * The client's tools run at the client: their call is in the answer already, and the turn is
-   * interrupted when the answer ends. A call that the client ruled out is answered as codex answers
-   * calls that it does not know; nothing else may be asked of us.
-   */
-  #answer(request: Extract<ThreadSignal, { kind: 'request' }>): void {
-    if (request.method !== 'item/tool/call') {
-      request.reject('not supported');
-      return;
-    }
-    const tool = isJsonObject(request.params) ? request.params['tool'] : null;
-    if (typeof tool === 'string' && this.#callable.has(tool)) return;
-    request.respond({
-      contentItems: [{ type: 'inputText', text: `unsupported call: ${JSON.stringify(tool)}` }],
-      success: false,
-    });
   }
 
   #accepted(): TurnEvent {

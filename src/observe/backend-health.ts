@@ -20,6 +20,7 @@ const TROUBLES: Readonly<Record<string, BackendTrouble>> = {
   insufficient_quota: 'limited',
   upstream_overloaded: 'failing',
   upstream_error: 'failing',
+  upstream_timeout: 'failing',
 };
 
 /** Failures of our own half: they say nothing about the backend, neither good nor bad. */
@@ -30,6 +31,7 @@ const OURS: ReadonlySet<string> = new Set([
   'out_of_resources',
   'shutting_down',
   'client_too_slow',
+  'turn_timeout',
 ]);
 
 /** What the last turns say about the backend. Nothing is asked for it: it is what clients met. */

@@ -16,6 +16,8 @@ it('has these settings, each with its default', () => {
     PROXY_UPSTREAM_BASE_URL: null,
     PROXY_UPSTREAM_API_KEY: null,
     PROXY_UPSTREAM_PARAMS: null,
+    PROXY_UPSTREAM_IDLE_TIMEOUT_MS: '300000',
+    PROXY_TURN_TIMEOUT_MS: '0',
     PROXY_WIRE: 'on',
     CODEX_HOME: null,
     PROXY_DEMO: 'true',

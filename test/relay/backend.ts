@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo, Socket } from 'node:net';
 
 import { Agent } from 'undici';
-import { afterEach, expect } from 'vitest';
+
+import { afterEach, expect, vi } from 'vitest';
 
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { profileOf } from '../../src/codex/relay/profile.ts';
@@ -32,7 +33,7 @@ export interface Backend {
 }
 
 /** A backend without manners: it does what a test tells it, and keeps what it got. */
-const startBackend = async (answer: Answer): Promise<Backend> => {
+export const startBackend = async (answer: Answer): Promise<Backend> => {
   const arrivals: Arrival[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((incoming, response) => {
@@ -108,6 +109,7 @@ export const startTestRelay = async (
     targets: { model: backend.url, account: null, refresh: null, revoke: null },
     apiKey: null,
     dispatcher,
+    idleTimeoutMs: 60_000,
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
     affinity: { conversations, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
@@ -144,6 +146,7 @@ export const startTestRelay = async (
           developerInstructions: null,
         },
         onEvent: (event) => events.push(event),
+        onLife() {},
       });
       return { ticket, events };
     },
@@ -185,10 +188,22 @@ export const freshRelays = (): typeof startTestRelay => {
 export const parsed = (arrival: Arrival | undefined): Record<string, unknown> =>
   JSON.parse(arrival?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
 
+/** The one request that came to this backend was given up. */
+export const closed = (backend: Backend): Promise<void> =>
+  vi.waitFor(() => expect(backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]), 10_000);
+
+/** The events of an answer that holds nothing. */
+export const WHOLE: readonly WireEvent[] = [
+  { kind: 'answer-started' },
+  { kind: 'answer-ended', how: 'completed', unstreamed: [] },
+];
+
 /** The smallest whole answer. */
 export const completed: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end('event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n');
+  response.end(
+    'event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_1"}}\n\n',
+  );
 };
 
 export const status =

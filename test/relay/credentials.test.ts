@@ -105,6 +105,7 @@ const signIn = async (script: Script): Promise<Signed> => {
       workdir: directory,
       hasRelay: true,
     },
+    idleTimeoutMs: 60_000,
     ids: systemAmbient.ids,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
     onRefused() {},

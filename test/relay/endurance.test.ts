@@ -161,7 +161,7 @@ describe('an answer that is garbage', () => {
     const { ticket, events } = open('t1');
     const response = await post('t1', {});
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
-    expect(events).toEqual([{ kind: 'answer-started' }]);
+    expect(events).toEqual([{ kind: 'answer-started' }, { kind: 'answer-ended', how: 'cut' }]);
     expect(ticket.report).toMatchObject({ failure: null, incomplete: null });
   });
 });

@@ -65,7 +65,7 @@ describe('an error of the backend, as codex tells it', () => {
       replies(403, PAGE, { 'content-type': 'text/html' }),
       [502, 'upstream_blocked', null],
     ],
-    ['too late', replies(408, 'x'), [502, 'upstream_error', null]],
+    ['too late', replies(408, 'x'), [504, 'upstream_timeout', null]],
     [
       'an input that is too long',
       failsWith('context_length_exceeded'),

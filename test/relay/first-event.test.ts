@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { completed, inTurn, freshRelays, type Answer } from './backend.ts';
+import { WHOLE, completed, inTurn, freshRelays, type Answer } from './backend.ts';
 
 const start = freshRelays();
 
@@ -42,12 +42,12 @@ describe('a beginning that says nothing', () => {
     const response = await post('t1', { model: 'm' });
     expect([response.status, await response.text()]).toEqual([
       200,
-      'event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n',
+      'event: response.completed\ndata: {"type":"response.completed","response":{"id":"resp_1"}}\n\n',
     ]);
     expect(backend.arrivals).toHaveLength(3);
     expect(noted.retries).toEqual(['overloaded', 'overloaded']);
     expect(ticket.report.failure).toBeNull();
-    expect(heard).toEqual([{ kind: 'answer-started' }]);
+    expect(heard).toEqual(WHOLE);
   });
 
   it('is passed on with the overload when that does not end', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
+import { WHOLE, completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
 
@@ -33,7 +33,7 @@ describe('what comes to nothing before its first byte', () => {
     expect(new Set(backend.arrivals.map(({ body }) => body.toString())).size).toBe(1);
     expect(noted.retries).toHaveLength(2);
     expect(ticket.report.failure).toBeNull();
-    expect(events).toEqual([{ kind: 'answer-started' }]);
+    expect(events).toEqual(WHOLE);
   });
 
   it('is given up after that', async () => {

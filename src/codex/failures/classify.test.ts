@@ -314,7 +314,7 @@ describe('the account behind this server', () => {
 describe('trouble of the upstream', () => {
   const broken = (status: number): string =>
     `The upstream at ${HOST} had an error while processing the request (it answered ${status}).`;
-  const late = failure('upstream_error', { message: `The upstream at ${HOST} did not answer in time.` });
+  const late = failure('upstream_timeout', { message: `The upstream at ${HOST} did not answer in time.` });
   check([
     ['500', { status: 500, message: 'at /srv/main.py' }, failure('upstream_error', { message: broken(500) })],
     [

@@ -199,7 +199,11 @@ const noSuchPath = ({ host, status }: Read): Failure =>
   });
 
 export const tooLate = (host: string | null): Failure =>
-  failure('upstream_error', { message: `${at(host)} did not answer in time.` });
+  failure('upstream_timeout', { message: `${at(host)} did not answer in time.` });
+
+/** It was waited for that long, and nothing came. */
+export const silent = (host: string | null, ms: number): Failure =>
+  failure('upstream_timeout', { message: `${at(host)} was silent for ${ms / 1000} s.` });
 
 /** Its words may be about anything inside of it. */
 const broken = (said: Read): Failure =>

@@ -14,7 +14,8 @@ const FIXED = `name = "proxy"
 wire_api = "responses"
 supports_websockets = false
 request_max_retries = 0
-stream_max_retries = 0`;
+stream_max_retries = 0
+stream_idle_timeout_ms = 86400000`;
 
 describe('configToml', () => {
   it.each<[string, Backend, string]>([
@@ -97,6 +98,7 @@ describe('configToml', () => {
       supports_websockets = false
       request_max_retries = 0
       stream_max_retries = 0
+      stream_idle_timeout_ms = 86400000
       base_url = "http://127.0.0.1:3/v1"
       requires_openai_auth = false
 

@@ -105,6 +105,8 @@ const PROVIDER_FIXED = {
   supports_websockets: false,
   request_max_retries: 0,
   stream_max_retries: 0,
+  // So is how long a backend may be silent. A day is longer than anybody waits.
+  stream_idle_timeout_ms: 86_400_000,
 } as const;
 
 export const configToml = ({ backend, catalogueFile, codexVersion }: CodexSettings): string => {

@@ -16,9 +16,10 @@ async function* stream(...steps: readonly Step[]): AsyncGenerator<Buffer> {
 }
 
 const begin = (first: string, chunks: AsyncIterator<Buffer>, withinMs = 60_000): Promise<Beginning> =>
-  readBeginning(Buffer.from(first), chunks, withinMs, (event) =>
-    failure('upstream_error', { message: JSON.stringify(event) }),
-  );
+  readBeginning(Buffer.from(first), chunks, withinMs, {
+    toFailure: (event) => failure('upstream_error', { message: JSON.stringify(event) }),
+    onLife() {},
+  });
 const textOf = async (beginning: Beginning, chunks: AsyncIterator<Buffer>): Promise<string> => {
   let text = '';
   for await (const chunk of passOn(beginning, chunks)) text += chunk.toString();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Failure } from '../../canonical/failure.ts';
 import { parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isKeepalive } from './keepalive.ts';
 import { SseEvents } from './sse-events.ts';
 
 /** Events that say nothing about the answer yet. */
@@ -11,8 +12,6 @@ const NEUTRAL = new Set([
   'response.queued',
   'response.metadata',
   'codex.rate_limits',
-  'keepalive',
-  'ping',
 ]);
 const FAILED = new Set(['response.failed', 'error']);
 
@@ -28,6 +27,12 @@ export interface Beginning {
   readonly failure: Failure | null;
 }
 
+export interface BeginningOptions {
+  readonly toFailure: (event: JsonObject) => Failure;
+  /** More than a keepalive came. */
+  readonly onLife: () => void;
+}
+
 /**
  * Reads on until the stream says something. A backend without capacity may answer 200 and say so in
  * its first event, which is no more of an answer than a 503.
@@ -36,10 +41,10 @@ export const readBeginning = async (
   first: Buffer,
   chunks: AsyncIterator<Buffer>,
   withinMs: number,
-  toFailure: (event: JsonObject) => Failure,
+  { toFailure, onLife }: BeginningOptions,
 ): Promise<Beginning> => {
   const held = [first];
-  const look = new FirstWord(toFailure);
+  const look = new FirstWord(toFailure, onLife);
   look.push(first);
   const stop = new AbortController();
   const late = sleep(withinMs, null, { signal: stop.signal }).catch(() => null);
@@ -79,6 +84,7 @@ export async function* passOn(
 
 class FirstWord {
   readonly #toFailure: (event: JsonObject) => Failure;
+  readonly #onLife: () => void;
   readonly #events = new SseEvents({
     wants: (type) => FAILED.has(type),
     onEvent: (type, data) => this.#see(type, data),
@@ -86,8 +92,9 @@ class FirstWord {
   isSaid = false;
   failure: Failure | null = null;
 
-  constructor(toFailure: (event: JsonObject) => Failure) {
+  constructor(toFailure: (event: JsonObject) => Failure, onLife: () => void) {
     this.#toFailure = toFailure;
+    this.#onLife = onLife;
   }
 
   push(chunk: Buffer): void {
@@ -95,6 +102,8 @@ class FirstWord {
   }
 
   #see(type: string | null, data: string | null): void {
+    if (isKeepalive(type)) return;
+    this.#onLife();
     if (this.isSaid || (type !== null && NEUTRAL.has(type))) return;
     this.isSaid = true;
     if (type === null || data === null || !FAILED.has(type)) return;

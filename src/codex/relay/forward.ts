@@ -1,70 +1,20 @@
-import { once } from 'node:events';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { request as send, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { tooLate } from '../failures/classify.ts';
+import { silent } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
-import { passOn, readBeginning, type Beginning } from './beginning.ts';
-import { codeOf, isConnectionError, isLasting, isTimeout, readShortBody } from './connection.ts';
-import type { CookieJar } from './cookies.ts';
-import type { EditContext, InputFindings, WireEdits } from './edits.ts';
-import { callerHeaders, endToEnd, requestHeaders, type Headers, type Session } from './headers.ts';
-import { httpFailure, sourceOf, streamFailure } from './http-failure.ts';
+import { codeOf, isConnectionError, isLasting, readShortBody } from './connection.ts';
+import { callerHeaders } from './headers.ts';
+import { passedBack, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
+import { httpFailure, sourceOf } from './http-failure.ts';
+import { readModelBody } from './model-body.ts';
+import { Patience } from './patience.ts';
 import type { EditField } from './profile.ts';
-import { readModelBody, writeModelBody } from './model-body.ts';
 import { refusedField } from './refused-field.ts';
-import { AnswerReader, type AnswerListener, type Findings } from './report.ts';
-
-/** A turn of ours to which a model request belongs. */
-export interface ModelCall {
-  readonly model: string;
-  readonly edits: WireEdits;
-  readonly session: Session;
-  /** Fields that this backend has just refused. */
-  readonly withheld: ReadonlySet<EditField>;
-  readonly findings: Findings;
-  readonly onEvent: AnswerListener;
-  /** Whether the model has not answered in this turn yet. */
-  readonly isFirstRequest: boolean;
-  headers: Readonly<Record<string, string>>;
-  onInput(found: InputFindings): void;
-  withhold(field: EditField): void;
-}
-
-export interface ForwardOptions {
-  readonly dispatcher: Dispatcher;
-  /** Null: cookies are between the app-server and its backend. */
-  readonly cookies: CookieJar | null;
-  readonly onRetry: (reason: string) => void;
-  /** A request was answered once these fields were left out. */
-  readonly onLearnt: (model: string, field: EditField) => void;
-  /** From sending a model request to the first byte of its answer. */
-  readonly onFirstByte: (ms: number) => void;
-  /** A page of Cloudflare's came instead of an answer to a model request. */
-  readonly onBlocked: () => void;
-  /** The backend itself answered a model request, with whatever. */
-  readonly onServed: () => void;
-}
-
-export interface Hop {
-  /** What it asks for: the model, or something that the turn can do without. */
-  readonly purpose: 'model' | 'other';
-  readonly method: string;
-  /** Where the path begins, without a slash at its end. */
-  readonly target: string;
-  readonly path: string;
-  /** Set where the key is ours and not the app-server's. */
-  readonly apiKey: string | null;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  /** The app-server or the client is gone. */
-  readonly signal: AbortSignal;
-  readonly outgoing: ServerResponse;
-}
+import { sendOnce, type BegunAnswer } from './send-once.ts';
+import { streamBack } from './stream-back.ts';
 
 /** How often a request is sent again that came to nothing before its first byte. */
 const RETRIES = 2;
@@ -75,10 +25,6 @@ const RETRY_WITHIN_MS = 30_000;
 const MAX_PAUSE_SECONDS = 2;
 /** A backend that refuses one field after the other is not asked for ever. */
 const MAX_WITHHELD = 8;
-/** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
-const HOLD_MS = 3_000;
-const HEADERS_TIMEOUT_MS = 300_000;
-const BODY_TIMEOUT_MS = 300_000;
 
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
 export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
@@ -95,36 +41,37 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
   };
-  for (;;) {
+  const attempt = async (patience: Patience): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     try {
-      begun = await sendOnce(hop, call, body, timeLeft(), options);
+      begun = await sendOnce({ hop, call, body, retryWithinMs: timeLeft(), patience, options });
     } catch (error) {
       const code = codeOf(error);
       if (hop.signal.aborted) {
         hop.outgoing.destroy();
-        return;
+        return 'over';
       }
-      if (!isConnectionError(error)) throw error;
-      if (!isLasting(code) && timeLeft() > 0) {
+      if (!patience.isAtEnd && !isConnectionError(error)) throw error;
+      // Nobody should wait as long once more.
+      if (!patience.isAtEnd && !isLasting(code) && timeLeft() > 0) {
         await again(0, code);
-        continue;
+        return 'again';
       }
-      const failed = isTimeout(code) ? tooLate(host) : unreachable(host, code);
+      const failed = patience.isAtEnd ? silent(host, options.idleTimeoutMs) : unreachable(host, code);
       noAnswer(hop, call, failed);
-      return;
+      return 'over';
     }
     const { answer, beginning } = begun;
     const { statusCode } = answer;
     if (call !== null && statusCode >= 300 && statusCode < 400) {
       await begun.chunks.return?.();
       noAnswer(hop, call, redirected(host));
-      return;
+      return 'over';
     }
     if (beginning?.failure?.kind === 'upstream_overloaded' && timeLeft() > 0) {
       await begun.chunks.return?.();
       await again(0, 'overloaded');
-      continue;
+      return 'again';
     }
     if (statusCode < 400) {
       if (hop.purpose === 'model') options.onServed();
@@ -132,8 +79,8 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
       }
-      await streamBack(hop, call, begun, options);
-      return;
+      await streamBack(hop, call, begun, patience, options);
+      return 'over';
     }
     const error = await readShortBody(answer);
     const failed = failureIn(hop, answer, error);
@@ -143,117 +90,27 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     const retryAfter = failed.retryAfterSeconds ?? 0;
     if (isPassingStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
       await again(retryAfter, `status ${statusCode}`);
-      continue;
+      return 'again';
     }
     const field = call === null ? null : refusedBy(statusCode, error, call);
     if (call !== null && field !== null) {
       refused.push(field);
       call.withhold(field);
-      continue;
+      return 'again';
     }
     if (call !== null) call.findings.failure = failed;
     errorBack(hop, answer, error, options);
-    return;
-  }
-};
-
-/** An answer whose head has come, and the beginning of its body where the body is the answer. */
-interface BegunAnswer {
-  readonly answer: Dispatcher.ResponseData;
-  readonly chunks: AsyncIterator<Buffer>;
-  readonly beginning: Beginning | null;
-  readonly firstByteMs: number;
-}
-
-const sendOnce = async (
-  hop: Hop,
-  call: ModelCall | null,
-  body: JsonObject | null,
-  retryWithinMs: number,
-  options: ForwardOptions,
-): Promise<BegunAnswer> => {
-  const sentAt = performance.now();
-  const edited =
-    call === null || body === null
-      ? hop.body
-      : await writeModelBody(call.edits.apply(body, editContext(call)));
-  const url = hop.target + hop.path;
-  const answer = await send(url, {
-    method: hop.method,
-    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
-    body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
-    signal: hop.signal,
-    dispatcher: options.dispatcher,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: BODY_TIMEOUT_MS,
-  });
-  options.cookies?.keep(url, answer.headers['set-cookie']);
-  const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  if (answer.statusCode >= 400) return { answer, chunks, beginning: null, firstByteMs: 0 };
-  // A backend that breaks off here has said nothing yet: the request may be sent again.
-  const first = await chunks.next();
-  const firstByteMs = performance.now() - sentAt;
-  const beginning =
-    call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
-      ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), toStreamFailure(hop))
-      : { held: [], pending: Promise.resolve(first), failure: null };
-  return { answer, chunks, beginning, firstByteMs };
-};
-
-const editContext = (call: ModelCall): EditContext => ({
-  without: call.withheld,
-  isFirstRequest: call.isFirstRequest,
-  onInput: (found) => call.onInput(found),
-});
-
-const withCookies = (headers: Headers, url: string, { cookies }: ForwardOptions): Headers => {
-  const own = cookies?.headerFor(url) ?? null;
-  return own === null ? headers : { ...headers, cookie: [headers['cookie'] ?? [], own].flat().join('; ') };
-};
-
-/** What the app-server gets of the headers: cookies that we keep for it are not among them. */
-const passedBack = (hop: Hop, answer: Dispatcher.ResponseData, { cookies }: ForwardOptions): Headers => {
-  const { 'set-cookie': set, ...headers } = endToEnd(answer.headers);
-  return set === undefined || cookies?.isFor(hop.target) === true
-    ? headers
-    : { ...headers, 'set-cookie': set };
-};
-
-const isEventStream = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-encoding'] === undefined && (headers['content-type'] ?? '').includes('event-stream');
-
-const streamBack = async (
-  hop: Hop,
-  call: ModelCall | null,
-  { answer, chunks, beginning }: BegunAnswer,
-  options: ForwardOptions,
-): Promise<void> => {
-  const { outgoing, signal } = hop;
-  const reader = call === null ? null : new AnswerReader(call.findings, call.onEvent, toStreamFailure(hop));
-  if (call !== null) call.headers = callerHeaders(answer.headers);
-  try {
-    outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
-    reader?.begin();
-    for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
-      // First read, then passed on: what the app-server says about a chunk comes after our report of it.
-      reader?.push(chunk);
-      if (!outgoing.write(chunk)) await once(outgoing, 'drain', { signal });
+    return 'over';
+  };
+  for (;;) {
+    const patience = new Patience(options.idleTimeoutMs, hop.signal);
+    try {
+      if ((await attempt(patience)) === 'over') return;
+    } finally {
+      patience.stop();
     }
-    reader?.end();
-    outgoing.end();
-  } catch (error) {
-    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
-    // was said before, and that is all.
-    if (signal.aborted) outgoing.destroy();
-    else outgoing.socket?.destroySoon();
-    if (!isConnectionError(error)) throw error;
   }
 };
-
-const toStreamFailure =
-  (hop: Hop) =>
-  (event: JsonObject): Failure =>
-    streamFailure(event, sourceOf(hop.target, hop.headers, hop.apiKey));
 
 const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };

@@ -7,7 +7,8 @@ import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
-import { forward, type ForwardOptions, type Hop } from './forward.ts';
+import { forward } from './forward.ts';
+import type { ForwardOptions, Hop } from './hop.ts';
 import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
@@ -38,6 +39,8 @@ export interface RelayAsk {
   readonly request: TurnRequest;
   readonly shape: ThreadShape;
   readonly onEvent: (event: WireEvent) => void;
+  /** A model request is sent, or its backend is heard. */
+  readonly onLife: (sign: 'sent' | 'heard') => void;
 }
 
 export interface RelayTicket {
@@ -155,14 +158,14 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       const names = wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
       return lacksTier(serviceTier, options.profile) ? [...names, 'service_tier'] : names;
     },
-    open(threadId, { request, shape, onEvent }) {
+    open(threadId, { request, shape, ...listeners }) {
       const ticket = new Ticket({
         threadId,
         request,
         shape,
         affinity: affinityKey(request, options.affinity),
         taste: { profile: options.profile, refuses: learnt.refusedFor(request) },
-        onEvent,
+        ...listeners,
         onInput: options.onInput,
         signIn: () => renewals.failure,
       });

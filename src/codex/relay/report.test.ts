@@ -7,15 +7,18 @@ import type { WireEvent } from '../translate/wire-report.ts';
 import { streamFailure } from './http-failure.ts';
 import { AnswerReader, noFindings, type Findings } from './report.ts';
 
-const fail = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
+const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
+const readerOf = (findings: Findings, onEvent: (event: WireEvent) => void = () => {}): AnswerReader =>
+  new AnswerReader({ findings, onEvent, toFailure, onLife() {} });
+/** What it says between the answer's begin and its end. */
 const read = (...chunks: readonly (string | Uint8Array)[]): { findings: Findings; events: WireEvent[] } => {
   const findings = noFindings();
   const events: WireEvent[] = [];
-  const reader = new AnswerReader(findings, (event) => events.push(event), fail);
+  const reader = readerOf(findings, (event) => events.push(event));
   reader.begin();
   for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   reader.end();
-  return { findings, events: events.slice(1) };
+  return { findings, events: events.slice(1, -1) };
 };
 
 const sse = (data: Record<string, unknown>, event: string | null = String(data['type'])): string =>
@@ -115,10 +118,10 @@ describe('reading an answer on its way', () => {
 
   it('forgets the answer before it', () => {
     const findings = noFindings();
-    const first = new AnswerReader(findings, () => {}, fail);
+    const first = readerOf(findings);
     first.push(Buffer.from(sse({ type: 'error', code: 'invalid_prompt', message: 'No.' })));
     expect(findings.failure).not.toBeNull();
-    new AnswerReader(findings, () => {}, fail).begin();
+    readerOf(findings).begin();
     expect(findings).toEqual(noFindings());
   });
 
@@ -146,5 +149,105 @@ describe('reading an answer on its way', () => {
     const inside = [`data: ${JSON.stringify({ type: 'error', code: 'invalid_prompt' })}`, '"}\n\n'];
     const { findings, events } = read(...long, ...inside, sse(added));
     expect({ findings, events }).toEqual({ findings: noFindings(), events: [call[0]] });
+  });
+});
+
+describe('the end of an answer', () => {
+  const endOf = (...chunks: readonly string[]): WireEvent[] => {
+    const events: WireEvent[] = [];
+    const reader = readerOf(noFindings(), (event) => events.push(event));
+    for (const chunk of chunks) reader.push(Buffer.from(chunk));
+    reader.end();
+    return events.filter(({ kind }) => kind === 'answer-ended');
+  };
+  const completed = (response: Record<string, unknown>): string =>
+    sse({ type: 'response.completed', response: { id: 'resp_1', ...response } });
+  const whole: WireEvent = { kind: 'answer-ended', how: 'completed', unstreamed: [] };
+
+  it.each<[string, string, WireEvent]>([
+    ['completed', completed({}), whole],
+    ['completed, whatever is behind it', completed({}) + sse({ type: 'error' }), whole],
+    ['completed, although an error was in front', sse({ type: 'error' }) + completed({}), whole],
+    // The app-server takes none of these.
+    ['completed without its id', completed({ id: undefined }), { kind: 'answer-ended', how: 'cut' }],
+    ['completed without its empty line', completed({}).trimEnd(), { kind: 'answer-ended', how: 'cut' }],
+    ['completed without its half', completed({}).slice(0, -9), { kind: 'answer-ended', how: 'cut' }],
+    ['failed', sse({ type: 'response.failed', response: {} }), { kind: 'answer-ended', how: 'failed' }],
+    ['error', sse({ type: 'error', message: 'No.' }), { kind: 'answer-ended', how: 'failed' }],
+    [
+      'incomplete',
+      sse({ type: 'response.incomplete', response: {} }),
+      { kind: 'answer-ended', how: 'incomplete' },
+    ],
+    ['[DONE]', 'data: [DONE]\n\n', { kind: 'answer-ended', how: 'cut' }],
+    ['text', sse({ type: 'response.output_text.delta' }), { kind: 'answer-ended', how: 'cut' }],
+    ['nothing', '', { kind: 'answer-ended', how: 'cut' }],
+  ])('is told once: %s', (_, text, event) => {
+    expect([endOf(text), endOf(...text.split(/(?<=.)/s))]).toEqual([[event], [event]]);
+  });
+
+  it('is known before it comes', () => {
+    const isOver = (text: string): boolean => {
+      const reader = readerOf(noFindings());
+      reader.push(Buffer.from(text));
+      return reader.isOver;
+    };
+    const last = ['response.failed', 'response.incomplete', 'error'].map((type) => sse({ type }));
+    expect([completed({}), 'data: [DONE]\n\n', ...last].map(isOver)).toEqual([true, true, true, true, true]);
+    expect(['', sse({ type: 'response.created' }), 'data: [DONE\n\n'].map(isOver)).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('brings what was not streamed', () => {
+    const message = { type: 'message', id: 'm', role: 'assistant', content: [] };
+    const late = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{}' };
+    const streamed = sse({ type: 'response.output_item.done', output_index: 0, item: message });
+    expect(endOf(streamed, completed({ output: [message, late, { type: 'odd' }] }))).toEqual([
+      { kind: 'answer-ended', how: 'completed', unstreamed: [late] },
+    ]);
+    const refused = { ...message, content: [{ type: 'refusal', refusal: 'No.' }] };
+    const { findings } = read(completed({ output: [refused] }));
+    expect(findings.refusals).toEqual(new Map([['m', 'No.']]));
+    expect(endOf(completed({ output: [refused] }))).toEqual([whole]);
+  });
+
+  it('of an answer that is too long to be read is what its name says', () => {
+    const long = completed({ output: ['x'.repeat(17 * 1024 * 1024)] });
+    const half = Math.ceil(long.length / 2);
+    expect(endOf(long.slice(0, half), long.slice(half))).toEqual([whole]);
+  });
+});
+
+describe('a sign of life', () => {
+  const signs = (...chunks: readonly string[]): number[] => {
+    let count = 0;
+    const onLife = (): void => {
+      count += 1;
+    };
+    const reader = new AnswerReader({ findings: noFindings(), onEvent() {}, toFailure, onLife });
+    return chunks.map((chunk) => {
+      count = 0;
+      reader.push(Buffer.from(chunk));
+      return count;
+    });
+  };
+
+  it('is an event, or a long one on its way, and no keepalive', () => {
+    expect(
+      signs(
+        ': comment\n\n',
+        sse({ type: 'response.output_text.delta' }),
+        sse({ type: 'keepalive' }),
+        sse({ type: 'ping' }, null),
+        'data: {"type":"x","text":"',
+        'x'.repeat(2_000),
+        'x',
+        '"}\n\n',
+        ': comment\n\n',
+      ),
+    ).toEqual([0, 1, 0, 0, 0, 1, 1, 1, 0]);
   });
 });

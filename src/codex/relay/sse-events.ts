@@ -9,6 +9,7 @@ export interface SseListener {
 
 /** Events are small, but for those that hold a whole answer. What is longer passes unread. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+const LONG_LINE_BYTES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const EMPTY = new Uint8Array(0);
@@ -27,6 +28,11 @@ export class SseEvents {
 
   constructor(listener: SseListener) {
     this.#listener = listener;
+  }
+
+  /** In the middle of a line that is longer than any comment: somebody is writing. */
+  get isInLongLine(): boolean {
+    return this.#isLongLine || this.#lineBytes > LONG_LINE_BYTES;
   }
 
   push(chunk: Uint8Array): void {

@@ -10,8 +10,9 @@ import {
   type ThreadShape,
   type WireEdits,
 } from './edits.ts';
-import type { ModelCall } from './forward.ts';
+
 import type { Session } from './headers.ts';
+import type { ModelCall } from './hop.ts';
 import type { EditField } from './profile.ts';
 import { noFindings, type Findings } from './report.ts';
 
@@ -22,6 +23,7 @@ export interface TicketOptions {
   readonly affinity: AffinityKey;
   readonly taste: Taste;
   readonly onEvent: (event: WireEvent) => void;
+  readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
   readonly signIn: () => Failure | null;
 }
@@ -32,6 +34,7 @@ export class Ticket implements WireReport, ModelCall {
   readonly model: string;
   readonly findings: Findings = noFindings();
   readonly onEvent: (event: WireEvent) => void;
+  readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly edits: WireEdits;
   readonly #options: TicketOptions;
   readonly #withheld = new Set<EditField>();
@@ -53,6 +56,7 @@ export class Ticket implements WireReport, ModelCall {
     this.model = request.model;
     this.session = session;
     this.edits = wireEdits(request, shape, { ...session, ...affinity }, taste);
+    this.onLife = options.onLife;
     this.onEvent = (event) => {
       if (event.kind === 'answer-started') this.#hasAnswer = true;
       options.onEvent(event);

@@ -100,7 +100,7 @@ describe('toFailure', () => {
     [
       408,
       unexpected('408 Request Timeout', 'x'),
-      failure('upstream_error', { message: `${at} did not answer in time.` }),
+      failure('upstream_timeout', { message: `${at} did not answer in time.` }),
     ],
     [
       413,

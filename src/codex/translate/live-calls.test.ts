@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { LiveCalls, type Shown } from './live-calls.ts';
+import { LiveCalls, type CallEvent, type Shown } from './live-calls.ts';
 import type { WireEvent } from './wire-report.ts';
 
 const started = (itemId: string, outputIndex: number, name = 'f'): Extract<WireEvent, { name: string }> => ({
@@ -16,7 +16,7 @@ const delta = (itemId: string, text: string): Extract<Shown, { delta: string }> 
   delta: text,
 });
 const all = (): LiveCalls => new LiveCalls(() => true);
-const takeAll = (calls: LiveCalls, events: readonly WireEvent[]): Shown[] =>
+const takeAll = (calls: LiveCalls, events: readonly CallEvent[]): Shown[] =>
   events.flatMap((event) => calls.take(event));
 
 describe('calls that are being written', () => {
@@ -80,9 +80,9 @@ describe('calls that are being written', () => {
 
   it('of the next answer wait until this one is over', () => {
     const calls = all();
-    const first: readonly WireEvent[] = [{ kind: 'answer-started' }, started('a', 0, 'unknown')];
+    const first: readonly CallEvent[] = [{ kind: 'answer-started' }, started('a', 0, 'unknown')];
     expect(takeAll(calls, first)).toEqual([started('a', 0, 'unknown')]);
-    const second: readonly WireEvent[] = [
+    const second: readonly CallEvent[] = [
       { kind: 'answer-started' },
       started('b', 0),
       delta('b', '{}'),

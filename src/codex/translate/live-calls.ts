@@ -1,6 +1,7 @@
 import { assertNever } from '../../kit/assert-never.ts';
-import type { WireEvent } from './wire-report.ts';
+import type { AnswerEnded, WireEvent } from './wire-report.ts';
 
+export type CallEvent = Exclude<WireEvent, AnswerEnded>;
 type Started = Extract<WireEvent, { kind: 'call-started' }>;
 /** What may be told now. */
 export type Shown = Started | Extract<WireEvent, { kind: 'call-delta' }>;
@@ -24,7 +25,7 @@ export class LiveCalls {
   #answersStarted = 0;
   #answersDone = 0;
   /** What the relay saw of an answer before the app-server had told the one before it to its end. */
-  #ahead: WireEvent[] = [];
+  #ahead: CallEvent[] = [];
 
   constructor(isWanted: (call: Started) => boolean) {
     this.#isWanted = isWanted;
@@ -39,7 +40,7 @@ export class LiveCalls {
     return this.#calls.get(itemId)?.isShown === true;
   }
 
-  take(event: WireEvent): Shown[] {
+  take(event: CallEvent): Shown[] {
     if (event.kind === 'answer-started') {
       this.#answersStarted += 1;
       return [];

@@ -395,6 +395,54 @@ describe('with a relay', () => {
     ]);
   });
 
+  it('what stands only in the last event of an answer is told behind the rest', () => {
+    const { one, run } = translator({ report: report({}) });
+    const item = (id: string, value: string) =>
+      ({ type: 'message', role: 'assistant', id, content: [{ type: 'output_text', text: value }] }) as const;
+    const call = { type: 'function_call', id: 'a', call_id: 'call_a', name: 'f', arguments: '{}' } as const;
+    const events = [
+      ...run(started('agentMessage', 'm'), text('m', 'Hel')),
+      ...one.wire({
+        kind: 'answer-ended',
+        how: 'completed',
+        unstreamed: [{ ...item('m', 'Hello'), content: [...item('m', 'Hello').content] }, call],
+      }),
+      ...run(text('m', 'l'), rawDone(null)),
+    ];
+    expect(events).toEqual([
+      { type: 'message-started', itemId: 'm', phase: null },
+      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
+      { type: 'text-delta', itemId: 'm', delta: 'l' },
+      { type: 'text-delta', itemId: 'm', delta: 'o' },
+      messageEnded('m', 'Hello'),
+      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
+      { type: 'call-delta', itemId: 'a', delta: '{}' },
+      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{}', complete: true },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+    ]);
+  });
+
+  it('and belongs to its answer, also where the relay is ahead of the app-server', () => {
+    const { one, run } = translator({ report: report({}) });
+    const late = { type: 'message', role: 'assistant', id: 'm', content: [] } as const;
+    const ended = { kind: 'answer-ended', how: 'completed' } as const;
+    one.wire({ ...ended, unstreamed: [] });
+    one.wire({ kind: 'answer-started' });
+    one.wire({ ...ended, unstreamed: [{ ...late, content: [{ type: 'output_text', text: 'Hi' }] }] });
+    expect(run(rawCall('x', 'nope'), rawDone(null))).toEqual([]);
+    expect(run(rawDone(null)).at(-1)).toEqual(messageEnded('m', 'Hi'));
+  });
+
+  it('an end that is not well is the app-server’s to tell', () => {
+    const { one, run } = translator({ report: report({}) });
+    run(rawCall('a', 'f'));
+    expect([one.wire({ kind: 'answer-ended', how: 'cut' }), one.ended]).toEqual([[], false]);
+    const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
+    expect(run(failed)).toEqual([
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('upstream_error') }, usage: null },
+    ]);
+  });
+
   it('a refusal fills the message that the app-server only began', () => {
     const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
     expect(run(started('agentMessage', 'm'), rawDone(null), completed())).toEqual([

@@ -8,13 +8,14 @@ import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
-import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
-import type { WireEvent, WireReport } from './wire-report.ts';
+import type { WholeItem, WireEvent, WireReport } from './wire-report.ts';
 import { toFailure } from './failures.ts';
 import { ItemIds } from './item-ids.ts';
 import { LiveCalls, type Shown } from './live-calls.ts';
 import { refine, toOutcome } from './outcomes.ts';
+import { toUsage } from './to-usage.ts';
+import { withoutMetadata } from './without-metadata.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
@@ -43,6 +44,8 @@ export class TurnTranslator {
     return !isOneTooMany && this.#options.callable.has(name);
   });
   readonly #toldRefusals = new Set<string>();
+  /** By answer, what stood only in its last event. */
+  readonly #unstreamed: (readonly WholeItem[])[] = [];
   #calls = 0;
   #undeclaredCalls = 0;
   #usage: Usage | null = null;
@@ -63,8 +66,13 @@ export class TurnTranslator {
     return this.#ended ? [] : this.#followed(this.#translate(notification));
   }
 
-  /** What a relay sees as it happens: a call whose arguments are still being written. */
+  /** What a relay sees as it happens: a call whose arguments are still being written, the end of an answer. */
   wire(event: WireEvent): TurnEvent[] {
+    if (event.kind === 'answer-ended') {
+      // The app-server has not told the rest yet: what it never tells has its place behind that.
+      if (event.how === 'completed') this.#unstreamed.push(event.unstreamed);
+      return [];
+    }
     return this.#ended ? [] : this.#followed(this.#shown(this.#liveCalls.take(event)));
   }
 
@@ -117,8 +125,7 @@ export class TurnTranslator {
         return this.#itemCompleted(params.item);
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        if (this.#calls > 0) return this.end({ kind: 'tool-calls' });
-        return [...this.#newRefusals(true), ...this.#shown(this.#liveCalls.answerDone())];
+        return this.#answerCompleted();
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return [];
@@ -131,6 +138,14 @@ export class TurnTranslator {
       default:
         return assertNever(method);
     }
+  }
+
+  #answerCompleted(): TurnEvent[] {
+    const unstreamed = this.#unstreamed.shift() ?? [];
+    const events = this.#followed(unstreamed.flatMap((item) => this.#itemCompleted(item)));
+    if (this.#ended) return events;
+    if (this.#calls > 0) return [...events, ...this.end({ kind: 'tool-calls' })];
+    return [...events, ...this.#newRefusals(true), ...this.#shown(this.#liveCalls.answerDone())];
   }
 
   #itemStarted(item: { readonly type: string; readonly id: string; readonly phase?: unknown }): TurnEvent[] {
@@ -301,20 +316,3 @@ export class TurnTranslator {
 
 const phaseOf = (phase: unknown): Phase | null =>
   phase === 'commentary' || phase === 'final_answer' ? phase : null;
-
-const toUsage = (usage: TokenUsageBreakdown): Usage => ({
-  inputTokens: usage.inputTokens,
-  cachedInputTokens: usage.cachedInputTokens,
-  cacheWriteInputTokens: usage.cacheWriteInputTokens,
-  outputTokens: usage.outputTokens,
-  reasoningTokens: usage.reasoningOutputTokens,
-  totalTokens: usage.totalTokens,
-});
-
-/** codex's own bookkeeping on an item is nothing that the model said. */
-const withoutMetadata = (item: ResponseItem): JsonObject & { readonly type: string } => {
-  const { internal_chat_message_metadata_passthrough: _, ...rest } = item as Record<string, unknown> & {
-    type: string;
-  };
-  return rest as JsonObject & { readonly type: string };
-};

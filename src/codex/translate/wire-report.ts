@@ -1,6 +1,7 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
+import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 
 /** What the relay saw of an answer and the app-server does not tell. */
 export interface WireReport {
@@ -33,4 +34,14 @@ export type WireEvent =
     }
   | { readonly kind: 'call-delta'; readonly itemId: string; readonly delta: string }
   /** No more arguments will come. */
-  | { readonly kind: 'call-written'; readonly itemId: string };
+  | { readonly kind: 'call-written'; readonly itemId: string }
+  | AnswerEnded;
+
+export type AnswerEnded =
+  /** `unstreamed`: what stands only in the answer's last event, in its order there. */
+  | { readonly kind: 'answer-ended'; readonly how: 'completed'; readonly unstreamed: readonly WholeItem[] }
+  /** Why is in the report; nothing there: it broke off. */
+  | { readonly kind: 'answer-ended'; readonly how: 'failed' | 'incomplete' | 'cut' };
+
+/** The items that a client may get without the app-server having told them. */
+export type WholeItem = Extract<ResponseItem, { type: 'message' | 'reasoning' | 'function_call' }>;

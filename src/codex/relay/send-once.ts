@@ -1,0 +1,77 @@
+import { request as send, type Dispatcher } from 'undici';
+
+import type { JsonObject } from '../../kit/json.ts';
+import { readBeginning, type Beginning } from './beginning.ts';
+import type { EditContext } from './edits.ts';
+import { requestHeaders, type Headers } from './headers.ts';
+import { isEventStream, toStreamFailure, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
+import { writeModelBody } from './model-body.ts';
+import type { Patience } from './patience.ts';
+
+/** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
+const HOLD_MS = 3_000;
+
+/** An answer whose head has come, and the beginning of its body where the body is the answer. */
+export interface BegunAnswer {
+  readonly answer: Dispatcher.ResponseData;
+  readonly chunks: AsyncIterator<Buffer>;
+  readonly beginning: Beginning | null;
+  readonly firstByteMs: number;
+}
+
+export interface Sending {
+  readonly hop: Hop;
+  readonly call: ModelCall | null;
+  readonly body: JsonObject | null;
+  /** Within this time an answer that says only that it failed may still be asked for again. */
+  readonly retryWithinMs: number;
+  readonly patience: Patience;
+  readonly options: ForwardOptions;
+}
+
+export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
+  const { hop, call, body, retryWithinMs, patience, options } = sending;
+  const sentAt = performance.now();
+  const edited =
+    call === null || body === null
+      ? hop.body
+      : await writeModelBody(call.edits.apply(body, editContext(call)));
+  const url = hop.target + hop.path;
+  call?.onLife('sent');
+  const answer = await send(url, {
+    method: hop.method,
+    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
+    body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
+    signal: patience.signal,
+    dispatcher: options.dispatcher,
+    // Patience knows better what is a sign of life.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  patience.heard();
+  options.cookies?.keep(url, answer.headers['set-cookie']);
+  const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  if (answer.statusCode >= 400) return { answer, chunks, beginning: null, firstByteMs: 0 };
+  // A backend that breaks off here has said nothing yet: the request may be sent again.
+  const first = await chunks.next();
+  const firstByteMs = performance.now() - sentAt;
+  const beginning =
+    call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
+      ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
+          toFailure: toStreamFailure(hop),
+          onLife: () => patience.heard(),
+        })
+      : { held: [], pending: Promise.resolve(first), failure: null };
+  return { answer, chunks, beginning, firstByteMs };
+};
+
+const editContext = (call: ModelCall): EditContext => ({
+  without: call.withheld,
+  isFirstRequest: call.isFirstRequest,
+  onInput: (found) => call.onInput(found),
+});
+
+const withCookies = (headers: Headers, url: string, { cookies }: ForwardOptions): Headers => {
+  const own = cookies?.headerFor(url) ?? null;
+  return own === null ? headers : { ...headers, cookie: [headers['cookie'] ?? [], own].flat().join('; ') };
+};

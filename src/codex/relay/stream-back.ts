@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+
+import { silent } from '../failures/classify.ts';
+import { hostOf } from '../failures/unreachable.ts';
+import { passOn } from './beginning.ts';
+import { isConnectionError } from './connection.ts';
+import { callerHeaders } from './headers.ts';
+import {
+  isEventStream,
+  passedBack,
+  toStreamFailure,
+  type ForwardOptions,
+  type Hop,
+  type ModelCall,
+} from './hop.ts';
+import type { Patience } from './patience.ts';
+import { AnswerReader } from './report.ts';
+import type { BegunAnswer } from './send-once.ts';
+
+/** A backend that has said its last word and leaves the connection open is not waited for. */
+const LINGER_MS = 500;
+
+/**
+ * Streams an answer back byte for byte, and reads it on its way. However it ends, whoever reads the
+ * report is told: the app-server keeps it to itself while it waits for a tool.
+ */
+export const streamBack = async (
+  hop: Hop,
+  call: ModelCall | null,
+  { answer, chunks, beginning }: BegunAnswer,
+  patience: Patience,
+  options: ForwardOptions,
+): Promise<void> => {
+  const { outgoing, signal } = hop;
+  let isLingering = false;
+  const onLife = (): void => {
+    if (!isLingering) patience.heard();
+    call?.onLife('heard');
+  };
+  const reader = call === null ? null : readerOf(hop, call, onLife);
+  const isRead = reader !== null && isEventStream(answer.headers);
+  if (call !== null) call.headers = callerHeaders(answer.headers);
+  try {
+    outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
+    reader?.begin();
+    for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
+      if (!isRead) onLife();
+      // First read, then passed on: what the app-server says about a chunk comes after our report of it.
+      reader?.push(chunk);
+      if (!outgoing.write(chunk)) await patience.without(once(outgoing, 'drain', { signal }));
+      if (reader?.isOver === true && !isLingering) {
+        isLingering = true;
+        patience.shorten(LINGER_MS);
+      }
+    }
+    reader?.end();
+    outgoing.end();
+  } catch (error) {
+    if (call !== null && patience.isAtEnd && !isLingering) {
+      call.findings.failure = silent(hostOf(hop.target), options.idleTimeoutMs);
+    }
+    reader?.end();
+    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
+    // was said before, and that is all.
+    if (signal.aborted) outgoing.destroy();
+    else if (patience.isAtEnd && isLingering) outgoing.end();
+    else outgoing.socket?.destroySoon();
+    if (!patience.isAtEnd && !isConnectionError(error)) throw error;
+  }
+};
+
+const readerOf = (hop: Hop, { findings, onEvent }: ModelCall, onLife: () => void): AnswerReader =>
+  new AnswerReader({ findings, onEvent, toFailure: toStreamFailure(hop), onLife });

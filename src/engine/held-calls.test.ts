@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { HeldCalls } from './held-calls.ts';
+
+const setUp = () => {
+  const said: string[] = [];
+  const calls = new HeldCalls(new Set(['f']));
+  const ask = (params: unknown, method = 'item/tool/call'): void =>
+    calls.take({
+      kind: 'request',
+      method,
+      params,
+      respond: (result) => said.push(JSON.stringify(result)),
+      reject: (message) => said.push(message),
+    });
+  return { said, calls, ask };
+};
+const answered = (text: string): string =>
+  JSON.stringify({ contentItems: [{ type: 'inputText', text }], success: false });
+
+describe('calls that the app-server waits for', () => {
+  it('wait, and are let go once', () => {
+    const { said, calls, ask } = setUp();
+    ask({ tool: 'f' });
+    ask({ tool: 'f' });
+    expect(said).toEqual([]);
+    calls.letGo();
+    calls.letGo();
+    expect(said).toEqual([answered('aborted'), answered('aborted')]);
+  });
+
+  it('do not wait behind the end of their answer, and do in the next one', () => {
+    const { said, calls, ask } = setUp();
+    calls.letGo();
+    ask({ tool: 'f' });
+    expect(said).toEqual([answered('aborted')]);
+    calls.holdAgain();
+    ask({ tool: 'f' });
+    expect(said).toHaveLength(1);
+  });
+
+  it('are only those of the client', () => {
+    const { said, ask } = setUp();
+    ask({ tool: 'g' });
+    ask(null);
+    ask({ tool: 'f' }, 'item/other');
+    expect(said).toEqual([
+      answered('unsupported call: "g"'),
+      answered('unsupported call: null'),
+      'not supported',
+    ]);
+  });
+});

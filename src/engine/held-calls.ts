@@ -1,0 +1,52 @@
+import type { ThreadSignal } from '../codex/app-server.ts';
+import { isJsonObject } from '../kit/json.ts';
+
+type ServerRequest = Extract<ThreadSignal, { kind: 'request' }>;
+
+/**
+ * The tool calls that the app-server waits for. The client's tools run at the client: their call is in
+ * the answer already, and the turn is interrupted when the answer ends. But while a call waits, the
+ * app-server does not say that the rest of its answer went wrong. Whoever knows that lets them go.
+ */
+export class HeldCalls {
+  /** The names of the tools that the client runs. */
+  readonly #callable: ReadonlySet<string>;
+  #held: ServerRequest[] = [];
+  #isLetGo = false;
+
+  constructor(callable: ReadonlySet<string>) {
+    this.#callable = callable;
+  }
+
+  /**
+   * A call that the client ruled out is answered as codex answers calls that it does not know; nothing
+   * but calls may be asked of us.
+   */
+  take(request: ServerRequest): void {
+    if (request.method !== 'item/tool/call') {
+      request.reject('not supported');
+      return;
+    }
+    const tool = isJsonObject(request.params) ? request.params['tool'] : null;
+    if (typeof tool !== 'string' || !this.#callable.has(tool)) {
+      answer(request, `unsupported call: ${JSON.stringify(tool)}`);
+    } else if (this.#isLetGo) answer(request, 'aborted');
+    else this.#held.push(request);
+  }
+
+  /** The answer they stand in has come to a bad end: the app-server is to say so. */
+  letGo(): void {
+    this.#isLetGo = true;
+    const held = this.#held;
+    this.#held = [];
+    for (const request of held) answer(request, 'aborted');
+  }
+
+  /** Another answer begins. */
+  holdAgain(): void {
+    this.#isLetGo = false;
+  }
+}
+
+const answer = (request: ServerRequest, text: string): void =>
+  request.respond({ contentItems: [{ type: 'inputText', text }], success: false });

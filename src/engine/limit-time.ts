@@ -1,0 +1,32 @@
+import { failure } from '../canonical/failure.ts';
+import { OpenItems } from '../canonical/open-items.ts';
+import type { Engine } from './engine.ts';
+
+/** Ends turns that take longer than this, from their start to their last event; 0: none. */
+export const limitTime = (engine: Engine, limitMs: number): Engine =>
+  limitMs === 0
+    ? engine
+    : {
+        unheard: (request) => engine.unheard(request),
+        async *run(request, signal) {
+          const late = new AbortController();
+          const timer = setTimeout(() => late.abort(), limitMs);
+          const open = new OpenItems();
+          let isEnded = false;
+          try {
+            for await (const event of engine.run(request, AbortSignal.any([signal, late.signal]))) {
+              open.follow(event);
+              isEnded ||= event.type === 'turn-ended';
+              yield event;
+            }
+          } catch (error) {
+            if (signal.aborted || !late.signal.aborted) throw error;
+            if (isEnded) return;
+            yield* open.endAll(false);
+            const outcome = { kind: 'failed', failure: failure('turn_timeout') } as const;
+            yield { type: 'turn-ended', outcome, usage: null };
+          } finally {
+            clearTimeout(timer);
+          }
+        },
+      };

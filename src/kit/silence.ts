@@ -1,0 +1,43 @@
+/** The longest time that a timer can wait. */
+const MAX_MS = 2 ** 31 - 1;
+
+/** Calls once when nothing has been heard for so long. */
+export class Silence {
+  readonly #onSilence: () => void;
+  #timer: NodeJS.Timeout | null = null;
+  #isOver = false;
+
+  constructor(ms: number, onSilence: () => void) {
+    this.#onSilence = onSilence;
+    this.allow(ms);
+  }
+
+  /** Something was heard: the time begins anew. */
+  heard(): void {
+    this.#timer?.refresh();
+  }
+
+  /** From now on the silence may be this long. */
+  allow(ms: number): void {
+    if (this.#isOver) return;
+    this.hold();
+    this.#timer = setTimeout(() => this.#strike(), Math.min(ms, MAX_MS));
+  }
+
+  /** Silence is somebody else's doing, until the next `allow`. */
+  hold(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** For good. */
+  stop(): void {
+    this.#isOver = true;
+    this.hold();
+  }
+
+  #strike(): void {
+    this.#timer = null;
+    this.#onSilence();
+  }
+}

@@ -1,0 +1,170 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { failure } from '../../src/canonical/failure.ts';
+import { fold, type Reply } from '../../src/canonical/reply.ts';
+import type { ThreadSignal } from '../../src/codex/app-server.ts';
+import type { Relay } from '../../src/codex/relay/relay.ts';
+import { AnswerReader, noFindings } from '../../src/codex/relay/report.ts';
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import { Approaches } from '../../src/engine/approaches.ts';
+import { createEngine } from '../../src/engine/run-turn.ts';
+import { SpareThreads } from '../../src/engine/spare-threads.ts';
+import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
+import { fixedAmbient } from '../support/turn-events.ts';
+import { turnRequest } from '../support/turn-request.ts';
+import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
+
+/**
+ * The engine, the reading half of the relay, and an imitation of the app-server, in one process and
+ * without a clock: fast enough for every byte at which a stream can end.
+ */
+
+/** Who is first when a stream ends: the app-server has told all, or nothing of it yet. */
+type Order = 'app-server first' | 'relay first';
+
+const runCut = async (stream: AnswerStream, length: number, order: Order): Promise<Reply> => {
+  const { clock, ids } = fixedAmbient();
+  let tell: (signal: ThreadSignal) => void = () => {};
+  let readerOf: (() => AnswerReader) | null = null;
+  const answers = [stream.bytes.subarray(0, length), SECOND_ANSWER.bytes];
+
+  const askModel = (): void => {
+    const bytes = answers.shift() ?? Buffer.alloc(0);
+    const codex = new CodexImitation({ tell: (signal) => tell(signal), askModelAgain: askModel });
+    const reader = readerOf?.();
+    reader?.begin();
+    reader?.push(bytes);
+    if (order === 'relay first') reader?.end();
+    codex.read(bytes);
+    if (order === 'app-server first') reader?.end();
+  };
+
+  const workers = {
+    lease: async () => ({
+      isCurrent: () => false,
+      release() {},
+      appServer: {
+        async request(method: string) {
+          if (method === 'thread/start') return { thread: { id: THREAD_ID } };
+          if (method !== 'turn/start') return {};
+          queueMicrotask(() => queueMicrotask(askModel));
+          return { turn: { id: TURN_ID } };
+        },
+        watchThread(_: string, listener: (signal: ThreadSignal) => void) {
+          tell = listener;
+          return () => {
+            tell = () => {};
+          };
+        },
+      },
+    }),
+  } as unknown as WorkerPool;
+
+  const relay = {
+    unheard: () => [],
+    open(_, { onEvent }) {
+      const findings = noFindings();
+      const toFailure = () => failure('upstream_error', { message: 'Broken.' });
+      readerOf = () => new AnswerReader({ findings, onEvent, toFailure, onLife() {} });
+      const silent = { ignored: [], limitsOutput: false, headers: {}, signIn: null };
+      return {
+        report: {
+          ...silent,
+          get failure() {
+            return findings.failure;
+          },
+          get incomplete() {
+            return findings.incomplete;
+          },
+          get usage() {
+            return findings.usage;
+          },
+          refusals: findings.refusals,
+        },
+        close() {
+          onEvent({ kind: 'answer-ended', how: 'cut' });
+        },
+      };
+    },
+  } as Partial<Relay> as Relay;
+
+  const engine = createEngine({
+    workers,
+    relay,
+    spares: new SpareThreads(clock),
+    approaches: new Approaches({ lanes: null, hasRelay: true, clock, onLearnt() {} }),
+    historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
+    settings: {
+      instructionsTarget: 'base',
+      sandboxMode: 'read-only',
+      approvalPolicy: 'never',
+      workdir: '/tmp',
+      hasRelay: true,
+    },
+    idleTimeoutMs: 60_000,
+    ids,
+    onOddity() {},
+    onRefused() {},
+  });
+  const tools = [{ name: 'f', description: null, parameters: {}, strict: false }];
+  const stop = new AbortController();
+  const ended = fold(engine.run(turnRequest({ tools }), stop.signal));
+  // Nothing here takes time: what has not ended after some rounds of the loop never will.
+  const hang = (async () => {
+    for (let round = 0; !stop.signal.aborted && round < 20; round += 1) await nextRound();
+    throw new Error(`hangs at ${length}, ${order}`);
+  })();
+  hang.catch(() => {});
+  try {
+    return await Promise.race([ended, hang]);
+  } finally {
+    stop.abort();
+  }
+};
+
+const isWhole = ({ outcome }: Reply): boolean =>
+  outcome.kind === 'completed' || outcome.kind === 'tool-calls';
+
+describe.each(Object.entries(STREAMS))('a stream of %s', (_, stream) => {
+  it.each<Order>(['app-server first', 'relay first'])(
+    'that ends at any byte is a whole answer or an error (%s)',
+    async (order) => {
+      const wholeAt: number[] = [];
+      for (let length = 0; length <= stream.bytes.length; length += 1) {
+        if (isWhole(await runCut(stream, length, order))) wholeAt.push(length);
+      }
+      expect(wholeAt).toEqual(stream.wholeAt === null ? [] : [stream.wholeAt]);
+    },
+  );
+});
+
+describe('a whole answer', () => {
+  it('has all its items, also those that only its last event holds', async () => {
+    const items = async (name: string): Promise<unknown> => {
+      const stream = STREAMS[name] ?? SECOND_ANSWER;
+      const reply = await runCut(stream, stream.bytes.length, 'relay first');
+      return reply.items.map((item) => {
+        if (item.kind === 'message') return item.text;
+        return item.kind === 'call' ? [item.callId, item.arguments, item.complete] : item.kind;
+      });
+    };
+    expect(await items('text and two calls')).toEqual([
+      'Look.',
+      ['call_1', '{"a":1}', true],
+      ['call_2', '{"b":2}', true],
+    ]);
+    expect(await items('a custom call, then another answer')).toEqual(['Without it, then.']);
+    expect(await items('items that only the last event holds')).toEqual([
+      'Hello.',
+      ['call_1', '{"z":1}', true],
+    ]);
+    expect(await items('a call, half a call, then response.incomplete')).toEqual([
+      ['call_0', '{"a":"é"}', true],
+      ['call_1', '{"b":', false],
+    ]);
+  });
+});

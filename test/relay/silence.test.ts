@@ -1,0 +1,99 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { failure } from '../../src/canonical/failure.ts';
+import { closed, freshRelays, WHOLE, type Answer } from './backend.ts';
+
+const start = freshRelays();
+
+const DELTA = 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta"}\n\n';
+const DONE = 'data: {"type":"response.completed","response":{"id":"resp_1"}}\n\n';
+
+const silentFor = (seconds: number): ((url: string) => ReturnType<typeof failure>) => {
+  return (url) =>
+    failure('upstream_timeout', {
+      message: `The upstream at ${new URL(url).host} was silent for ${seconds} s.`,
+    });
+};
+
+/** Says something every 20 ms until the other side goes. */
+const saysAgain =
+  (first: string, again: string): Answer =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(first);
+    const alive = setInterval(() => response.write(again), 20);
+    response.once('close', () => clearInterval(alive));
+  };
+
+describe('a backend that falls silent', () => {
+  it('before its answer is broken off, and not asked again', async () => {
+    const { backend, open, post, noted } = await start(() => {}, { idleTimeoutMs: 100 });
+    const { ticket, events } = open('t1');
+    const response = await post('t1', {});
+    expect(response.status).toBe(502);
+    expect(ticket.report.failure).toEqual(silentFor(0.1)(backend.url));
+    expect([events, noted.retries]).toEqual([[], []]);
+    await closed(backend);
+  });
+
+  it.each([
+    ['nothing', (response) => response.writeHead(200).flushHeaders()],
+    ['comments', saysAgain('', ': alive\n\n')],
+    ['events that only say that it is there', saysAgain('', 'event: keepalive\ndata: {}\n\n')],
+    ['such events without a name', saysAgain('', 'data: {"type":"ping"}\n\n')],
+    ['all of these, behind some text', saysAgain(DELTA, ': x\n\nevent: ping\ndata: {"type":"ping"}\n\n')],
+  ] satisfies [string, Answer][])('behind its head is broken off: %s', async (_, answer) => {
+    const { backend, open, post } = await start(answer, { idleTimeoutMs: 150 });
+    const { ticket } = open('t1');
+    const response = await post('t1', {});
+    await response.text().catch(() => null);
+    expect(ticket.report.failure).toEqual(silentFor(0.15)(backend.url));
+    await closed(backend);
+  });
+
+  it('says how it ended to those who wait for the end', async () => {
+    const { open, post } = await start(saysAgain(DELTA, ': alive\n\n'), { idleTimeoutMs: 100 });
+    const { events } = open('t1');
+    await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
+    expect(events).toEqual([{ kind: 'answer-started' }, { kind: 'answer-ended', how: 'failed' }]);
+  });
+});
+
+const LONG = `data: {"type":"x","text":"${'x'.repeat(2_000)}`;
+const slowly = async (response: ServerResponse): Promise<void> => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const text of [DELTA, DELTA, DELTA, LONG, 'xxx', 'xxx', 'xxx"}\n\n', DONE]) {
+    response.write(text);
+    await sleep(150);
+  }
+  response.end();
+};
+
+describe('a backend that is slow', () => {
+  it('may take its time between events, and for a long one', async () => {
+    const { open, post } = await start((response) => void slowly(response), { idleTimeoutMs: 400 });
+    const { ticket, events } = open('t1');
+    expect(await (await post('t1', {})).text()).toContain(DONE);
+    expect([ticket.report.failure, events]).toEqual([null, WHOLE]);
+  });
+
+  it('is not blamed for a reader that does not read', async () => {
+    const chunk = Buffer.from(DELTA.repeat(20_000));
+    const { open, post } = await start(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let sent = 0; sent < 20; sent += 1) response.write(chunk);
+        response.end(DONE);
+      },
+      { idleTimeoutMs: 200 },
+    );
+    const { ticket, events } = open('t1');
+    const response = await post('t1', {});
+    await sleep(600);
+    expect((await response.arrayBuffer()).byteLength).toBe(20 * chunk.length + DONE.length);
+    expect([ticket.report.failure, events]).toEqual([null, WHOLE]);
+  });
+});
