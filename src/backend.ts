@@ -5,6 +5,7 @@ import { createLoginWatch } from './codex/home/login-watch.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Config } from './config/schema.ts';
 import { demoScript } from './demo/demo-script.ts';
+import { createDemoThread } from './demo/threaded-demo.ts';
 import { startModelServer } from './demo/model-server.ts';
 import type { Engine } from './engine/engine.ts';
 
@@ -72,8 +73,15 @@ const demo: ChosenBackend = {
   revision: '',
   state: { kind: 'demo' },
   async open() {
-    const server = await startModelServer({ script: demoScript() });
-    return { backend: { kind: 'demo', baseUrl: server.baseUrl }, close: () => server.close() };
+    const thread = createDemoThread();
+    const server = await startModelServer({ script: demoScript({ think: thread.think }) });
+    return {
+      backend: { kind: 'demo', baseUrl: server.baseUrl },
+      async close() {
+        await server.close();
+        await thread.close();
+      },
+    };
   },
 };
 

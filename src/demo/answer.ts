@@ -4,6 +4,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { isJsonObject } from '../kit/json.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
 import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
 import { responseObject, roughTokens, wireUsage } from './response-object.ts';
@@ -107,8 +108,14 @@ const runSteps = async (
   return { status: 'completed' };
 };
 
+const MAX_COUNTED_CHARS = 256 * 1024;
+
 const plausibleUsage = (request: JsonObject, output: readonly JsonObject[]): Usage => {
-  const inputTokens = roughTokens(JSON.stringify(request['input'] ?? ''));
+  const input = request['input'] ?? '';
+  // Nobody counts a book for a number that is only plausible.
+  const inputTokens = isLongerThan(input, MAX_COUNTED_CHARS)
+    ? MAX_COUNTED_CHARS / 4
+    : roughTokens(JSON.stringify(input));
   const reasoningTokens = tokensOf(output.filter((item) => item['type'] === 'reasoning'));
   const outputTokens = tokensOf(output);
   return {

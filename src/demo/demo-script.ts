@@ -2,6 +2,7 @@ import { assertNever } from '../kit/assert-never.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { answer } from './answer.ts';
 import { chooseTool, sampleArguments } from './choose-tool.ts';
+import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
 import type { Script } from './model-server.ts';
 import {
   askedFormat,
@@ -17,7 +18,18 @@ import { sampleValue } from './sample-value.ts';
 import type { Step } from './step.ts';
 import { shorten } from './words.ts';
 
+/** A request, to be thought about elsewhere. */
+export interface DemoJob {
+  readonly body: JsonObject;
+  readonly howToSignIn: string;
+}
+
 export interface DemoOptions {
+  /**
+   * Where it thinks about tools and schemas of strangers, which may take for ever; null: it did not come
+   * to an end. Default: here.
+   */
+  readonly think?: (job: DemoJob) => Promise<readonly DemoStep[] | null>;
   /** The sentence that tells how to get a real model. */
   readonly howToSignIn?: string;
   /** Between two deltas, so that streaming can be seen. */
@@ -31,8 +43,13 @@ const HOW_TO_SIGN_IN =
 export const demoScript = (options: DemoOptions = {}): Script => {
   const signIn = options.howToSignIn ?? HOW_TO_SIGN_IN;
   const delayMs = options.deltaDelayMs ?? 5;
-  return ({ body }, connection) =>
-    answer(connection, cutToTokens(demoSteps(body, signIn), maxOutputTokens(body)), { delayMs });
+  const think = options.think ?? (async (job: DemoJob) => demoSteps(job.body, job.howToSignIn));
+  return async (request, connection) => {
+    const body = essenceOf(request.body);
+    const thought = hasSchemas(body) ? await think({ body, howToSignIn: signIn }) : null;
+    const steps = thought ?? demoSteps(withoutSchemas(body), signIn);
+    await answer(connection, cutToTokens(steps, maxOutputTokens(body)), { delayMs });
+  };
 };
 
 /** What the demo model does with a request. */
@@ -47,7 +64,7 @@ export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoS
   ];
 };
 
-type DemoStep = Extract<
+export type DemoStep = Extract<
   Step,
   { text: string } | { call: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;

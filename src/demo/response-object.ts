@@ -1,5 +1,6 @@
 import type { Usage } from '../canonical/usage.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
 
 /** What changes of a response object while it is answered. */
 export interface ResponseState {
@@ -18,13 +19,19 @@ export interface ResponseIdentity {
   readonly model: string;
 }
 
+const MAX_ECHO_CHARS = 256 * 1024;
+
 /** The whole object, as OpenAI sends it inside every `response.*` event: settings are echoed. */
 export const responseObject = (
   identity: ResponseIdentity,
   request: JsonObject,
   state: ResponseState,
 ): JsonObject => {
-  const echo = (key: string, otherwise: Json): Json => request[key] ?? otherwise;
+  // It is said three times: what is huge is left out.
+  const echo = (key: string, otherwise: Json): Json => {
+    const value = request[key] ?? otherwise;
+    return isLongerThan(value, MAX_ECHO_CHARS) ? otherwise : value;
+  };
   return {
     id: identity.id,
     object: 'response',

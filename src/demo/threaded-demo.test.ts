@@ -1,0 +1,45 @@
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { collectSse, eventsOf } from '../../test/support/sse.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { demoScript } from './demo-script.ts';
+import { startModelServer } from './model-server.ts';
+import { createDemoThread } from './threaded-demo.ts';
+
+const thread = createDemoThread();
+const server = await startModelServer({ script: demoScript({ think: thread.think, deltaDelayMs: 0 }) });
+afterAll(async () => {
+  await server.close();
+  await thread.close();
+});
+
+const textFor = async (schema: JsonObject): Promise<unknown> => {
+  const body = {
+    model: 'demo',
+    stream: true,
+    input: 'hi',
+    text: { format: { type: 'json_schema', name: 'x', schema } },
+  };
+  const response = await fetch(`${server.baseUrl}/responses`, { method: 'POST', body: JSON.stringify(body) });
+  const done = eventsOf(await collectSse(response)).find(
+    (event) => event['type'] === 'response.output_text.done',
+  );
+  return done?.['text'];
+};
+
+describe('the demo model in its thread', () => {
+  it('answers with a value that fits', async () => {
+    expect(await textFor({ type: 'object', properties: { a: { const: 1 } }, required: ['a'] })).toBe(
+      '{"a":1}',
+    );
+  });
+
+  it('says hello where it would think for ever', async () => {
+    const either = { anyOf: [{ type: 'string' }, { type: 'number' }] };
+    expect(await textFor({ allOf: Array.from({ length: 40 }, () => either) })).toMatch(
+      /^Hello! I am the demo model/,
+    );
+    expect(await textFor({ type: 'string', pattern: '^(a|a)*$', minLength: 60 })).toMatch(/^"|^Hello/);
+    expect(await textFor({ type: 'boolean' })).toBe('true');
+  });
+});
