@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from '../kit/json.ts';
  */
 
 /** OpenAI's, for a text. */
-export const MAX_TEXT = 10_485_760;
+const MAX_TEXT = 10_485_760;
 /** OpenAI's, for Chat: tools, functions, and calls of one message. */
 export const MAX_CHAT_TOOLS = 128;
 /** OpenAI's. */
