@@ -140,6 +140,12 @@ export const FAILURES = {
     message: 'Rate limit reached. Please try again later.',
     when: 'the backend answered 429',
   },
+  concurrency_limit: {
+    status: 429,
+    type: TYPES.rate,
+    message: 'Too many requests of this key at once: others wait for their share. Please try again later.',
+    when: 'the line for turns is full, and the key has more than its share of what runs and waits',
+  },
   insufficient_quota: {
     status: 429,
     type: TYPES.quota,
@@ -192,6 +198,12 @@ export const FAILURES = {
     type: TYPES.server,
     message: 'The app-server stopped while it was answering.',
     when: 'the app-server process died in the middle of an answer',
+  },
+  server_overloaded: {
+    status: 503,
+    type: TYPES.server,
+    message: 'The server has more requests than it can take. Please try again later.',
+    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together',
   },
   worker_unavailable: {
     status: 503,
