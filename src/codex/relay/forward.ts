@@ -16,6 +16,7 @@ import { callerHeaders, endToEnd, requestHeaders, type Headers, type Session } f
 import { httpFailure, sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
 import { refusedField } from './refused-field.ts';
+import { sentOnce } from './sent-once.ts';
 import { AnswerReader, type AnswerListener, type Findings } from './report.ts';
 
 /** A turn of ours to which a model request belongs. */
@@ -61,7 +62,8 @@ export interface Hop {
   /** Set where the key is ours and not the app-server's. */
   readonly apiKey: string | null;
   readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
+  /** Let go when the answer comes: a conversation is large, and an answer may take minutes. */
+  body: Buffer;
   /** The app-server or the client is gone. */
   readonly signal: AbortSignal;
   readonly outgoing: ServerResponse;
@@ -84,7 +86,6 @@ const BODY_TIMEOUT_MS = 300_000;
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
 export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
   const startedAt = performance.now();
-  const body = call === null ? null : parseJsonObject(hop.body.toString('utf8'));
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
@@ -99,7 +100,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   for (;;) {
     let begun: BegunAnswer;
     try {
-      begun = await sendOnce(hop, call, body, timeLeft(), options);
+      begun = await sendOnce(hop, call, timeLeft(), options);
     } catch (error) {
       const code = codeOf(error);
       if (hop.signal.aborted) {
@@ -135,6 +136,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
       }
+      hop.body = NOTHING;
       await streamBack(hop, call, begun, options);
       return;
     }
@@ -173,18 +175,18 @@ interface BegunAnswer {
 const sendOnce = async (
   hop: Hop,
   call: ModelCall | null,
-  body: JsonObject | null,
   retryWithinMs: number,
   options: ForwardOptions,
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
-  const edited =
-    call === null || body === null ? hop.body : wellFormedJson(call.edits.apply(body, editContext(call)));
   const url = hop.target + hop.path;
   const answer = await send(url, {
     method: hop.method,
-    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
-    body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
+    ...bodyOf(
+      hop,
+      call,
+      withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
+    ),
     signal: hop.signal,
     dispatcher: options.dispatcher,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -201,6 +203,23 @@ const sendOnce = async (
       ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), toStreamFailure(hop))
       : { held: [], pending: Promise.resolve(first), failure: null };
   return { answer, chunks, beginning, firstByteMs };
+};
+
+const NOTHING = Buffer.alloc(0);
+
+/** The body as it is sent. It is read anew for every attempt: what was read of it would be as large again. */
+const bodyOf = (
+  hop: Hop,
+  call: ModelCall | null,
+  headers: Headers,
+): Pick<Dispatcher.RequestOptions, 'body' | 'headers'> => {
+  if (hop.method === 'GET' || hop.method === 'HEAD') return { headers, body: null };
+  const body = call === null ? null : parseJsonObject(hop.body.toString('utf8'));
+  const edited =
+    call === null || body === null
+      ? hop.body
+      : Buffer.from(wellFormedJson(call.edits.apply(body, editContext(call))));
+  return { headers: { ...headers, 'content-length': String(edited.length) }, body: sentOnce(edited) };
 };
 
 const editContext = (call: ModelCall): EditContext => ({
