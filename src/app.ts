@@ -9,8 +9,10 @@ import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
+import { createAdmission } from './engine/admission.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
+import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -196,6 +198,25 @@ const turnDeps = (
   watch: BackendWatch,
 ): Omit<TurnDeps, 'engine' | 'models' | 'formats'> => ({
   ambient: systemAmbient,
+  admission: createAdmission({
+    maxRunning: config.load.maxConcurrentTurns,
+    maxQueued: config.load.maxQueuedTurns,
+    queueTimeoutMs: config.load.queueTimeoutMs,
+    clock: systemAmbient.clock,
+    onChange({ inside, waiting }) {
+      metrics.turnsRunning.set(inside);
+      metrics.turnsQueued.set(waiting);
+    },
+    onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
+    onRefused: (reason) => metrics.refused.inc({ reason }),
+  }),
+  bodies: createBodyBudget({
+    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
+    waitMs: config.load.queueTimeoutMs,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.bytesInFlight.set(bytes),
+    onRefused: () => metrics.refused.inc({ reason: 'bytes' }),
+  }),
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,

@@ -89,12 +89,12 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
   return {
     engine: {
       unheard: (request) => current.south.engine.unheard(request),
-      async *run(request, signal) {
+      async *run(request, signal, onSettled) {
         for (;;) {
           const { south } = current;
           let hasBegun = false;
           try {
-            for await (const event of south.engine.run(request, signal)) {
+            for await (const event of south.engine.run(request, signal, onSettled)) {
               hasBegun = true;
               yield event;
             }

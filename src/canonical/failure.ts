@@ -158,6 +158,12 @@ export const FAILURES = {
     message: 'Rate limit reached. Please try again later.',
     when: 'the backend answered 429',
   },
+  concurrency_limit: {
+    status: 429,
+    type: TYPES.rate,
+    message: 'Too many requests of this key at once: others wait for their share. Please try again later.',
+    when: 'the line for turns is full, and the key has more than its share of what runs and waits',
+  },
   insufficient_quota: {
     status: 429,
     type: TYPES.quota,
@@ -222,6 +228,12 @@ export const FAILURES = {
     type: TYPES.server,
     message: 'The answer took longer than this server allows.',
     when: 'the answer was not finished within PROXY_TURN_TIMEOUT_MS',
+  },
+  server_overloaded: {
+    status: 503,
+    type: TYPES.server,
+    message: 'The server has more requests than it can take. Please try again later.',
+    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together',
   },
   worker_unavailable: {
     status: 503,

@@ -17,6 +17,7 @@ import type { ValueType } from './value.ts';
 /** The slices of the configuration, in the order of the docs. */
 export const SLICES = {
   http: 'HTTP server',
+  load: 'How much at once',
   upstream: 'Backend',
   state: 'Files of our own',
   api: 'How requests and answers are shaped',
@@ -99,6 +100,40 @@ export const SETTINGS = {
     default: '30000',
     unit: 'ms',
     description: 'How long running answers may take to finish after SIGTERM before they are interrupted.',
+  },
+  PROXY_MAX_CONCURRENT_TURNS: {
+    slice: 'load',
+    field: 'maxConcurrentTurns',
+    type: wholeNumber(1, 100_000),
+    default: '256',
+    unit: 'turns',
+    description: 'How many turns run at once; each of the `n` choices of a request is one.',
+  },
+  PROXY_MAX_QUEUED_TURNS: {
+    slice: 'load',
+    field: 'maxQueuedTurns',
+    type: wholeNumber(0, 1_000_000),
+    default: '1024',
+    unit: 'turns',
+    description:
+      'How many turns wait for others to end, fairly between keys; the rest is answered with 429 or 503 at once.',
+  },
+  PROXY_QUEUE_TIMEOUT_MS: {
+    slice: 'load',
+    field: 'queueTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS),
+    default: '30000',
+    unit: 'ms',
+    description: 'How long a request waits before it is answered with 503.',
+  },
+  PROXY_MAX_BYTES_IN_FLIGHT_MB: {
+    slice: 'load',
+    field: 'maxBytesInFlightMb',
+    type: wholeNumber(1, 1_000_000),
+    default: '256',
+    unit: 'MB',
+    description:
+      'How large the bodies of all requests in work are together, and how much of all answers may be unread; other bodies wait, and are then answered with 503.',
   },
   PROXY_UPSTREAM_BASE_URL: {
     slice: 'upstream',

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { mapAll } from '../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
+import type { Place } from './admission.ts';
 import { runChoices } from './choices.ts';
 import type { Engine } from './engine.ts';
 
@@ -44,6 +45,11 @@ const engineWith = (first: () => AsyncIterable<TurnEvent>) => {
 
 const never = new AbortController().signal;
 
+const placesOf = (count: number, left: number[] = []): OneOrMore<Place> => {
+  const place = (index: number): Place => ({ leave: () => void left.push(index) });
+  return [place(0), ...Array.from({ length: count - 1 }, (_, index) => place(index + 1))];
+};
+
 describe('runChoices', () => {
   it('hands one turn on as it is', () => {
     const events: AsyncIterable<TurnEvent> = { [Symbol.asyncIterator]: () => [][Symbol.iterator]() as never };
@@ -55,7 +61,7 @@ describe('runChoices', () => {
         return events;
       },
     };
-    expect(runChoices(engine, turnRequest(), 1, never)).toEqual([events]);
+    expect(runChoices(engine, turnRequest(), placesOf(1), never)).toEqual([events]);
     expect(signals).toEqual([never]);
   });
 
@@ -66,7 +72,7 @@ describe('runChoices', () => {
         yield completed;
       },
     };
-    const turns = runChoices(engine, turnRequest(), 3, never);
+    const turns = runChoices(engine, turnRequest(), placesOf(3), never);
     expect(await Promise.all(turns.map(collect))).toEqual([[completed], [completed], [completed]]);
   });
 
@@ -74,7 +80,7 @@ describe('runChoices', () => {
     const { engine, ended } = engineWith(async function* () {
       yield failed;
     });
-    const turns = runChoices(engine, turnRequest(), 3, never);
+    const turns = runChoices(engine, turnRequest(), placesOf(3), never);
     const results = await Promise.allSettled(turns.map(collect));
     const reason = new GatewayError(failure('upstream_error'));
     expect(results).toEqual([
@@ -89,7 +95,9 @@ describe('runChoices', () => {
     const { engine, ended } = engineWith(() => {
       throw fail('worker_unavailable');
     });
-    const results = await Promise.allSettled(runChoices(engine, turnRequest(), 2, never).map(collect));
+    const results = await Promise.allSettled(
+      runChoices(engine, turnRequest(), placesOf(2), never).map(collect),
+    );
     const reason = fail('worker_unavailable');
     expect(results).toEqual([
       { status: 'rejected', reason },
@@ -103,7 +111,7 @@ describe('runChoices', () => {
       throw new Error('/home/secret');
     });
     const [first, second] = await Promise.allSettled(
-      runChoices(engine, turnRequest(), 2, never).map(collect),
+      runChoices(engine, turnRequest(), placesOf(2), never).map(collect),
     );
     expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
     expect(second).toEqual({ status: 'rejected', reason: fail('server_error') });
@@ -114,7 +122,7 @@ describe('runChoices', () => {
       yield started;
       yield completed;
     });
-    const [first, second] = mapAll(runChoices(engine, turnRequest(), 2, never), (turn) =>
+    const [first, second] = mapAll(runChoices(engine, turnRequest(), placesOf(2), never), (turn) =>
       turn[Symbol.asyncIterator](),
     );
     await first.next();
@@ -132,7 +140,7 @@ describe('runChoices', () => {
       client.signal.throwIfAborted();
     });
     const results = await Promise.allSettled(
-      runChoices(engine, turnRequest(), 3, client.signal).map(collect),
+      runChoices(engine, turnRequest(), placesOf(3), client.signal).map(collect),
     );
     expect(results.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(ended()).toEqual([0, 1, 2]);

@@ -1,24 +1,31 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import type { OneOrMore } from '../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
+import type { Place } from './admission.ts';
 import type { Engine } from './engine.ts';
 
 /**
- * Several answers to one request are turns of their own, side by side. They stand and fall together:
- * when one fails, or its reader leaves it, the others are interrupted and fail for the same reason.
+ * Several answers to one request are turns of their own, side by side, each in a place of its own. They
+ * stand and fall together: when one fails, or its reader leaves it, the others are interrupted and fail
+ * for the same reason.
  */
 export const runChoices = (
   engine: Engine,
   request: TurnRequest,
-  count: number,
+  places: OneOrMore<Place>,
   signal: AbortSignal,
 ): OneOrMore<AsyncIterable<TurnEvent>> => {
-  if (count === 1) return [engine.run(request, signal)];
+  const [only] = places;
+  if (places.length === 1) return [engine.run(request, signal, () => only.leave())];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const one = (): AsyncIterable<TurnEvent> => bound(engine.run(request, either), stop);
-  return [one(), ...Array.from({ length: count - 1 }, one)];
+  return mapAll(places, (place) =>
+    bound(
+      engine.run(request, either, () => place.leave()),
+      stop,
+    ),
+  );
 };
 
 /** A turn that takes the others with it. */

@@ -9,6 +9,9 @@ export interface Engine {
    * The events of one turn. Throws a `GatewayError` when the turn could not be started; once it runs,
    * its failure is the outcome of `turn-ended`. Aborting the signal, or leaving the iteration early,
    * interrupts the turn.
+   *
+   * `onSettled` is called once a turn that was accepted does not run upstream any more. Its reader may
+   * be far behind by then, and need not hold up others.
    */
-  run(request: TurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
+  run(request: TurnRequest, signal: AbortSignal, onSettled?: () => void): AsyncIterable<TurnEvent>;
 }

@@ -42,7 +42,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
       ...ignored,
     ];
   },
-  async *run(request, signal) {
+  async *run(request, signal, onSettled) {
     const tried = [deps.approaches.first(request)];
     for (let losses = 0; ;) {
       const approach = tried.at(-1) ?? deps.approaches.first(request);
@@ -57,7 +57,10 @@ export const createEngine = (deps: EngineDeps): Engine => ({
       });
       try {
         for await (const event of turn.events()) {
-          if (event.type === 'turn-accepted') deps.approaches.worked(request, tried);
+          if (event.type === 'turn-accepted') {
+            deps.approaches.worked(request, tried);
+            if (onSettled !== undefined) turn.whenLetGo(onSettled);
+          }
           yield event;
         }
         return;

@@ -94,6 +94,7 @@ export class TurnAttempt {
   /** What the turn's thread was started with. */
   #kind: ParamsOf<'thread/start'> | null = null;
   #isLetGo = false;
+  #onLetGo: () => void = () => {};
 
   constructor(deps: AttemptDeps, lease: Lease, { request, approach, ignored, signal, mayRetry }: Attempt) {
     this.#deps = deps;
@@ -152,6 +153,13 @@ export class TurnAttempt {
     this.#ticket?.close();
     this.#close();
     if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
+    this.#onLetGo();
+  }
+
+  /** Tells when nothing runs upstream any more, which may be so already. */
+  whenLetGo(listener: () => void): void {
+    if (this.#isLetGo) listener();
+    else this.#onLetGo = listener;
   }
 
   /**

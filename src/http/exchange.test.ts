@@ -34,6 +34,20 @@ describe('openExchange', () => {
     expect(ends).toEqual([{ status: 200 }]);
   });
 
+  it('tells its end to whoever wants to know, also afterwards', () => {
+    const { exchange, ends } = open();
+    const told: string[] = [];
+    exchange.atEnd(() => told.push('first'));
+    exchange.atEnd(() => told.push(`second, before ${ends.length === 0 ? 'the line' : 'nothing'}`));
+    const release = exchange.hold();
+    exchange.returned();
+    expect(told).toEqual([]);
+    release();
+    release();
+    exchange.atEnd(() => told.push('late'));
+    expect(told).toEqual(['first', 'second, before the line', 'late']);
+  });
+
   it('is aborted with its client, for the same reason', () => {
     const { exchange, client } = open();
     const reason = new Error('gone');

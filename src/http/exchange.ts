@@ -14,6 +14,8 @@ export interface Exchange {
   note(facts: Partial<AccessFacts>): void;
   /** Says that the answer goes on after the handler returned; call the result when it has ended. */
   hold(): () => void;
+  /** Called once, when the answer has ended, in whatever way. */
+  atEnd(listener: () => void): void;
 }
 
 export interface ExchangeOptions {
@@ -37,10 +39,12 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   let facts: Partial<AccessFacts> = {};
   let isHeld = false;
   let hasEnded = false;
+  const listeners: (() => void)[] = [];
   const end = (): void => {
     if (hasEnded) return;
     hasEnded = true;
     options.clientSignal.removeEventListener('abort', gone);
+    for (const listener of listeners) listener();
     options.onEnd(facts);
   };
   return {
@@ -55,6 +59,10 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     hold() {
       isHeld = true;
       return end;
+    },
+    atEnd(listener) {
+      if (hasEnded) listener();
+      else listeners.push(listener);
     },
     returned() {
       if (!isHeld) end();

@@ -1,6 +1,7 @@
 import { fail, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/reply.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
@@ -10,6 +11,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
+import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { conversationKey } from './conversation-key.ts';
@@ -23,6 +25,8 @@ import { sseResponse } from './sse-response.ts';
 
 export interface TurnDeps {
   readonly engine: Engine;
+  readonly admission: Admission;
+  readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
@@ -42,31 +46,30 @@ export const serveTurn =
   (endpoint: Endpoint, deps: TurnDeps) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const { signal } = exchange;
-    const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes }), signal);
-    const models = await unlessAborted(deps.models.names(), signal);
-    const ask = endpoint.read(body, {
-      ...exchange,
-      headers: http.headers,
-      ambient: deps.ambient,
-      models,
-    });
+    const caller = exchange.caller();
+    const held = deps.bodies.open(caller, signal);
+    exchange.atEnd(() => held.letGo());
+    const ask = await readAsk(endpoint, http, { exchange, held, deps });
     exchange.note({ model: ask.model, stream: ask.stream });
     const conversation = conversationKey(ask.request, {
-      caller: exchange.caller(),
+      caller,
       session: sessionOf(http.headers),
     });
     const asked: TurnRequest = {
       ...ask.request,
       conversation,
-      caller: exchange.caller(),
+      caller,
       insists: deps.strictParams ? 'all' : ask.insists,
     };
     refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(asked)], deps.strictParams);
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
-    const request = await resolveAttachments(asked, deps.fetchImage, { signal });
+    // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
+    const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
+    exchange.atEnd(() => places.forEach((place) => place.leave()));
+    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), { signal });
     const events = mapAll(
-      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, ask.choices, signal),
+      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, signal),
       (turn) =>
         tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
           clock: deps.ambient.clock,
@@ -103,6 +106,27 @@ export const serveTurn =
       if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
     }
     return Response.json(ask.project(replies), { headers });
+  };
+
+/** A function of its own, so that nothing of the body outlives its reading but what was read. */
+const readAsk = async (
+  endpoint: Endpoint,
+  http: Request,
+  { exchange, held, deps }: { exchange: Exchange; held: HeldBytes; deps: TurnDeps },
+): Promise<TurnAsk> => {
+  const { signal } = exchange;
+  const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes, room: held }), signal);
+  const models = await unlessAborted(deps.models.names(), signal);
+  return endpoint.read(body, { ...exchange, headers: http.headers, ambient: deps.ambient, models });
+};
+
+/** What is fetched for a request is held as long as its body. */
+const counted =
+  (fetchImage: FetchImage, held: HeldBytes): FetchImage =>
+  async (url, param, signal) => {
+    const image = await fetchImage(url, param, signal);
+    held.grow(image.length);
+    return image;
   };
 
 /** What has no effect is refused where the client insists on it, or the deployment does. */

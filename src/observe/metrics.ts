@@ -36,7 +36,44 @@ export const METRICS = {
   turnsActive: {
     kind: 'gauge',
     name: 'proxy_turns_active',
-    help: 'Turns that run now.',
+    help: 'Turns whose answer is not yet handed over whole.',
+    labels: [],
+  },
+  turnsRunning: {
+    kind: 'gauge',
+    name: 'proxy_turns_running',
+    help: 'Turns that hold one of the places of PROXY_MAX_CONCURRENT_TURNS.',
+    labels: [],
+  },
+  turnsQueued: {
+    kind: 'gauge',
+    name: 'proxy_turns_queued',
+    help: 'Turns that wait for such a place.',
+    labels: [],
+  },
+  queueSeconds: {
+    kind: 'histogram',
+    name: 'proxy_queue_seconds',
+    help: 'How long turns waited that had to wait and were let in.',
+    labels: [],
+    buckets: SECONDS,
+  },
+  refused: {
+    kind: 'counter',
+    name: 'proxy_refused_total',
+    help: 'Requests that were refused for want of room, by reason: `share` (of its key), `full`, `late` (the wait was too long), `bytes` (of bodies).',
+    labels: ['reason'],
+  },
+  bytesInFlight: {
+    kind: 'gauge',
+    name: 'proxy_bytes_in_flight',
+    help: 'Bytes of the bodies of requests in work.',
+    labels: [],
+  },
+  bytesUnread: {
+    kind: 'gauge',
+    name: 'proxy_bytes_unread',
+    help: 'Bytes of answers that wait for their readers.',
     labels: [],
   },
   tokens: {

@@ -59,6 +59,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'codex',
     'config',
     'detour',
+    'engine',
     'http',
     'kit',
     'observe',

@@ -8,6 +8,7 @@ it('has these error codes, each with its status and type', () => {
   expect(visible.toSorted()).toEqual([
     'account_unavailable 503 server_error',
     'client_too_slow 500 server_error',
+    'concurrency_limit 429 rate_limit_error',
     'content_policy_violation 400 invalid_request_error',
     'context_length_exceeded 400 invalid_request_error',
     'endpoint_not_supported 404 invalid_request_error',
@@ -28,6 +29,7 @@ it('has these error codes, each with its status and type', () => {
     'request_timeout 408 invalid_request_error',
     'request_too_large 413 invalid_request_error',
     'server_error 500 server_error',
+    'server_overloaded 503 server_error',
     'shutting_down 503 server_error',
     'sign_in_required 503 server_error',
     'turn_timeout 504 server_error',

@@ -9,7 +9,6 @@ import { codeOf, isConnectionError, isLasting, readShortBody } from './connectio
 import { callerHeaders } from './headers.ts';
 import { passedBack, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
 import { httpFailure, sourceOf } from './http-failure.ts';
-import { readModelBody } from './model-body.ts';
 import { Patience } from './patience.ts';
 import type { EditField } from './profile.ts';
 import { refusedField } from './refused-field.ts';
@@ -25,11 +24,11 @@ const RETRY_WITHIN_MS = 30_000;
 const MAX_PAUSE_SECONDS = 2;
 /** A backend that refuses one field after the other is not asked for ever. */
 const MAX_WITHHELD = 8;
+const NOTHING = Buffer.alloc(0);
 
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
 export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
   const startedAt = performance.now();
-  const body = call === null ? null : await readModelBody(hop.body);
   const host = hostOf(hop.target);
   const refused: EditField[] = [];
   let retries = 0;
@@ -44,7 +43,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   const attempt = async (patience: Patience): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     try {
-      begun = await sendOnce({ hop, call, body, retryWithinMs: timeLeft(), patience, options });
+      begun = await sendOnce({ hop, call, retryWithinMs: timeLeft(), patience, options });
     } catch (error) {
       const code = codeOf(error);
       if (hop.signal.aborted) {
@@ -79,6 +78,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
       }
+      hop.body = NOTHING;
       await streamBack(hop, call, begun, patience, options);
       return 'over';
     }

@@ -56,7 +56,8 @@ export interface Hop {
   /** Set where the key is ours and not the app-server's. */
   readonly apiKey: string | null;
   readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
+  /** Let go when the answer comes: a conversation is large, and an answer may take minutes. */
+  body: Buffer;
   /** The app-server or the client is gone. */
   readonly signal: AbortSignal;
   readonly outgoing: ServerResponse;

@@ -112,7 +112,6 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
     const ticket = turn?.ticket ?? null;
     if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
-    const body = await readBody(incoming);
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
     const hop: Hop = {
       purpose: isModelRequest ? 'model' : 'other',
@@ -121,7 +120,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       path: way.path,
       apiKey: way.name === 'model' ? options.apiKey : null,
       headers: incoming.headers,
-      body,
+      // Held by the hop alone, which lets it go.
+      body: await readBody(incoming),
       signal,
       outgoing,
     };

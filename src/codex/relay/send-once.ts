@@ -1,12 +1,12 @@
 import { request as send, type Dispatcher } from 'undici';
 
-import type { JsonObject } from '../../kit/json.ts';
 import { readBeginning, type Beginning } from './beginning.ts';
 import type { EditContext } from './edits.ts';
 import { requestHeaders, type Headers } from './headers.ts';
 import { isEventStream, toStreamFailure, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
-import { writeModelBody } from './model-body.ts';
+import { readModelBody, writeModelBody } from './model-body.ts';
 import type { Patience } from './patience.ts';
+import { sentOnce } from './sent-once.ts';
 
 /** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
 const HOLD_MS = 3_000;
@@ -22,7 +22,6 @@ export interface BegunAnswer {
 export interface Sending {
   readonly hop: Hop;
   readonly call: ModelCall | null;
-  readonly body: JsonObject | null;
   /** Within this time an answer that says only that it failed may still be asked for again. */
   readonly retryWithinMs: number;
   readonly patience: Patience;
@@ -30,18 +29,15 @@ export interface Sending {
 }
 
 export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
-  const { hop, call, body, retryWithinMs, patience, options } = sending;
+  const { hop, call, retryWithinMs, patience, options } = sending;
   const sentAt = performance.now();
-  const edited =
-    call === null || body === null
-      ? hop.body
-      : await writeModelBody(call.edits.apply(body, editContext(call)));
   const url = hop.target + hop.path;
+  const headers = withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options);
+  const content = await contentOf(hop, call, headers);
   call?.onLife('sent');
   const answer = await send(url, {
     method: hop.method,
-    headers: withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options),
-    body: hop.method === 'GET' || hop.method === 'HEAD' ? null : edited,
+    ...content,
     signal: patience.signal,
     dispatcher: options.dispatcher,
     // Patience knows better what is a sign of life.
@@ -63,6 +59,21 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
         })
       : { held: [], pending: Promise.resolve(first), failure: null };
   return { answer, chunks, beginning, firstByteMs };
+};
+
+/** The body as it is sent. It is read anew for every attempt: what was read of it would be as large again. */
+const contentOf = async (
+  hop: Hop,
+  call: ModelCall | null,
+  headers: Headers,
+): Promise<Pick<Dispatcher.RequestOptions, 'body' | 'headers'>> => {
+  if (hop.method === 'GET' || hop.method === 'HEAD') return { headers, body: null };
+  const body = call === null ? null : await readModelBody(hop.body);
+  const edited =
+    call === null || body === null
+      ? hop.body
+      : await writeModelBody(call.edits.apply(body, editContext(call)));
+  return { headers: { ...headers, 'content-length': String(edited.length) }, body: sentOnce(edited) };
 };
 
 const editContext = (call: ModelCall): EditContext => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failure, failureOf } from '../../canonical/failure.ts';
+import { fail, failure, failureOf } from '../../canonical/failure.ts';
 import type { Failure } from '../../canonical/failure.ts';
 import { readJson } from './read-json.ts';
 
@@ -76,6 +76,37 @@ describe('readJson', () => {
     asked.headers.set('content-length', '1001');
     expect(await refusal(asked)).toEqual(tooLarge);
     expect(seen).toEqual({ pulled: 0, cancelled: false });
+  });
+
+  it('announces what it reads: at once where the length is known, else as it comes', async () => {
+    const told: unknown[] = [];
+    const room = {
+      reserve: async (bytes: number) => void told.push(['reserve', bytes]),
+      grow: (bytes: number) => void told.push(['grow', bytes]),
+    };
+    await readJson(request('{"a":1}', { 'content-length': '7' }), { maxBytes: 1000, room });
+    await readJson(chunked(['{"a"', ':1}']).asked, { maxBytes: 1000, room });
+    expect(told).toEqual([
+      ['reserve', 7],
+      ['reserve', 0],
+      ['grow', 4],
+      ['grow', 3],
+    ]);
+  });
+
+  it('reads nothing for which there is no room, and says so in the words of whoever refused', async () => {
+    const refused = fail('server_overloaded', { retryAfterSeconds: 3 });
+    const { asked, seen } = chunked(['{"a"', ':1}', 'x']);
+    const reserve = async (): Promise<void> => {};
+    const grow = (bytes: number): void => {
+      if (bytes === 3) throw refused;
+    };
+    await expect(readJson(asked, { maxBytes: 1000, room: { reserve, grow } })).rejects.toBe(refused);
+    expect(seen).toEqual({ pulled: 2, cancelled: true });
+    const none = chunked(['{}']);
+    const room = { reserve: () => Promise.reject(refused), grow };
+    await expect(readJson(none.asked, { maxBytes: 1000, room })).rejects.toBe(refused);
+    expect(none.seen).toEqual({ pulled: 0, cancelled: false });
   });
 
   it('counts while it reads, and stops', async () => {

@@ -5,6 +5,15 @@ import { inTurns } from '../../kit/loop-turns.ts';
 export interface ReadJsonLimits {
   readonly maxBytes: number;
   readonly maxDepth?: number;
+  /** Where the bytes are counted, among those of all requests. */
+  readonly room?: BodyRoom;
+}
+
+export interface BodyRoom {
+  /** Called before anything is read, with what was announced. */
+  reserve(bytes: number): Promise<void>;
+  /** Called as bytes come that were not announced. */
+  grow(bytes: number): void;
 }
 
 /** Above what a tool's JSON schema needs. The app-server reads 128 levels, and does not answer beyond; what we put around a body takes a few of them. */
@@ -24,14 +33,15 @@ const refuseEncoding = (request: Request): void => {
   });
 };
 
-const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
+const readBytes = async (request: Request, { maxBytes, room }: ReadJsonLimits): Promise<Buffer> => {
   const declared = request.headers.get('content-length');
   if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  await room?.reserve(Number(declared ?? 0));
   try {
     // Node's HTTP parser holds a body to its declared length, so it can be taken whole, which is much
     // cheaper than a web stream. A chunked body declares none and must be counted.
     if (declared !== null) return Buffer.from(await request.arrayBuffer());
-    return await countBytes(request, maxBytes);
+    return await countBytes(request, maxBytes, room);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw new GatewayError(
@@ -41,13 +51,18 @@ const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> =>
   }
 };
 
-const countBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
+const countBytes = async (
+  request: Request,
+  maxBytes: number,
+  room: BodyRoom | undefined,
+): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength;
     // Leaving the loop cancels the stream: the rest of the body is not taken in.
     if (size > maxBytes) throw tooLarge(maxBytes);
+    room?.grow(chunk.byteLength);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);
@@ -74,6 +89,6 @@ const parse = async (bytes: Uint8Array, limits: JsonLimits): Promise<unknown> =>
 /** The body as JSON, whatever content type it claims to have. */
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   refuseEncoding(request);
-  const bytes = await readBytes(request, limits.maxBytes);
+  const bytes = await readBytes(request, limits);
   return parse(bytes, { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES });
 };

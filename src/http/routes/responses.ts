@@ -28,10 +28,11 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       isCodex: headers.get('originator')?.startsWith('codex_') === true,
       standard: options.layout,
     });
+    const { input: _, ...echoed } = wire;
     const meta: ResponseMeta = {
       id: ambient.ids.mint('resp'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      wire,
+      wire: echoed,
       tools: request.tools,
       effort: request.reasoning.effort,
       serviceTier: request.serviceTier,

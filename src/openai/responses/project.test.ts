@@ -9,7 +9,7 @@ import { projectItem, projectReply, projectStarted, type ResponseMeta } from './
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5', input: 'hi' },
+  wire: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,
@@ -83,7 +83,6 @@ describe('projectStarted', () => {
       meta({
         wire: {
           model: 'gpt-5.5-high',
-          input: 'hi',
           instructions: 'Be kind.',
           max_output_tokens: 100,
           max_tool_calls: 2,

@@ -11,7 +11,8 @@ export interface ResponseMeta {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  readonly wire: CreateResponse;
+  /** What the client sent, to be said again; its input is not, and it is large. */
+  readonly wire: Omit<CreateResponse, 'input'>;
   readonly tools: readonly FunctionTool[];
   readonly effort: string | null;
   /** Of the request, or of the alias that it names. */
@@ -93,7 +94,7 @@ const responseFields = (meta: ResponseMeta) => {
   };
 };
 
-const projectFormat = (wire: CreateResponse) => {
+const projectFormat = (wire: ResponseMeta['wire']) => {
   const format = wire.text?.format;
   if (!format || format.type === 'text') return { type: 'text' as const };
   if (format.type === 'json_object') return { type: 'json_object' as const };

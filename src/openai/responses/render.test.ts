@@ -12,7 +12,7 @@ import { renderResponse } from './render.ts';
 const META: ResponseMeta = {
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5', input: 'hi' },
+  wire: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,

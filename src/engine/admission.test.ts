@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { failure, failureOf } from '../canonical/failure.ts';
+import { createAdmission, type AdmissionOptions, type Place } from './admission.ts';
+
+beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+afterEach(() => void vi.useRealTimers());
+
+const never = new AbortController().signal;
+
+const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
+  const told: unknown[] = [];
+  const admission = createAdmission({
+    maxRunning: 2,
+    maxQueued: 2,
+    queueTimeoutMs: 30_000,
+    clock: { now: () => Date.now() },
+    onChange: () => {},
+    onWaited: (ms) => told.push(['waited', ms]),
+    onRefused: (why) => told.push(['refused', why]),
+    ...different,
+  });
+  const enter = (caller: string, turns = 1, signal = never): Promise<readonly Place[]> =>
+    admission.enter({ caller, turns, signal });
+  /** What becomes of it, without waiting for it. */
+  const ask = (caller: string, turns = 1, signal = never): { outcome: unknown } => {
+    const asked: { outcome: unknown } = { outcome: 'waits' };
+    enter(caller, turns, signal).then(
+      () => (asked.outcome = 'runs'),
+      (error: unknown) => (asked.outcome = error instanceof DOMException ? error.name : failureOf(error)),
+    );
+    return asked;
+  };
+  return { enter, ask, told };
+};
+
+const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+
+describe('createAdmission', () => {
+  it('runs what it may, lets some wait, and refuses the rest with a time to come back', async () => {
+    const { ask, told } = admissionOf();
+    const asked = Array.from({ length: 5 }, () => ask('a'));
+    await settle();
+    expect(asked.map(({ outcome }) => outcome)).toEqual([
+      'runs',
+      'runs',
+      'waits',
+      'waits',
+      failure('server_overloaded', { retryAfterSeconds: 1 }),
+    ]);
+    expect(told).toEqual([['refused', 'full']]);
+  });
+
+  it('refuses a key over its share in other words than the others', async () => {
+    const { ask, told } = admissionOf();
+    const asked = ['a', 'b', 'a', 'a', 'a'].map((caller) => ask(caller));
+    await settle();
+    expect(asked.at(-1)?.outcome).toEqual(failure('concurrency_limit', { retryAfterSeconds: 1 }));
+    const other = ask('b');
+    await settle();
+    // The newest of the other key gave way.
+    expect([other.outcome, asked[3]?.outcome]).toEqual([
+      'waits',
+      failure('concurrency_limit', { retryAfterSeconds: 1 }),
+    ]);
+    expect(told).toEqual([
+      ['refused', 'share'],
+      ['refused', 'share'],
+    ]);
+  });
+
+  it('refuses after the wait, with how long others had waited', async () => {
+    const { enter, ask, told } = admissionOf();
+    const [first] = await enter('a', 2);
+    const asked = ask('b', 2);
+    await vi.advanceTimersByTimeAsync(10_000);
+    first?.leave();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([asked.outcome, told]).toEqual([
+      failure('server_overloaded', { retryAfterSeconds: 1 }),
+      [['refused', 'late']],
+    ]);
+  });
+
+  it('one whose client has gone leaves the line to the others', async () => {
+    const { enter, ask } = admissionOf({ maxQueued: 1 });
+    const [place] = await enter('a', 2);
+    const client = new AbortController();
+    const gone = ask('a', 1, client.signal);
+    client.abort();
+    const next = ask('a');
+    await settle();
+    expect([gone.outcome, next.outcome]).toEqual(['AbortError', 'waits']);
+    place?.leave();
+    await settle();
+    expect(next.outcome).toBe('runs');
+  });
+
+  it('several choices run all or not at all, and each frees its own place once', async () => {
+    const { enter, ask, told } = admissionOf({ maxRunning: 3, maxQueued: 5 });
+    const places = await enter('a', 2);
+    const large = ask('b', 3);
+    const small = ask('c');
+    await vi.advanceTimersByTimeAsync(250);
+    expect([large.outcome, small.outcome]).toEqual(['waits', 'waits']);
+    places[0]?.leave();
+    places[0]?.leave();
+    await settle();
+    expect(large.outcome).toBe('waits');
+    places[1]?.leave();
+    await settle();
+    expect([large.outcome, small.outcome, told]).toEqual(['runs', 'waits', [['waited', 250]]]);
+  });
+
+  it('more choices than can ever run at once are a mistake of the request', async () => {
+    const { ask } = admissionOf();
+    const asked = ask('a', 3);
+    await settle();
+    expect(asked.outcome).toEqual(
+      failure('invalid_value', {
+        param: 'n',
+        message: "Invalid value: 'n' is 3, and this server runs at most 2 turns at once.",
+      }),
+    );
+  });
+});

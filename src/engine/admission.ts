@@ -1,0 +1,75 @@
+import { fail } from '../canonical/failure.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { Gate, type GateState, type Refusal } from '../kit/gate.ts';
+import type { OneOrMore } from '../kit/one-or-more.ts';
+
+/** Which turns run now, which wait, and which are to come back later. */
+export interface Admission {
+  /**
+   * Places for all turns of a request, or for none of them. Until then nothing of the request is
+   * answered, so a refusal after the wait is still a status. Rejects with that refusal, or with the
+   * signal's reason.
+   */
+  enter(ask: AdmissionAsk): Promise<OneOrMore<Place>>;
+}
+
+export interface AdmissionAsk {
+  /** Who asks: shares are by caller. */
+  readonly caller: string;
+  readonly turns: number;
+  readonly signal: AbortSignal;
+}
+
+/** The place of one turn that runs. */
+export interface Place {
+  /** May be said more than once. */
+  leave(): void;
+}
+
+export interface AdmissionOptions {
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+  readonly queueTimeoutMs: number;
+  readonly clock: Clock;
+  readonly onChange: (state: GateState) => void;
+  readonly onWaited: (ms: number) => void;
+  readonly onRefused: (why: Refusal) => void;
+}
+
+export const createAdmission = (options: AdmissionOptions): Admission => {
+  const gate = new Gate({
+    capacity: options.maxRunning,
+    maxWaiting: options.maxQueued,
+    waitMs: options.queueTimeoutMs,
+    // A request of several turns would never find enough places free at once if others slipped past it.
+    whenFirstDoesNotFit: 'stops',
+    clock: options.clock,
+    onChange: options.onChange,
+    onWaited: options.onWaited,
+    refuse(why, retryAfterSeconds) {
+      options.onRefused(why);
+      return fail(why === 'share' ? 'concurrency_limit' : 'server_overloaded', { retryAfterSeconds });
+    },
+  });
+  return {
+    async enter({ caller, turns, signal }) {
+      if (turns > options.maxRunning) {
+        throw fail('invalid_value', {
+          param: 'n',
+          message: `Invalid value: 'n' is ${turns}, and this server runs at most ${options.maxRunning} turns at once.`,
+        });
+      }
+      const pass = await gate.enter(caller, turns, signal);
+      const place = (): Place => {
+        let isLeft = false;
+        return {
+          leave() {
+            if (!isLeft) pass.leave(1);
+            isLeft = true;
+          },
+        };
+      };
+      return [place(), ...Array.from({ length: turns - 1 }, place)];
+    },
+  };
+};

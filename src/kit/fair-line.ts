@@ -1,0 +1,42 @@
+/** Those who wait. Keys take turns; within a key, who came first is first. */
+export class FairLine<T> {
+  /** In the order of their turns: a key that was served goes to the end. No key is here without anybody. */
+  readonly #keys = new Map<string, T[]>();
+
+  join(key: string, one: T): void {
+    const own = this.#keys.get(key);
+    if (own === undefined) this.#keys.set(key, [one]);
+    else own.push(one);
+  }
+
+  /** The first of each key, in the order of turns. */
+  *heads(): Generator<T> {
+    for (const [head] of this.#keys.values()) if (head !== undefined) yield head;
+  }
+
+  newestOf(key: string): T | undefined {
+    return this.#keys.get(key)?.at(-1);
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  /** One goes without having been served: the turn of its key stays where it is. */
+  leave(key: string, one: T): void {
+    const own = this.#keys.get(key);
+    const at = own?.indexOf(one) ?? -1;
+    if (own === undefined || at === -1) return;
+    own.splice(at, 1);
+    if (own.length === 0) this.#keys.delete(key);
+  }
+
+  /** One has had its turn, and with it its key. */
+  serve(key: string, one: T): void {
+    this.leave(key, one);
+    const rest = this.#keys.get(key);
+    if (rest === undefined) return;
+    this.#keys.delete(key);
+    this.#keys.set(key, rest);
+  }
+}

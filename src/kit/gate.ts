@@ -1,0 +1,187 @@
+import type { Clock } from './ambient.ts';
+import { FairLine } from './fair-line.ts';
+
+/**
+ * Why somebody was turned away: their key holds more than its share while the line is full, the line is
+ * full, or the wait took too long.
+ */
+export type Refusal = 'share' | 'full' | 'late';
+
+export interface GateState {
+  readonly inside: number;
+  readonly waiting: number;
+}
+
+export interface GateOptions {
+  /** How much fits inside at once. Everything is counted in the same unit. */
+  readonly capacity: number;
+  /** How much may wait. */
+  readonly maxWaiting: number;
+  readonly waitMs: number;
+  /** `overtakes`: who fits may pass the others' firsts who do not. `stops`: nobody passes, so large ones get in. */
+  readonly whenFirstDoesNotFit: 'overtakes' | 'stops';
+  readonly clock: Clock;
+  readonly refuse: (why: Refusal, retryAfterSeconds: number) => Error;
+  readonly onChange: (state: GateState) => void;
+  /** Somebody who had to wait was let in. */
+  readonly onWaited?: (ms: number) => void;
+}
+
+/** What somebody holds inside. */
+export interface Pass {
+  /** Takes more; throws the refusal of a full gate if there is none. Nobody waits who already holds something. */
+  grow(size: number): void;
+  /** Gives some back, or all. What was given back cannot be given back again. */
+  leave(size?: number): void;
+}
+
+interface Waiter {
+  readonly key: string;
+  readonly size: number;
+  readonly since: number;
+  readonly enter: () => void;
+  readonly dismiss: (error: unknown) => void;
+}
+
+/**
+ * Lets in what fits, and lets the rest wait for a while, fairly between keys. When the line is full,
+ * whoever holds most beyond an equal share of all that is inside and waits gives way, the newest first.
+ */
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #line = new FairLine<Waiter>();
+  /** Inside and waiting, by key. */
+  readonly #held = new Map<string, number>();
+  #inside = 0;
+  #waiting = 0;
+  /** How long the last one waited who was let in. */
+  #lastWaitMs = 0;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with a refusal, or with the reason of the signal. */
+  enter(key: string, asked: number, signal: AbortSignal): Promise<Pass> {
+    // What is larger than all there is gets in alone.
+    const size = Math.min(asked, this.#options.capacity);
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    this.#hold(key, size);
+    return new Promise<Pass>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const stopWaiting = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', giveUp);
+        this.#waiting -= size;
+      };
+      const waiter: Waiter = {
+        key,
+        size,
+        since: this.#options.clock.now(),
+        enter: () => {
+          stopWaiting();
+          this.#inside += size;
+          resolve(this.#pass(key, size));
+        },
+        dismiss: (error) => {
+          stopWaiting();
+          this.#hold(key, -size);
+          this.#line.leave(key, waiter);
+          reject(error);
+          // It may have been the first, and in the way of others.
+          this.#advance();
+        },
+      };
+      const giveUp = (): void => waiter.dismiss(signal.reason);
+      this.#waiting += size;
+      this.#line.join(key, waiter);
+      this.#advance();
+      if (this.#line.newestOf(key) !== waiter) return;
+      signal.addEventListener('abort', giveUp, { once: true });
+      timer = setTimeout(() => waiter.dismiss(this.#refusal('late')), this.#options.waitMs);
+      this.#makeRoomFor(waiter);
+    });
+  }
+
+  #pass(key: string, size: number): Pass {
+    let rest = size;
+    return {
+      grow: (more) => {
+        if (this.#inside + more > this.#options.capacity) throw this.#refusal('full');
+        rest += more;
+        this.#inside += more;
+        this.#hold(key, more);
+        this.#tell();
+      },
+      leave: (some = rest) => {
+        const given = Math.min(some, rest);
+        if (given === 0) return;
+        rest -= given;
+        this.#inside -= given;
+        this.#hold(key, -given);
+        this.#advance();
+      },
+    };
+  }
+
+  /** Lets in whoever can be. */
+  #advance(): void {
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      this.#lastWaitMs = this.#options.clock.now() - next.since;
+      this.#line.serve(next.key, next);
+      next.enter();
+      if (this.#lastWaitMs > 0) this.#options.onWaited?.(this.#lastWaitMs);
+    }
+    this.#tell();
+  }
+
+  #next(): Waiter | null {
+    for (const first of this.#line.heads()) {
+      if (this.#inside + first.size <= this.#options.capacity) return first;
+      if (this.#options.whenFirstDoesNotFit === 'stops') return null;
+    }
+    return null;
+  }
+
+  /** The line may be too long now. */
+  #makeRoomFor(arrived: Waiter): void {
+    if (arrived.size > this.#options.maxWaiting) {
+      arrived.dismiss(this.#refusal('full'));
+      return;
+    }
+    while (this.#waiting > this.#options.maxWaiting) {
+      const leaving = this.#greediest();
+      if (leaving === null) {
+        arrived.dismiss(this.#refusal('full'));
+        return;
+      }
+      leaving.dismiss(this.#refusal('share'));
+      if (leaving === arrived) return;
+    }
+  }
+
+  /** The newest of the key that holds most, if that is more than an equal share. */
+  #greediest(): Waiter | null {
+    const share = (this.#inside + this.#waiting) / this.#held.size;
+    const [most] = [...this.#held]
+      .filter(([key, held]) => held > share && this.#line.has(key))
+      .toSorted(([, one], [, other]) => other - one);
+    return most === undefined ? null : (this.#line.newestOf(most[0]) ?? null);
+  }
+
+  /** As long as the last one had to wait: what waits now is served at about that pace. */
+  #refusal(why: Refusal): Error {
+    const seconds = Math.ceil(Math.min(this.#lastWaitMs, this.#options.waitMs) / 1000);
+    return this.#options.refuse(why, Math.max(1, seconds));
+  }
+
+  #hold(key: string, more: number): void {
+    const held = (this.#held.get(key) ?? 0) + more;
+    if (held === 0) this.#held.delete(key);
+    else this.#held.set(key, held);
+  }
+
+  #tell(): void {
+    this.#options.onChange({ inside: this.#inside, waiting: this.#waiting });
+  }
+}

@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import { beginStream } from '../support/begin-stream.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello, longText } from '../support/scripts.ts';
+import { eventsOf, readSse } from '../support/sse.ts';
+import { collect } from '../support/turn-events.ts';
+
+/** More than the server takes: what is refused is refused with a status, and what is answered is whole. */
+
+let proxy: TestProxy | null = null;
+const start = async (script: Script, env: Record<string, string>): Promise<TestProxy> => {
+  proxy = await startProxy(script, env);
+  return proxy;
+};
+afterEach(async () => {
+  await proxy?.close();
+  proxy = null;
+});
+
+const RESPONSES = '/v1/responses';
+const CHAT = '/v1/chat/completions';
+const ASK = { model: 'gpt-5.5', input: 'hi' };
+const CHAT_ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
+const TEXT = 'Hello from the scripted model.';
+
+const eventually = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+const metric = async (on: TestProxy, name: string): Promise<string> =>
+  (await (await on.get('/metrics')).text()).split('\n').find((line) => line.startsWith(`${name} `)) ?? '';
+
+/** Requests to the model stop here until they are let on. */
+const barrier = (script: Script) => {
+  const opened = Promise.withResolvers<void>();
+  let arrived = 0;
+  const guarded: Script = async (request, connection) => {
+    arrived += 1;
+    await opened.promise;
+    await script(request, connection);
+  };
+  return { script: guarded, arrived: () => arrived, open: () => opened.resolve() };
+};
+
+/** What became of a request, in one word; whatever is neither whole nor a proper refusal shows itself. */
+const endOf = async (answer: Response): Promise<string> => {
+  const text = await answer.text();
+  if (answer.status !== 200) {
+    const { error } = JSON.parse(text) as { error: { code: string } };
+    const seconds = Number(answer.headers.get('retry-after'));
+    return seconds >= 1 ? `${answer.status} ${error.code}` : `${answer.status} without retry-after`;
+  }
+  if (answer.headers.get('content-type')?.includes('event-stream') !== true) {
+    return text.includes(TEXT) ? 'whole' : text;
+  }
+  const events = eventsOf(await collect(readSse(text)));
+  const isWhole =
+    text.includes('"type":"response.completed"') || text.includes('"finish_reason":"stop"')
+      ? !text.includes('"error":{')
+      : false;
+  return isWhole && text.trimEnd().endsWith('data: [DONE]') && events.length > 0 ? 'whole' : text;
+};
+
+const countsOf = (ends: readonly string[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const end of ends) counts[end] = (counts[end] ?? 0) + 1;
+  return counts;
+};
+
+describe('300 at once', () => {
+  it('some run, some wait, the rest is told to come back: streams and JSON, both APIs', async () => {
+    let running = 0;
+    let most = 0;
+    const counted: Script = async (request, connection) => {
+      running += 1;
+      most = Math.max(most, running);
+      await hello(request, connection);
+      running -= 1;
+    };
+    const limited = await start(counted, {
+      PROXY_MAX_CONCURRENT_TURNS: '4',
+      PROXY_MAX_QUEUED_TURNS: '40',
+      // A turn that waits is not committed, however long: that would be a broken stream inside a 200.
+      PROXY_SSE_KEEPALIVE_MS: '50',
+    });
+    const answers = Array.from({ length: 300 }, (_, index) =>
+      index % 2 === 0
+        ? limited.post(RESPONSES, { ...ASK, stream: index % 4 === 0 })
+        : limited.post(CHAT, { ...CHAT_ASK, stream: index % 4 === 1 }),
+    );
+    const counts = countsOf(await Promise.all(answers.map(async (answer) => endOf(await answer))));
+    const { whole = 0, '503 server_overloaded': refused = 0, ...others } = counts;
+    expect({ others, all: whole + refused }).toEqual({ others: {}, all: 300 });
+    expect(most).toBeLessThanOrEqual(4);
+    // Those who come while others leave are served too.
+    expect(whole).toBeGreaterThanOrEqual(44);
+    expect(refused).toBeGreaterThan(0);
+    expect(await metric(limited, 'proxy_turns_running')).toBe('proxy_turns_running 0');
+    expect(await metric(limited, 'proxy_turns_queued')).toBe('proxy_turns_queued 0');
+    expect(await metric(limited, 'proxy_bytes_in_flight')).toBe('proxy_bytes_in_flight 0');
+    expect(await metric(limited, 'proxy_refused_total{reason="full"}')).toBe(
+      `proxy_refused_total{reason="full"} ${refused}`,
+    );
+    const more = await limited.post(RESPONSES, ASK);
+    expect([more.status, await endOf(more)]).toEqual([200, 'whole']);
+  });
+
+  it('one key cannot crowd out another', async () => {
+    const { script, arrived, open } = barrier(hello);
+    const limited = await start(script, {
+      PROXY_API_KEY: 'sk-greedy,sk-modest',
+      PROXY_MAX_CONCURRENT_TURNS: '2',
+      PROXY_MAX_QUEUED_TURNS: '20',
+    });
+    const ask = async (key: string, stream: boolean): Promise<string> =>
+      endOf(
+        await limited.post(RESPONSES, { ...ASK, stream }, { headers: { authorization: `Bearer ${key}` } }),
+      );
+    let refused = 0;
+    const greedy = Array.from({ length: 100 }, async (_, index) => {
+      const end = await ask('sk-greedy', index % 2 === 0);
+      if (end !== 'whole') refused += 1;
+      return end;
+    });
+    await eventually(() => arrived() === 2 && refused === 78);
+    const modest = Array.from({ length: 10 }, (_, index) => ask('sk-modest', index % 2 === 0));
+    // Nobody who is modest is refused, so they all wait; then all that waits is served.
+    await eventually(() => refused === 88);
+    open();
+    expect(countsOf(await Promise.all(modest))).toEqual({ whole: 10 });
+    const counts = countsOf(await Promise.all(greedy));
+    expect(counts).toEqual({
+      whole: 12,
+      // Alone, it found the server full; beside the other, it gave way.
+      '503 server_overloaded': 78,
+      '429 concurrency_limit': 10,
+    });
+  });
+});
+
+describe('a turn that waits', () => {
+  it.each([false, true])('is refused with a status when its time is up (stream: %s)', async (stream) => {
+    const { script, arrived, open } = barrier(hello);
+    const limited = await start(script, {
+      PROXY_MAX_CONCURRENT_TURNS: '1',
+      PROXY_QUEUE_TIMEOUT_MS: '300',
+      PROXY_SSE_KEEPALIVE_MS: '20',
+    });
+    const first = limited.post(RESPONSES, ASK);
+    await eventually(() => arrived() === 1);
+    const late = await limited.post(RESPONSES, { ...ASK, stream });
+    expect([late.status, late.headers.get('retry-after'), await late.json()]).toEqual([
+      503,
+      '1',
+      {
+        error: {
+          message: 'The server has more requests than it can take. Please try again later.',
+          type: 'server_error',
+          param: null,
+          code: 'server_overloaded',
+        },
+      },
+    ]);
+    open();
+    expect([(await first).status, limited.model.requests.length]).toEqual([200, 1]);
+  });
+
+  it('leaves the line with its client, and makes room for others', async () => {
+    const { script, arrived, open } = barrier(hello);
+    const limited = await start(script, { PROXY_MAX_CONCURRENT_TURNS: '1', PROXY_MAX_QUEUED_TURNS: '1' });
+    const first = limited.post(RESPONSES, ASK);
+    await eventually(() => arrived() === 1);
+    const client = new AbortController();
+    const gone = limited.post(RESPONSES, { ...ASK, stream: true }, { signal: client.signal });
+    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
+    client.abort();
+    await expect(gone).rejects.toThrow('abort');
+    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 0'));
+    const next = limited.post(RESPONSES, ASK);
+    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
+    open();
+    expect([(await first).status, (await next).status, limited.model.requests.length]).toEqual([200, 200, 2]);
+  });
+});
+
+describe('choices', () => {
+  it('are as many turns, and all of them run or none', async () => {
+    let running = 0;
+    let most = 0;
+    const counted: Script = async (request, connection) => {
+      running += 1;
+      most = Math.max(most, running);
+      await hello(request, connection);
+      running -= 1;
+    };
+    const limited = await start(counted, { PROXY_MAX_CONCURRENT_TURNS: '3' });
+    const ask = (n: number, stream = false): Promise<Response> =>
+      limited.post(CHAT, { ...CHAT_ASK, n, stream });
+    const answers = [ask(2), ask(3), ask(2, true), ask(1), ask(3, true)];
+    const ends = await Promise.all(answers.map(async (answer) => endOf(await answer)));
+    expect([countsOf(ends), limited.model.requests.length]).toEqual([{ whole: 5 }, 11]);
+    expect(most).toBeLessThanOrEqual(3);
+    const tooMany = await ask(4);
+    expect([tooMany.status, await tooMany.json()]).toMatchObject([
+      400,
+      { error: { code: 'invalid_value', param: 'n' } },
+    ]);
+  });
+});
+
+describe('a reader who takes its time', () => {
+  it('does not keep others from being served once its turn is over', async () => {
+    const limited = await start(longText(60_000), { PROXY_MAX_CONCURRENT_TURNS: '1' });
+    const client = new AbortController();
+    const unread = await limited.post(RESPONSES, { ...ASK, stream: true }, { signal: client.signal });
+    expect(unread.status).toBe(200);
+    limited.use(hello);
+    expect(await endOf(await limited.post(RESPONSES, ASK))).toBe('whole');
+    const { rest } = await beginStream(unread);
+    expect((await rest).trimEnd().endsWith('data: [DONE]')).toBe(true);
+  });
+});
+
+describe('bodies in work', () => {
+  const large = { ...ASK, input: 'x'.repeat(700_000) };
+
+  it('are bounded together: one waits, and is refused when its time is up; a small one passes', async () => {
+    const { script, arrived, open } = barrier(hello);
+    const limited = await start(script, {
+      PROXY_MAX_BYTES_IN_FLIGHT_MB: '1',
+      PROXY_QUEUE_TIMEOUT_MS: '400',
+      // Another key's small body does not wait behind the large one of the first.
+      PROXY_API_KEY: 'sk-test-key-0123456789,sk-other',
+    });
+    const first = limited.post(RESPONSES, large);
+    await eventually(() => arrived() === 1);
+    const second = limited.post(RESPONSES, large);
+    const small = limited.post(RESPONSES, ASK, { headers: { authorization: 'Bearer sk-other' } });
+    await eventually(() => arrived() === 2);
+    const refused = await second;
+    expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+      503,
+      '1',
+      {
+        error: {
+          message: 'The requests that are in work are too large together. Please try again later.',
+          type: 'server_error',
+          param: null,
+          code: 'server_overloaded',
+        },
+      },
+    ]);
+    open();
+    expect([(await first).status, (await small).status]).toEqual([200, 200]);
+    expect((await limited.post(RESPONSES, large)).status).toBe(200);
+  });
+});
