@@ -6,6 +6,7 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
@@ -17,6 +18,7 @@ import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
+import { jsonResponse } from './json-response.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 
@@ -50,6 +52,8 @@ export const serveTurn =
       models,
     });
     exchange.note({ model: ask.model, stream: ask.stream });
+    // Reading a long conversation takes a while, and so does starting its turn.
+    await breathe();
     const conversation = conversationKey(ask.request, {
       caller: exchange.caller(),
       session: sessionOf(http.headers),
@@ -59,6 +63,7 @@ export const serveTurn =
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     const request = await resolveAttachments(asked, deps.fetchImage, { signal });
+    await breathe();
     const events = mapAll(
       runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, ask.choices, signal),
       (turn) =>
@@ -96,7 +101,7 @@ export const serveTurn =
     for (const { outcome } of replies) {
       if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
     }
-    return Response.json(ask.project(replies), { headers });
+    return jsonResponse(ask.project(replies), headers);
   };
 
 /** What has no effect is refused where the client insists on it, or the deployment does. */
