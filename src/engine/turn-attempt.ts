@@ -18,6 +18,7 @@ import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { IdSource } from '../kit/ambient.ts';
+import { breathe } from '../kit/loop-turns.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -200,6 +201,8 @@ export class TurnAttempt {
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
+      // Each of these goes through the whole conversation.
+      await breathe();
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
       if (items.length > 0) {
         const injecting = appServer.request('thread/inject_items', { threadId, items });

@@ -45,30 +45,37 @@ const withoutId = (item: Item): unknown => {
   return rest;
 };
 
-const LONG = 16 * 1024;
-const END = LONG / 2;
+/** How much of both ends of a long text is looked at. */
+const END = 8 * 1024;
 /** Of the tools, and of the first messages; what comes behind them tells no two conversations apart. */
 const MAX_VALUES = 10_000;
+/** Behind so much text, its length and a few characters must do. */
+const MAX_CHARS = 1024 * 1024;
+const SHORT_END = 32;
 
 /** A value cut down to what names it: short texts, and the first of very many values. */
 const excerptOf = (value: unknown): unknown => new Excerpt().of(value);
 
 class Excerpt {
   #left = MAX_VALUES;
+  #chars = MAX_CHARS;
 
   of(value: unknown): unknown {
     this.#left -= 1;
-    if (typeof value === 'string') return inShort(value);
+    if (typeof value === 'string') return this.#text(value);
     if (Array.isArray(value)) return this.#some(value).map((one) => this.of(one));
     if (!isJsonObject(value)) return value;
     return Object.fromEntries(this.#some(Object.keys(value)).map((key) => [key, this.of(value[key])]));
+  }
+
+  /** Images and files are megabytes long; their length and both ends tell them apart. */
+  #text(text: string): unknown {
+    const end = this.#chars > 0 ? END : SHORT_END;
+    this.#chars -= Math.min(text.length, 2 * end);
+    return text.length <= 2 * end ? text : [text.length, text.slice(0, end), text.slice(-end)];
   }
 
   #some<One>(list: readonly One[]): readonly One[] {
     return list.slice(0, Math.max(0, this.#left));
   }
 }
-
-/** Images and files are megabytes long; their length and both ends tell them apart. */
-const inShort = (text: string): unknown =>
-  text.length <= LONG ? text : [text.length, text.slice(0, END), text.slice(-END)];

@@ -8,6 +8,7 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
@@ -20,6 +21,7 @@ import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
+import { jsonResponse } from './json-response.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 
@@ -51,6 +53,8 @@ export const serveTurn =
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps });
     exchange.note({ model: ask.model, stream: ask.stream });
+    // Reading a long conversation takes a while, and so does starting its turn.
+    await breathe();
     const conversation = conversationKey(ask.request, {
       caller,
       session: sessionOf(http.headers),
@@ -68,6 +72,7 @@ export const serveTurn =
     const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
     const request = await resolveAttachments(asked, counted(deps.fetchImage, held), { signal });
+    await breathe();
     const events = mapAll(
       runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, signal),
       (turn) =>
@@ -105,7 +110,7 @@ export const serveTurn =
     for (const { outcome } of replies) {
       if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
     }
-    return Response.json(ask.project(replies), { headers });
+    return jsonResponse(ask.project(replies), headers);
   };
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */

@@ -46,6 +46,15 @@ describe('sseResponse', () => {
     expect([ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([1, 0]);
   });
 
+  it('writes a frame that holds a book in pieces, and nothing between them', async () => {
+    const book = { text: 'é"\n'.repeat(100_000) };
+    const chunks = await chunksOf(
+      respond(all(frame(1), { event: 'e', data: book }, frame(2)), { keepaliveMs: 1 }),
+    );
+    expect(chunks.join('')).toBe(`data: 1\n\nevent: e\ndata: ${JSON.stringify(book)}\n\ndata: 2\n\n`);
+    expect(chunks.length).toBeGreaterThan(3);
+  });
+
   it('does not wait for the end', async () => {
     const gate = Promise.withResolvers<void>();
     async function* slow(): AsyncGenerator<Frame> {

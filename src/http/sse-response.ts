@@ -1,4 +1,6 @@
-import { encodeFrame, KEEPALIVE, type Frame } from '../openai/sse.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
+import { breathe, inTurns } from '../kit/loop-turns.ts';
+import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/sse.ts';
 
 /**
  * Frames leave at once, unless some writes in a row came closer than this: then the writes are this far
@@ -58,6 +60,7 @@ class SseBody {
   #closeWrites = 0;
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
+  #isInsideFrame = false;
   #over = false;
 
   constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
@@ -88,10 +91,8 @@ class SseBody {
     try {
       for await (const frame of this.#frames) {
         if (this.#over) return;
-        this.#buffer += encodeFrame(frame);
-        this.#due ??= this.#flushSoon();
-        if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
-        if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+        if (isLongerThan(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
+        else await this.#add(encodeFrame(frame));
         if (this.#over) return;
       }
       if (this.#over) return;
@@ -107,6 +108,24 @@ class SseBody {
       this.#stop();
       this.#options.onEnd();
     }
+  }
+
+  async #add(text: string): Promise<void> {
+    this.#buffer += text;
+    this.#due ??= this.#flushSoon();
+    if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
+    if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+  }
+
+  /** A response says again what was asked for, which may be a book: it is written in turns. */
+  async #addLong(frame: Frame): Promise<void> {
+    this.#isInsideFrame = true;
+    for (const piece of await inTurns(encodeFrameSteps(frame))) {
+      if (this.#over) return;
+      await this.#add(piece);
+      await breathe();
+    }
+    this.#isInsideFrame = false;
   }
 
   #flushSoon(): () => void {
@@ -138,7 +157,12 @@ class SseBody {
 
   /** A comment only when nothing else was written, and never when the reader is behind anyway. */
   #tick(): void {
-    if (!this.#wroteSinceTick && this.#buffer === '' && (this.#controller?.desiredSize ?? 0) > 0) {
+    if (
+      !this.#wroteSinceTick &&
+      !this.#isInsideFrame &&
+      this.#buffer === '' &&
+      (this.#controller?.desiredSize ?? 0) > 0
+    ) {
       this.#buffer = KEEPALIVE;
       this.#flush();
     }

@@ -9,7 +9,7 @@ describe('the body of a model request', () => {
       input: Array.from({ length: 3_000 }, (_, index) => ({ index, text: 'é😀\n' })),
     };
     const written = await writeModelBody(body);
-    expect(written.toString()).toBe(JSON.stringify(body));
+    expect(Buffer.from(written).toString()).toBe(JSON.stringify(body));
     expect(await readModelBody(written)).toEqual(body);
   });
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { jsonBytesSteps } from '../../kit/json-bytes.ts';
 import { readJsonSteps } from '../../kit/json-reader.ts';
-import { writeJsonSteps } from '../../kit/json-writer.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 
 /** A model request holds a whole conversation: it is read and written in turns. Null: no JSON object. */
@@ -14,16 +14,4 @@ export const readModelBody = async (bytes: Uint8Array): Promise<JsonObject | nul
   }
 };
 
-export const writeModelBody = async (body: JsonObject): Promise<Buffer> => {
-  const pieces = await inTurns(writeJsonSteps(body));
-  return await inTurns(toBytes(pieces));
-};
-
-function* toBytes(pieces: readonly string[]): Generator<void, Buffer> {
-  const parts: Buffer[] = [];
-  for (const piece of pieces) {
-    parts.push(Buffer.from(piece));
-    yield;
-  }
-  return Buffer.concat(parts);
-}
+export const writeModelBody = (body: JsonObject): Promise<Uint8Array> => inTurns(jsonBytesSteps(body));

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { joinSteps } from '../../kit/json-bytes.ts';
+import { inTurns } from '../../kit/loop-turns.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
@@ -240,5 +242,5 @@ const readBody = async (incoming: IncomingMessage): Promise<Buffer> => {
     if (size > MAX_BODY_BYTES) throw new Error('the model request is too large');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  return Buffer.from((await inTurns(joinSteps(chunks))).buffer);
 };

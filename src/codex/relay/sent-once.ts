@@ -7,9 +7,9 @@ const SMALL_BYTES = 64 * 1024;
  * A body that is forgotten as soon as the socket has it. The HTTP client keeps a buffer that it is handed
  * until the answer has ended, and an answer may take minutes. It must be told the length beside it.
  */
-export const sentOnce = (bytes: Buffer): Buffer | Readable =>
+export const sentOnce = (bytes: Uint8Array): Uint8Array | Readable =>
   bytes.length <= SMALL_BYTES ? bytes : Readable.from(handedOver([bytes]), { objectMode: false });
 
-async function* handedOver(held: Buffer[]): AsyncGenerator<Buffer> {
+async function* handedOver(held: Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (let next = held.pop(); next !== undefined; next = held.pop()) yield next;
 }

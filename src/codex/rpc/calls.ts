@@ -2,6 +2,7 @@ import { isLongerThan, writeJsonSteps } from '../../kit/json-writer.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
+import type { Transport } from './transport.ts';
 
 /** How often an overloaded server is asked again, and how long we wait before it. */
 export interface OverloadRetry {
@@ -45,7 +46,7 @@ export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: n
   return ceiling / 2 + (ceiling / 2) * random;
 };
 
-export const createCalls = (send: (line: string) => void, options: CallOptions): Calls => {
+export const createCalls = (send: Transport['send'], options: CallOptions): Calls => {
   const { overloadRetry } = options;
   const underway = new Map<RpcId, Call>();
   let nextId = 1;
@@ -61,7 +62,7 @@ export const createCalls = (send: (line: string) => void, options: CallOptions):
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
     const pieces = await inTurns(writeJsonSteps(message));
     // Its time may be up by now, or the connection closed.
-    if (underway.get(id) === call) send(pieces.join(''));
+    if (underway.get(id) === call) send(pieces);
   };
 
   const take = (id: RpcId): Call | undefined => {

@@ -40,7 +40,8 @@ const createEnd = (): End => {
     end,
     transport: {
       send: (line) => {
-        if (open) queueMicrotask(() => other?.receive(line));
+        const whole = typeof line === 'string' ? line : line.join('');
+        if (open) queueMicrotask(() => other?.receive(whole));
       },
       onMessage: (listener) => {
         onMessage = listener;

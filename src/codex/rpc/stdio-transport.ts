@@ -74,7 +74,8 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
   return {
     send: (line) => {
       if (!open) return;
-      waiting.push(`${line}\n`);
+      if (typeof line === 'string') waiting.push(`${line}\n`);
+      else waiting.push(...line, '\n');
       if (!blocked) flush();
     },
     onMessage: (listener) => {

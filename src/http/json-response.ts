@@ -1,0 +1,16 @@
+import { jsonBytesSteps } from '../kit/json-bytes.ts';
+import { isLongerThan } from '../kit/json-writer.ts';
+import { inTurns } from '../kit/loop-turns.ts';
+
+const LONG_CHARS = 64 * 1024;
+
+/** A JSON answer. One that says a book again is written in turns. */
+export const jsonResponse = async (
+  value: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> =>
+  isLongerThan(value, LONG_CHARS)
+    ? new Response(await inTurns(jsonBytesSteps(value)), {
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    : Response.json(value, { headers });

@@ -1,0 +1,26 @@
+import { writeJsonSteps } from './json-writer.ts';
+import type { Steps } from './loop-turns.ts';
+
+/** JSON as bytes, made in steps. */
+export function* jsonBytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
+  const pieces = yield* writeJsonSteps(value);
+  const encoder = new TextEncoder();
+  const parts: Uint8Array[] = [];
+  for (const piece of pieces) {
+    parts.push(encoder.encode(piece));
+    yield;
+  }
+  return yield* joinSteps(parts);
+}
+
+/** Bytes one behind the other; memory that is written for the first time is slow. */
+export function* joinSteps(parts: readonly Uint8Array[]): Steps<Uint8Array<ArrayBuffer>> {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+    yield;
+  }
+  return whole;
+}
