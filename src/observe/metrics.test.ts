@@ -17,8 +17,13 @@ describe('createMetrics', () => {
     expect(await sampleLines(metrics.print)).toEqual([
       'proxy_requests_total{route="/v1/responses",status="200"} 1',
       'proxy_turns_active 1',
+      'proxy_turns_running 0',
+      'proxy_turns_queued 0',
+      'proxy_bytes_in_flight 0',
+      'proxy_bytes_unread 0',
       'proxy_tokens_total{kind="input"} 12',
       'proxy_format_mismatch_total 0',
+      'proxy_token_guesses_total 0',
       'proxy_observer_errors_total 0',
       'proxy_log_lines_dropped_total 0',
       'proxy_upstream_unknown_events_total{method="thread/odd"} 1',

@@ -20,6 +20,8 @@ it('has these metrics', () => {
     'gauge proxy_bytes_unread{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
+    'counter proxy_format_unchecked_total{reason}',
+    'counter proxy_token_guesses_total{}',
     'counter proxy_observer_errors_total{}',
     'counter proxy_log_lines_dropped_total{}',
     'counter proxy_upstream_unknown_events_total{method}',
