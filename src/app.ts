@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
+import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
@@ -69,7 +70,11 @@ export const createApp = async (config: Config, { environment, logger }: AppDeps
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
   const detour = new Detour(systemAmbient.clock);
-  const southDeps = { config, homes, environment, conversations, logger, metrics };
+  const unread = new UnreadTotal({
+    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
+    onChange: (bytes) => metrics.bytesUnread.set(bytes),
+  });
+  const southDeps = { config, homes, environment, conversations, logger, metrics, unread };
   const choose = createChooser(config.upstream, homes);
   const board = await createSwitchboard({
     async choose() {

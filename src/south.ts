@@ -20,6 +20,7 @@ import { createModelDirectory, type ModelDirectory } from './engine/model-direct
 import { probed } from './engine/probe-worker.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
+import type { UnreadTotal } from './engine/unread-total.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -48,6 +49,8 @@ export interface SouthDeps {
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** What the readers of all answers have not read. */
+  readonly unread: UnreadTotal;
   /** A page stood between the relay and the backend. */
   readonly onBlocked: () => void;
   /** The backend itself answered. */
@@ -145,6 +148,7 @@ const engineOf = (
       workdir: config.codex.workDir,
       hasRelay: relay !== null,
     },
+    unread: deps.unread,
     ids: systemAmbient.ids,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {

@@ -1,4 +1,4 @@
-import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { fail, failure, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -22,12 +22,15 @@ import { isJsonObject } from '../kit/json.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import type { SpareThreads } from './spare-threads.ts';
+import type { UnreadTotal } from './unread-total.ts';
 
 export interface AttemptDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
   readonly spares: SpareThreads;
   readonly settings: ThreadSettings;
+  /** What the readers of all turns have not read. */
+  readonly unread: UnreadTotal;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -77,7 +80,7 @@ export class TurnAttempt {
   readonly #ignored: readonly string[];
   readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
-  readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
+  readonly #mailbox: Mailbox;
   readonly #callable: ReadonlySet<string>;
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
@@ -99,12 +102,17 @@ export class TurnAttempt {
     this.#ignored = ignored;
     this.#mayRetry = mayRetry;
     this.#signal = signal;
+    this.#mailbox = new Mailbox(
+      MAILBOX_MAX_BYTES,
+      deps.unread.account(() => this.#giveUpOnReader()),
+    );
     this.#callable = new Set(callableTools(request).map((tool) => tool.name));
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
     const stop = (): void => {
-      this.#mailbox.close();
+      // Nobody wants the rest, or nobody may have it any more.
+      this.#mailbox.giveUp(this.#signal.reason);
       // A turn that is only being started is let go when its start has come to an end.
       if (this.#translator !== null) this.letGo();
     };
@@ -281,12 +289,17 @@ export class TurnAttempt {
     };
   }
 
+  /** What was not read is gone, so the reader hears of nothing but that. */
+  #giveUpOnReader(): void {
+    this.#mailbox.giveUp(fail('client_too_slow'));
+    this.#translator?.end({ kind: 'failed', failure: failure('client_too_slow') });
+    this.letGo();
+  }
+
   #deliver(events: readonly TurnEvent[]): void {
     if (events.length === 0) return;
     const hasRoom = this.#mailbox.push(events);
-    if (!hasRoom && this.#translator?.ended === false) {
-      this.#mailbox.push(this.#translator.end({ kind: 'failed', failure: failure('client_too_slow') }));
-    }
+    if (!hasRoom && this.#translator?.ended === false) this.#giveUpOnReader();
     if (this.#translator?.ended === true) {
       this.#mailbox.close();
       this.letGo();
