@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
+import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
 import { createBodyBudget } from './http/body-budget.ts';
@@ -76,6 +77,10 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
+  const unread = new UnreadTotal({
+    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
+    onChange: (bytes) => metrics.bytesUnread.set(bytes),
+  });
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
@@ -90,6 +95,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     logger,
     metrics,
     tokenizer,
+    unread,
   }).catch(async (error: unknown) => {
     await conversations.close();
     throw error;

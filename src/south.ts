@@ -24,6 +24,7 @@ import { keepSecrets } from './engine/keep-secrets.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
+import type { UnreadTotal } from './engine/unread-total.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -52,6 +53,8 @@ export interface SouthDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly tokenizer: Tokenizer;
+  /** What the readers of all answers have not read. */
+  readonly unread: UnreadTotal;
   /** A page stood between the relay and the backend. */
   readonly onBlocked: () => void;
   /** The backend itself answered. */
@@ -152,6 +155,7 @@ const engineOf = (
       hasRelay: relay !== null,
     },
     idleTimeoutMs: config.upstream.idleTimeoutMs,
+    unread: deps.unread,
     ids: systemAmbient.ids,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -61,7 +61,9 @@ describe('runChoices', () => {
         return events;
       },
     };
-    expect(runChoices(engine, turnRequest(), placesOf(1), never)).toEqual([events]);
+    expect(runChoices(engine, turnRequest(), placesOf(1), { signal: never, pace: 'at-once' })).toEqual([
+      events,
+    ]);
     expect(signals).toEqual([never]);
   });
 
@@ -72,7 +74,7 @@ describe('runChoices', () => {
         yield completed;
       },
     };
-    const turns = runChoices(engine, turnRequest(), placesOf(3), never);
+    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'at-once' });
     expect(await Promise.all(turns.map(collect))).toEqual([[completed], [completed], [completed]]);
   });
 
@@ -80,7 +82,7 @@ describe('runChoices', () => {
     const { engine, ended } = engineWith(async function* () {
       yield failed;
     });
-    const turns = runChoices(engine, turnRequest(), placesOf(3), never);
+    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'at-once' });
     const results = await Promise.allSettled(turns.map(collect));
     const reason = new GatewayError(failure('upstream_error'));
     expect(results).toEqual([
@@ -96,7 +98,7 @@ describe('runChoices', () => {
       throw fail('worker_unavailable');
     });
     const results = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(2), never).map(collect),
+      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     const reason = fail('worker_unavailable');
     expect(results).toEqual([
@@ -111,7 +113,7 @@ describe('runChoices', () => {
       throw new Error('/home/secret');
     });
     const [first, second] = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(2), never).map(collect),
+      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
     expect(second).toEqual({ status: 'rejected', reason: fail('server_error') });
@@ -122,8 +124,9 @@ describe('runChoices', () => {
       yield started;
       yield completed;
     });
-    const [first, second] = mapAll(runChoices(engine, turnRequest(), placesOf(2), never), (turn) =>
-      turn[Symbol.asyncIterator](),
+    const [first, second] = mapAll(
+      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }),
+      (turn) => turn[Symbol.asyncIterator](),
     );
     await first.next();
     const waiting = second?.next().then(() => second.next());
@@ -140,9 +143,65 @@ describe('runChoices', () => {
       client.signal.throwIfAborted();
     });
     const results = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(3), client.signal).map(collect),
+      runChoices(engine, turnRequest(), placesOf(3), { signal: client.signal, pace: 'at-once' }).map(collect),
     );
     expect(results.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(ended()).toEqual([0, 1, 2]);
+  });
+
+  it('gives the place of each turn back when the engine says that it runs no more', async () => {
+    const left: number[] = [];
+    const engine: Engine = {
+      unheard: () => [],
+      async *run(_request, _signal, onSettled) {
+        yield started;
+        onSettled?.();
+      },
+    };
+    const turns = runChoices(engine, turnRequest(), placesOf(3, left), { signal: never, pace: 'at-once' });
+    const [first, second] = turns;
+    await collect(second ?? first);
+    expect(left).toEqual([1]);
+    await collect(first);
+    expect(left).toEqual([1, 0]);
+  });
+
+  it('one by one: a turn starts when the one ahead of it has begun, or has failed', async () => {
+    const log: string[] = [];
+    const accepted = Promise.withResolvers<void>();
+    const ends = Promise.withResolvers<void>();
+    let count = 0;
+    const engine: Engine = {
+      unheard: () => [],
+      async *run() {
+        const index = count;
+        count += 1;
+        log.push(`${index} starts`);
+        await accepted.promise;
+        log.push(`${index} begins`);
+        yield started;
+        await ends.promise;
+        yield completed;
+      },
+    };
+    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'one-by-one' });
+    const reading = Promise.all(turns.map(collect));
+    await Promise.resolve();
+    expect(log).toEqual(['0 starts']);
+    accepted.resolve();
+    await vi.waitFor(() => expect(log).toHaveLength(6));
+    expect(log).toEqual(['0 starts', '0 begins', '1 starts', '1 begins', '2 starts', '2 begins']);
+    ends.resolve();
+    expect(await reading).toEqual(Array.from({ length: 3 }, () => [started, completed]));
+    const broken: Engine = {
+      unheard: () => [],
+      // eslint-disable-next-line require-yield
+      async *run() {
+        throw fail('upstream_error');
+      },
+    };
+    const failing = runChoices(broken, turnRequest(), placesOf(3), { signal: never, pace: 'one-by-one' });
+    const results = await Promise.allSettled(failing.map(collect));
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 });

@@ -5,6 +5,15 @@ import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { Place } from './admission.ts';
 import type { Engine } from './engine.ts';
 
+export interface ChoicesOptions {
+  readonly signal: AbortSignal;
+  /**
+   * `one-by-one`: a turn starts when the one before it has been accepted. For a large request, which is
+   * copied several times on its way: the copies of one choice are gone before those of the next are made.
+   */
+  readonly pace: 'at-once' | 'one-by-one';
+}
+
 /**
  * Several answers to one request are turns of their own, side by side, each in a place of its own. They
  * stand and fall together: when one fails, or its reader leaves it, the others are interrupted and fail
@@ -14,19 +23,42 @@ export const runChoices = (
   engine: Engine,
   request: TurnRequest,
   places: OneOrMore<Place>,
-  signal: AbortSignal,
+  { signal, pace }: ChoicesOptions,
 ): OneOrMore<AsyncIterable<TurnEvent>> => {
   const [only] = places;
   if (places.length === 1) return [engine.run(request, signal, () => only.leave())];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  return mapAll(places, (place) =>
-    bound(
+  let ahead: Promise<void> = Promise.resolve();
+  return mapAll(places, (place) => {
+    const events = bound(
       engine.run(request, either, () => place.leave()),
       stop,
-    ),
-  );
+    );
+    if (pace === 'at-once') return events;
+    const begun = Promise.withResolvers<void>();
+    const queued = inLine(events, ahead, begun.resolve);
+    ahead = begun.promise;
+    return queued;
+  });
 };
+
+/** A turn that waits for the one ahead of it, and tells the next one when it has begun, or will not. */
+async function* inLine(
+  events: AsyncIterable<TurnEvent>,
+  ahead: Promise<void>,
+  onBegun: () => void,
+): AsyncGenerator<TurnEvent> {
+  try {
+    await ahead;
+    for await (const event of events) {
+      onBegun();
+      yield event;
+    }
+  } finally {
+    onBegun();
+  }
+}
 
 /** A turn that takes the others with it. */
 async function* bound(events: AsyncIterable<TurnEvent>, stop: AbortController): AsyncGenerator<TurnEvent> {

@@ -119,6 +119,47 @@ describe('Mailbox', () => {
     expect(await collect(mailbox)).toEqual([text('m', 'too long'), end]);
   });
 
+  it('forgets what is unread when its reader is given up on, who hears nothing else', async () => {
+    let unread = 0;
+    const mailbox = new Mailbox(LARGE, { add: (bytes) => (unread += bytes) });
+    mailbox.push([started('m'), text('m', 'abc')]);
+    const reader = mailbox[Symbol.asyncIterator]();
+    await reader.next();
+    expect(unread).toBe(EVENT_BYTES + 3);
+    mailbox.giveUp(new Error('too slow'));
+    mailbox.push([text('m', 'd')]);
+    expect(unread).toBe(0);
+    await expect(reader.next()).rejects.toThrow('too slow');
+    expect(unread).toBe(0);
+  });
+
+  it('keeps nothing of what is pushed while its reader is given up on', async () => {
+    let unread = 0;
+    const mailbox: Mailbox = new Mailbox(LARGE, {
+      add(bytes) {
+        if (bytes > 100_000) mailbox.giveUp(new Error('too slow'));
+        unread += bytes;
+      },
+    });
+    mailbox.push([text('m', 'a')]);
+    mailbox.push([text('m', 'x'.repeat(200_000))]);
+    expect(unread).toBe(0);
+    await expect(collect(mailbox)).rejects.toThrow('too slow');
+  });
+
+  it('counts what is unread until it is read, or its reader leaves', async () => {
+    let unread = 0;
+    const mailbox = new Mailbox(LARGE, { add: (bytes) => (unread += bytes) });
+    mailbox.push([...PILE, text('m', 'a'), text('m', 'b')]);
+    expect(unread).toBe((PILE.length + 1) * EVENT_BYTES + 2);
+    for await (const event of mailbox) {
+      expect(event).toEqual(PILE[0]);
+      expect(unread).toBe(PILE.length * EVENT_BYTES + 2);
+      break;
+    }
+    expect(unread).toBe(0);
+  });
+
   it('a long text in small deltas keeps few events, however slow the reader is', async () => {
     const mailbox = new Mailbox(LARGE);
     for (let index = 0; index < 10_000; index += 1) mailbox.push([text('m', 'x')]);

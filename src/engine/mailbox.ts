@@ -1,4 +1,5 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { UnreadAccount } from './unread-total.ts';
 
 /**
  * Above this many unread events, deltas of the same text are joined: a slow reader sees fewer, larger
@@ -18,11 +19,15 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   /** Read position: shifting a long array for every event would be quadratic. */
   #head = 0;
   #bytes = 0;
+  readonly #account: UnreadAccount | null;
   #closed = false;
+  /** Thrown in place of what is unread. */
+  #end: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, account: UnreadAccount | null = null) {
     this.#maxBytes = maxBytes;
+    this.#account = account;
   }
 
   /**
@@ -31,14 +36,18 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
    */
   push(events: readonly TurnEvent[]): boolean {
     const hasRoom = this.#bytes <= this.#maxBytes;
+    if (this.#end !== null) return hasRoom;
+    let more = 0;
     for (const event of events) {
       if (this.#join(event)) {
-        this.#bytes += textSize(event);
+        more += textSize(event);
       } else {
-        this.#bytes += sizeOf(event);
+        more += sizeOf(event);
         this.#queue.push(event);
       }
     }
+    this.#count(more);
+    if (this.#end !== null) this.#forget();
     this.#notify();
     return hasRoom;
   }
@@ -49,24 +58,48 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     this.#notify();
   }
 
+  /** Whoever reads has not read for too long: what is unread is forgotten, and the error is all that is left. */
+  giveUp(error: unknown): void {
+    this.#forget();
+    this.#end = { error };
+    this.close();
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
-    for (;;) {
-      const event = this.#take();
-      if (event !== undefined) yield event;
-      else if (this.#closed) return;
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+    try {
+      for (;;) {
+        const event = this.#take();
+        if (event !== undefined) yield event;
+        else if (this.#end !== null) throw this.#end.error;
+        else if (this.#closed) return;
+        else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
       }
+    } finally {
+      this.#forget();
     }
+  }
+
+  #forget(): void {
+    this.#queue.length = 0;
+    this.#head = 0;
+    this.#count(-this.#bytes);
+  }
+
+  #count(bytes: number): void {
+    // First: whoever is furthest behind may be given up on for it, and that may be this one.
+    this.#account?.add(bytes);
+    this.#bytes += bytes;
   }
 
   #take(): TurnEvent | undefined {
     const event = this.#queue[this.#head];
     if (event === undefined) return undefined;
     this.#head += 1;
-    this.#bytes -= sizeOf(event);
+    this.#count(-sizeOf(event));
     if (this.#head === this.#queue.length) {
       this.#queue.length = 0;
       this.#head = 0;

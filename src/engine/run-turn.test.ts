@@ -11,6 +11,7 @@ import { OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import { Approaches } from './approaches.ts';
 import { createEngine } from './run-turn.ts';
 import { SpareThreads } from './spare-threads.ts';
+import { UnreadTotal } from './unread-total.ts';
 
 /** What a fake app-server does once a turn is started. */
 type Behaviour = (thread: FakeThread) => void;
@@ -101,7 +102,7 @@ const fakePool = (
   return { pool, calls, answers, openLeases: () => leases };
 };
 
-const engineOf = ({ pool }: FakePool) =>
+const engineOf = ({ pool }: FakePool, maxUnread = Infinity) =>
   createEngine({
     workers: pool,
     relay: null,
@@ -117,6 +118,7 @@ const engineOf = ({ pool }: FakePool) =>
       hasRelay: false,
     },
     idleTimeoutMs: 60_000,
+    unread: new UnreadTotal({ maxBytes: maxUnread, onChange() {} }),
     ids: fixedAmbient().ids,
     onOddity() {},
     onRefused() {},
@@ -349,15 +351,50 @@ describe('a reader', () => {
         }
       },
     ]);
-    const events = await run(fake);
-    expect(outcomeOf(events)).toEqual({ kind: 'failed', failure: failure('client_too_slow') });
-    const text = events.reduce(
-      (sum, event) => sum + (event.type === 'text-delta' ? event.delta.length : 0),
-      0,
-    );
-    // Fifty megabytes were offered; what was kept is bounded.
-    expect(text).toBeLessThan(33 * 1024 * 1024);
+    // What was not read is not kept for a reader who may never come.
+    await expect(run(fake)).rejects.toThrow(failure('client_too_slow').message);
     await settled();
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
+  });
+
+  it('that is the furthest behind when all together leave too much unread: only its turn is given up', async () => {
+    const writes = (thread: FakeThread): void => {
+      thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
+      const delta = 'x'.repeat(64 * 1024);
+      for (let count = 0; count < 12; count += 1)
+        thread.send('item/agentMessage/delta', { itemId: 'm', delta });
+    };
+    const fake = fakePool([writes, writes]);
+    const engine = engineOf(fake, 1024 * 1024);
+    const begin = async () => {
+      const reader = engine.run(turnRequest(), never)[Symbol.asyncIterator]();
+      await reader.next();
+      return reader;
+    };
+    const slow = await begin();
+    const other = await begin();
+    await other.next();
+    await slow.next();
+    await expect(slow.next()).rejects.toThrow(failure('client_too_slow').message);
+    expect((await other.next()).value).toMatchObject({ type: 'text-delta' });
+    await settled();
+    expect(fake.openLeases()).toBe(1);
+    await other.return?.();
+    await settled();
+    expect(fake.openLeases()).toBe(0);
+  });
+
+  it('does not hold up those who want to know that its turn is over', async () => {
+    const fake = fakePool([(thread) => thread.answer('a', 'b')]);
+    let isSettled = false;
+    const reader = engineOf(fake)
+      .run(turnRequest(), never, () => {
+        isSettled = true;
+      })
+      [Symbol.asyncIterator]();
+    await reader.next();
+    await settled();
+    expect(isSettled).toBe(true);
+    await reader.return?.();
   });
 });

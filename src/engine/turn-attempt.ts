@@ -1,4 +1,4 @@
-import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { fail, failure, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -24,6 +24,7 @@ import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import type { SpareThreads } from './spare-threads.ts';
 import { TurnWatch } from './turn-watch.ts';
+import type { UnreadTotal } from './unread-total.ts';
 
 export interface AttemptDeps {
   /** Null: the app-server talks to its backend directly. */
@@ -32,6 +33,8 @@ export interface AttemptDeps {
   readonly settings: ThreadSettings;
   /** How long the backend may be silent. */
   readonly idleTimeoutMs: number;
+  /** What the readers of all turns have not read. */
+  readonly unread: UnreadTotal;
   readonly ids: IdSource;
   readonly onOddity: (oddity: Oddity) => void;
 }
@@ -81,7 +84,7 @@ export class TurnAttempt {
   readonly #ignored: readonly string[];
   readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
-  readonly #mailbox = new Mailbox(MAILBOX_MAX_BYTES);
+  readonly #mailbox: Mailbox;
   readonly #callable: ReadonlySet<string>;
   readonly #calls: HeldCalls;
   readonly #watch: TurnWatch;
@@ -105,6 +108,10 @@ export class TurnAttempt {
     this.#ignored = ignored;
     this.#mayRetry = mayRetry;
     this.#signal = signal;
+    this.#mailbox = new Mailbox(
+      MAILBOX_MAX_BYTES,
+      deps.unread.account(() => this.#giveUpOnReader()),
+    );
     this.#callable = new Set(callableTools(request).map((tool) => tool.name));
     this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
@@ -118,7 +125,8 @@ export class TurnAttempt {
 
   async *events(): AsyncGenerator<TurnEvent> {
     const stop = (): void => {
-      this.#mailbox.close();
+      // Nobody wants the rest, or nobody may have it any more.
+      this.#mailbox.giveUp(this.#signal.reason);
       // A turn that is only being started is let go when its start has come to an end.
       if (this.#translator !== null) this.letGo();
     };
@@ -285,12 +293,17 @@ export class TurnAttempt {
     };
   }
 
+  /** What was not read is gone, so the reader hears of nothing but that. */
+  #giveUpOnReader(): void {
+    this.#mailbox.giveUp(fail('client_too_slow'));
+    this.#translator?.end({ kind: 'failed', failure: failure('client_too_slow') });
+    this.letGo();
+  }
+
   #deliver(events: readonly TurnEvent[]): void {
     if (events.length === 0) return;
     const hasRoom = this.#mailbox.push(events);
-    if (!hasRoom && this.#translator?.ended === false) {
-      this.#mailbox.push(this.#translator.end({ kind: 'failed', failure: failure('client_too_slow') }));
-    }
+    if (!hasRoom && this.#translator?.ended === false) this.#giveUpOnReader();
     if (this.#translator?.ended === true) {
       this.#mailbox.close();
       this.letGo();

@@ -10,6 +10,8 @@ export interface BodyBudget {
 
 /** What the body of one request holds of the budget, until it is let go. */
 export interface HeldBytes {
+  /** How much it holds now. */
+  readonly bytes: number;
   /** Before a body is read: waits until there is room for it, or throws that there is none. */
   reserve(bytes: number): Promise<void>;
   /** As bytes arrive that nobody had announced. They do not wait: those who wait would hold what others wait for. */
@@ -49,17 +51,25 @@ export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => {
   return {
     open(caller, signal) {
       let pass: Pass | null = null;
+      let held = 0;
       let isOver = false;
       return {
+        get bytes() {
+          return held;
+        },
         async reserve(bytes) {
           pass = await gate.enter(caller, bytes, signal);
           if (isOver) pass.leave();
+          else held = bytes;
         },
         grow(bytes) {
-          if (!isOver) pass?.grow(bytes);
+          if (isOver) return;
+          pass?.grow(bytes);
+          held += bytes;
         },
         letGo() {
           isOver = true;
+          held = 0;
           pass?.leave();
         },
       };

@@ -43,6 +43,12 @@ export interface TurnDeps {
   readonly strictParams: boolean;
 }
 
+/** As long as the proxies that stand in front of servers wait for a client that does not read. */
+const STALL_MS = 60_000;
+
+/** Requests beyond this are few, and their copies cost more than a moment's wait. */
+const LARGE_BYTES = 1024 * 1024;
+
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn =
   (endpoint: Endpoint, deps: TurnDeps) =>
@@ -74,7 +80,10 @@ export const serveTurn =
     const request = await resolveAttachments(asked, counted(deps.fetchImage, held), { signal });
     await breathe();
     const events = mapAll(
-      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, signal),
+      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, {
+        signal,
+        pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
+      }),
       (turn) =>
         tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
           clock: deps.ambient.clock,
@@ -100,8 +109,10 @@ export const serveTurn =
     if (ask.stream) {
       return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
+        stallMs: STALL_MS,
         headers,
         onGone: () => exchange.abort(),
+        onStalled: () => exchange.abort(fail('client_too_slow')),
         onEnd: exchange.hold(),
         onBug: (error) => deps.onBug(error, exchange),
       });

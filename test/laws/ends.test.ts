@@ -11,6 +11,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
+import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
@@ -106,6 +107,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
       hasRelay: true,
     },
     idleTimeoutMs: 60_000,
+    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ids,
     onOddity() {},
     onRefused() {},

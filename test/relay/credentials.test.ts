@@ -18,6 +18,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
+import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -106,6 +107,7 @@ const signIn = async (script: Script): Promise<Signed> => {
       hasRelay: true,
     },
     idleTimeoutMs: 60_000,
+    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ids: systemAmbient.ids,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
     onRefused() {},

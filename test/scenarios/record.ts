@@ -16,6 +16,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
+import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
 import { conversations } from '../support/conversations.ts';
@@ -148,6 +149,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
       hasRelay: scenario.relay,
     },
     idleTimeoutMs: 60_000,
+    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ids: systemAmbient.ids,
     onOddity() {},
     onRefused() {},

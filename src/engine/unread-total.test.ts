@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { UnreadTotal } from './unread-total.ts';
+
+const MB = 1024 * 1024;
+
+const totalOf = (maxBytes: number) => {
+  const told: number[] = [];
+  const total = new UnreadTotal({ maxBytes, onChange: (bytes) => told.push(bytes / MB) });
+  const givenUp: string[] = [];
+  const open = (name: string) => {
+    let bytes = 0;
+    const account = total.account(() => {
+      givenUp.push(name);
+      add(-bytes);
+    });
+    const add = (more: number): void => {
+      account.add(more);
+      bytes += more;
+    };
+    return add;
+  };
+  return { open, told, givenUp };
+};
+
+describe('UnreadTotal', () => {
+  it('gives up on whoever is furthest behind, also when another one is the last straw', () => {
+    const { open, givenUp, told } = totalOf(10 * MB);
+    const [slow, slower, fast] = [open('slow'), open('slower'), open('fast')];
+    slow(4 * MB);
+    // Too much; the next one hears of it.
+    slower(7 * MB);
+    expect(givenUp).toEqual([]);
+    fast(MB);
+    expect(givenUp).toEqual(['slower']);
+    slow(6 * MB);
+    slow(MB);
+    expect(givenUp).toEqual(['slower', 'slow']);
+    slow(-MB);
+    fast(-MB);
+    expect(told).toEqual([4, 11, 4, 5, 11, 1, 2, 1, 0]);
+  });
+
+  it('has no quarrel with those who read', () => {
+    const { open, givenUp } = totalOf(10 * MB);
+    const add = open('reader');
+    for (let round = 0; round < 100; round += 1) {
+      add(9 * MB);
+      add(-9 * MB);
+    }
+    expect(givenUp).toEqual([]);
+  });
+});
