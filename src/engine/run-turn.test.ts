@@ -387,11 +387,10 @@ describe('a reader', () => {
   it('does not hold up those who want to know that its turn is over', async () => {
     const fake = fakePool([(thread) => thread.answer('a', 'b')]);
     let isSettled = false;
-    const reader = engineOf(fake)
-      .run(turnRequest(), never, () => {
-        isSettled = true;
-      })
-      [Symbol.asyncIterator]();
+    const turn = engineOf(fake).run(turnRequest(), never, () => {
+      isSettled = true;
+    });
+    const reader = turn[Symbol.asyncIterator]();
     await reader.next();
     await settled();
     expect(isSettled).toBe(true);

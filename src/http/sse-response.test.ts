@@ -138,13 +138,11 @@ describe('sseResponse', () => {
   });
 
   it('a client that takes nothing for too long: the stream ends, and says so whenever it is read', async () => {
-    let hasStalled = false;
+    const stalled = new AbortController();
     const ends = spies();
-    ends.onStalled.mockImplementation(() => {
-      hasStalled = true;
-    });
+    ends.onStalled.mockImplementation(() => stalled.abort());
     async function* writes(): AsyncGenerator<Frame> {
-      while (!hasStalled) yield frame('x'.repeat(10_000));
+      while (!stalled.signal.aborted) yield frame('x'.repeat(10_000));
       yield frame('too slow');
     }
     const response = respond(writes(), { ...ends, stallMs: 20 });
