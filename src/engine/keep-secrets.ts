@@ -18,9 +18,9 @@ export const keepSecrets = (engine: Engine, secrets: readonly string[]): Engine 
   });
   return {
     unheard: (request) => engine.unheard(request),
-    async *run(request, signal) {
+    async *run(request, signal, onSettled) {
       try {
-        for await (const event of engine.run(request, signal)) yield withoutSecrets(event, hidden);
+        for await (const event of engine.run(request, signal, onSettled)) yield withoutSecrets(event, hidden);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         throw new GatewayError(hidden(error.failure), { cause: error.cause });

@@ -8,13 +8,14 @@ export const limitTime = (engine: Engine, limitMs: number): Engine =>
     ? engine
     : {
         unheard: (request) => engine.unheard(request),
-        async *run(request, signal) {
+        async *run(request, signal, onSettled) {
           const late = new AbortController();
           const timer = setTimeout(() => late.abort(), limitMs);
           const open = new OpenItems();
           let isEnded = false;
           try {
-            for await (const event of engine.run(request, AbortSignal.any([signal, late.signal]))) {
+            const either = AbortSignal.any([signal, late.signal]);
+            for await (const event of engine.run(request, either, onSettled)) {
               open.follow(event);
               isEnded ||= event.type === 'turn-ended';
               yield event;
