@@ -24,8 +24,18 @@ export interface ProxySideOptions {
 export interface ProxySide extends Side {
   /** The same process, asked by Chat. */
   readonly chat: Side;
+  /** So many requests at once, each on a connection of its own. */
+  burst(requests: number): Promise<Burst>;
   /** How long it takes to say that the backend cannot be reached, in milliseconds. */
   fail(): Promise<number>;
+}
+
+/** How long each took, in milliseconds: those that were answered whole, and those that were refused with a status. */
+export interface Burst {
+  readonly served: readonly number[];
+  readonly refused: readonly number[];
+  /** Neither: cut off, or an error inside of a 200. */
+  readonly broken: number;
 }
 
 export const startProxySide = async (options: ProxySideOptions): Promise<ProxySide> => {
@@ -60,6 +70,7 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       memory,
       close: async () => {},
     },
+    burst: (requests) => burstOf(url, requests),
     async fail() {
       const startedAt = performance.now();
       const status = await statusOf(url, agent);
@@ -143,7 +154,10 @@ const statusOf = async (url: string, agent: Agent): Promise<number> => {
 const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> => {
   const startedAt = performance.now();
   const response = await post(url + api.path, agent, api.body(ask));
-  if (response.statusCode !== 200) throw new Error(`the proxy answered ${String(response.statusCode)}`);
+  if (response.statusCode !== 200) {
+    response.resume();
+    throw new Error(`the proxy answered ${String(response.statusCode)}`);
+  }
   const counter = createCounter(api);
   let firstDeltaAt: number | null = null;
   response.on('data', (chunk: Buffer) => {
@@ -155,6 +169,27 @@ const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promis
   if (!counter.completed()) throw new Error('the answer of the proxy was not completed');
   const { deltas, textChars } = counter;
   return { firstDeltaMs: (firstDeltaAt ?? startedAt) - startedAt, endMs, deltas, textChars };
+};
+
+const burstOf = async (url: string, requests: number): Promise<Burst> => {
+  const agent = new Agent({ keepAlive: false });
+  const served: number[] = [];
+  const refused: number[] = [];
+  let broken = 0;
+  const one = async (): Promise<void> => {
+    const startedAt = performance.now();
+    try {
+      await streamOnce(url, agent, { model: 'gpt-5.5', deltas: 16 }, RESPONSES);
+      served.push(performance.now() - startedAt);
+    } catch (error) {
+      if (error instanceof Error && /answered (?:429|503)$/u.test(error.message)) {
+        refused.push(performance.now() - startedAt);
+      } else broken += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: requests }, one));
+  agent.destroy();
+  return { served, refused, broken };
 };
 
 interface Counter {

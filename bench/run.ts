@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { startBareSide } from './bare-side.ts';
 import { madeUpLogin } from './chatgpt-backend.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
+import { admissionCost, atOnce } from './overload.ts';
 import { startProxySide, type ProxySide } from './proxy-side.ts';
 import {
   addedBytes,
@@ -77,6 +78,15 @@ const STEPS = {
     return beside({ bare: proxy, proxy: two }, model, NO_WORSE);
   },
   chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
+  overload: async (_, { start, model }) => {
+    const usual = await start('with its usual limits', model.baseUrl);
+    const tight = await start('with room for 64 and 256', model.baseUrl, {
+      PROXY_MAX_CONCURRENT_TURNS: '64',
+      PROXY_MAX_QUEUED_TURNS: '256',
+    });
+    await warmUp([usual, tight], model);
+    return [await admissionCost(100_000), await atOnce(usual, 1_000), await atOnce(tight, 1_000)];
+  },
   // The last, because a process that has done all this is no longer like a new one.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
