@@ -41,13 +41,16 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   ),
   stop: {
     policy: 'emulated',
-    note: 'A text or up to 4: the answer ends before the first match, the turn is interrupted, `finish_reason: stop`. Then the upstream gives no usage.',
+    note: 'A text of up to 4,096 characters, or up to 4: the answer ends before the first match, the turn is interrupted, `finish_reason: stop`. Then the upstream gives no usage.',
   },
   response_format: {
     policy: 'mapped',
     note: '`text`, `json_object`, `json_schema` (a schema that is none gets a 400). Commentary messages are left out of an answer in JSON.',
   },
-  tools: { policy: 'mapped', note: 'Function tools; another type gets 400 `unsupported_tool`.' },
+  tools: {
+    policy: 'mapped',
+    note: 'Up to 128 function tools; another type gets 400 `unsupported_tool`.',
+  },
   tool_choice: onWire(
     'tool_choice',
     'emulated',

@@ -11,7 +11,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   input: {
     policy: 'mapped',
-    note: 'Every item keeps its type, role, order, id and argument string. Where the relay or the backend cannot say it, `system` travels as `developer`, and an image of low detail without its detail.',
+    note: 'A text or up to 10,000 items. Every item keeps its type, role, order, id and argument string. Where the relay or the backend cannot say it, `system` travels as `developer`, and an image of low detail without its detail.',
   },
   instructions: {
     policy: 'mapped',
@@ -24,7 +24,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tools: {
     policy: 'mapped',
-    note: 'Function tools, each with its whole schema and `strict`; without the relay the app-server thins the schema out. Another type gets 400 `unsupported_tool`.',
+    note: 'Up to 1,024 function tools, each with its whole schema and `strict`; without the relay the app-server thins the schema out. Another type gets 400 `unsupported_tool`.',
   },
   tool_choice: {
     policy: 'mapped',
