@@ -101,6 +101,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     throw error;
   });
   const formats = createFormatChecks({
+    clock: systemAmbient.clock,
     onUnchecked: (reason) => {
       metrics.formatUnchecked.inc({ reason });
       logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');

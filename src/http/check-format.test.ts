@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import { createFormatChecks } from './check-format.ts';
 
 const ofSchema = (schema: JsonObject): OutputFormat => ({
@@ -19,7 +20,11 @@ const PERSON = {
   additionalProperties: false,
 };
 const unchecked: string[] = [];
-const checks = createFormatChecks({ onUnchecked: (reason) => void unchecked.push(reason), timeoutMs: 2_000 });
+const checks = createFormatChecks({
+  clock: systemAmbient.clock,
+  onUnchecked: (reason) => void unchecked.push(reason),
+  timeoutMs: 2_000,
+});
 afterAll(() => checks.close());
 
 const verdicts = async (format: OutputFormat, texts: readonly string[]): Promise<readonly unknown[]> => {
@@ -58,6 +63,7 @@ describe('checkFormat', () => {
     const anyOf = { anyOf: [{ type: 'string' }, { type: 'null' }] };
     const schema = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, anyOf])) };
     const hurried = createFormatChecks({
+      clock: systemAmbient.clock,
       onUnchecked: (reason) => void unchecked.push(reason),
       timeoutMs: 50,
     });

@@ -1,8 +1,10 @@
 import { fail, type GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
+import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { parseJsonObject } from '../kit/json.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
+import { Recent } from '../kit/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
@@ -19,6 +21,7 @@ export interface FormatChecks {
 export type Unchecked = GiveUpReason | 'too_large' | 'unknown';
 
 export interface FormatChecksOptions {
+  readonly clock: Clock;
   readonly onUnchecked: (reason: Unchecked) => void;
   /** For a schema, and for an answer. */
   readonly timeoutMs?: number;
@@ -33,8 +36,9 @@ const MAX_MEMORY_MB = 128;
 
 /** Larger than what anybody fills in; its answers go unchecked. */
 const MAX_SCHEMA_CHARS = 256 * 1024;
-/** How many schemas it is remembered of what became of them. */
+/** Of so many schemas it is remembered what became of them, for a while: a machine may have been busy. */
 const MAX_KNOWN = 100;
+const KNOWN_FOR_MS = 10 * 60_000;
 
 type Known = Extract<FormatVerdict, { kind: 'sound' | 'unsound' | 'unknown' }> | { readonly kind: 'late' };
 
@@ -48,14 +52,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
     maxWaiting: MAX_WAITING,
     maxMemoryMb: MAX_MEMORY_MB,
   });
-  const known = new Map<string, Known>();
-  const remember = (schema: string, verdict: Known): Known => {
-    known.delete(schema);
-    known.set(schema, verdict);
-    const [oldest] = known.keys();
-    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
-    return verdict;
-  };
+  const known = new Recent<Known>(MAX_KNOWN, KNOWN_FOR_MS, options.clock);
   const unchecked = (reason: Unchecked): null => {
     options.onUnchecked(reason);
     return null;
@@ -64,10 +61,13 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
   /** Null: it could not be looked at this time. */
   const judge = async (schema: string): Promise<Known | null> => {
     const outcome = await pool.run({ schema, answer: null });
-    if (outcome.kind === 'done')
-      return outcome.result.kind === 'answered' ? null : remember(schema, outcome.result);
+    if (outcome.kind === 'done') {
+      if (outcome.result.kind === 'answered') return null;
+      known.set(schema, outcome.result);
+      return outcome.result;
+    }
     // A schema that used its time up would do so again.
-    if (outcome.reason === 'late') remember(schema, { kind: 'late' });
+    if (outcome.reason === 'late') known.set(schema, { kind: 'late' });
     return unchecked(outcome.reason);
   };
 

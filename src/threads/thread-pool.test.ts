@@ -69,6 +69,12 @@ describe('a pool of threads', () => {
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
   });
 
+  it('does not keep a process that has nothing else to do', async () => {
+    const pool = openPool();
+    expect(await pool.run({ say: 'done' })).toEqual(done('done'));
+    expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort')).toEqual([]);
+  });
+
   it('says so if a thread cannot be started', async () => {
     const pool = openPool({ file: new URL('./no-such-thread.ts', import.meta.url) });
     const jobs = [pool.run({ say: 'a' }), pool.run({ say: 'b' })];

@@ -128,7 +128,6 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     const thread: Thread<Job, Result> = { worker, isReady: false, current: null, timer: null };
     this.#threads.add(thread);
     thread.timer = setTimeout(() => void this.#end(thread, 'broken'), START_TIMEOUT_MS);
-    worker.unref();
     worker.on('message', (message: 'ready' | { readonly result: Result }) => {
       if (thread.timer !== null) clearTimeout(thread.timer);
       thread.timer = null;
@@ -143,6 +142,8 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     // Out of memory, or a bug: the thread is gone, and the next job gets another one.
     worker.on('error', () => void this.#end(thread, 'broken'));
     worker.on('exit', () => void this.#end(thread, 'broken'));
+    // Last: to be listened to keeps it, too. A thread without a job must not keep the process.
+    worker.unref();
   }
 
   async #end(thread: Thread<Job, Result>, reason: GiveUpReason): Promise<void> {
