@@ -9,6 +9,7 @@ import { failure, failureOf, type Failure } from '../canonical/failure.ts';
 import { arrivalOf, type Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { parserFailure, rawAnswer } from './malformed.ts';
+import { endStalled } from './stalled.ts';
 
 export interface Listener {
   readonly url: string;
@@ -100,6 +101,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   // Longer than the idle time of usual clients and load balancers, so that they are the ones who
   // close a connection: a request never meets a closing socket.
   server.keepAliveTimeout = 75_000;
+  endStalled(server);
   server.listen(port, host);
   await once(server, 'listening');
   const { port: actual, family, address } = server.address() as AddressInfo;

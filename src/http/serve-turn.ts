@@ -43,9 +43,6 @@ export interface TurnDeps {
   readonly strictParams: boolean;
 }
 
-/** As long as the proxies that stand in front of servers wait for a client that does not read. */
-const STALL_MS = 60_000;
-
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
 const LARGE_BYTES = 1024 * 1024;
 
@@ -109,10 +106,8 @@ export const serveTurn =
     if (ask.stream) {
       return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
-        stallMs: STALL_MS,
         headers,
         onGone: () => exchange.abort(),
-        onStalled: () => exchange.abort(fail('client_too_slow')),
         onEnd: exchange.hold(),
         onBug: (error) => deps.onBug(error, exchange),
       });

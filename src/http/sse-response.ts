@@ -14,13 +14,9 @@ const HIGH_WATER_CHARS = 64 * 1024;
 
 export interface SseOptions {
   readonly keepaliveMs: number;
-  /** How long a client may take nothing of what waits for it. */
-  readonly stallMs: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The client is gone. */
   readonly onGone: () => void;
-  /** The client has taken nothing for too long: the frames must come to their end now. */
-  readonly onStalled: () => void;
   /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
   readonly onEnd: () => void;
   /** The frames broke off by a mistake of ours. */
@@ -65,7 +61,6 @@ class SseBody {
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
-  #hasStalled = false;
   #over = false;
 
   constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
@@ -119,7 +114,7 @@ class SseBody {
     this.#buffer += text;
     this.#due ??= this.#flushSoon();
     if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
-    if (!this.#hasStalled && (this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+    if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
   }
 
   /** A response says again what was asked for, which may be a book: it is written in turns. */
@@ -156,22 +151,8 @@ class SseBody {
 
   #drained(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#stalled(), this.#options.stallMs);
-      this.#wantsMore = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#wantsMore = resolve;
     });
-  }
-
-  /**
-   * Whoever reads nothing would hold on for ever to what its request and its answer hold. The end is
-   * written behind what waits already: a client that comes back to it is told.
-   */
-  #stalled(): void {
-    this.#hasStalled = true;
-    this.#options.onStalled();
-    this.pulled();
   }
 
   /** A comment only when nothing else was written, and never when the reader is behind anyway. */

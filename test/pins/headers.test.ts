@@ -95,10 +95,8 @@ describe('headers of answers', () => {
     const nothing = (async function* () {})();
     const response = sseResponse(nothing, {
       keepaliveMs: 60_000,
-      stallMs: 60_000,
       headers: {},
       onGone: () => {},
-      onStalled: () => {},
       onEnd: () => {},
       onBug: () => {},
     });
