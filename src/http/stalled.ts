@@ -1,7 +1,10 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** As long as the proxies that stand in front of servers wait for a client that does not read. */
+/**
+ * As long as the proxies that stand in front of servers wait for a client that does not read. Node looks
+ * once more where a write was under way, so it may be twice as long.
+ */
 const STALL_MS = 60_000;
 
 /**
