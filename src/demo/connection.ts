@@ -53,7 +53,7 @@ export const openConnection = (
   let cut = false;
   const writer = batchedWriter(response, () => finished);
 
-  response.once('close', () => {
+  const onClose = (): void => {
     finished = true;
     if (cut) ended.resolve('cut');
     else if (response.writableFinished) ended.resolve('finished');
@@ -61,7 +61,10 @@ export const openConnection = (
       ended.resolve('aborted');
       gone.abort();
     }
-  });
+  };
+  // A long request is read in turns, and its caller may go meanwhile.
+  if (response.closed) onClose();
+  else response.once('close', onClose);
 
   const connection: ModelConnection = {
     request: { ...incoming, signal: gone.signal },
