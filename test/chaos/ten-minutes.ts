@@ -1,0 +1,11 @@
+import { it } from 'vitest';
+
+import { runStorm } from './storm.ts';
+
+/** `CHAOS_SEED` has a storm again; `CHAOS_SECONDS` makes it shorter or longer. */
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+const seconds = Number(process.env['CHAOS_SECONDS'] ?? 600);
+
+it('a long storm', { timeout: (seconds + 600) * 1000 }, async () => {
+  await runStorm({ seed, seconds, clients: 64, faultEveryMs: 3_000 });
+});
