@@ -1,3 +1,4 @@
+import { assertNever } from '../../src/kit/assert-never.ts';
 import { eventsOf, type SseFrame } from '../support/sse.ts';
 import { isNeverWhole, NONCE, rightCalls, rightText, type Plan } from './plan.ts';
 
@@ -129,5 +130,7 @@ export const judge = (plan: Plan, answer: Answer, raw: string): Verdict => {
       return wrong('incomplete, for which nobody asked');
     case 'open':
       return wrong(`no end: ${raw.slice(-300)}`);
+    default:
+      return assertNever(answer.end);
   }
 };

@@ -1,9 +1,16 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { runStorm } from './storm.ts';
 
 describe('everything that can go wrong, at once', () => {
   it('every request ends, no answer is wrong, and nothing is left', { timeout: 240_000 }, async () => {
-    await runStorm({ seed: 8, seconds: 20, clients: 16, faultEveryMs: 1_500 });
+    const wrong = await runStorm({
+      seed: 8,
+      seconds: 20,
+      clients: 16,
+      faultEveryMs: 1_500,
+      idleTimeoutMs: 4_000,
+    });
+    expect(wrong).toEqual([]);
   });
 });

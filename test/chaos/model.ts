@@ -49,9 +49,11 @@ const play = async (connection: ModelConnection, plan: Plan, call: number): Prom
   const wire = await wireOf(connection, plan);
   if (model.kind === 'answers' || call > model.times) {
     const pieces = model.kind === 'answers' ? model.pieces : 1;
-    const length = Math.ceil(wire.length / pieces);
-    for (let from = 0; from < wire.length && !connection.closed; from += length) {
-      connection.write(wire.slice(from, from + length));
+    // Whole characters: half of one is no text that a socket could carry.
+    const characters = Array.from(wire);
+    const length = Math.ceil(characters.length / pieces);
+    for (let from = 0; from < characters.length && !connection.closed; from += length) {
+      connection.write(characters.slice(from, from + length).join(''));
       if (model.kind === 'answers') await connection.wait(model.pauseMs);
       else await connection.flush();
     }

@@ -1,4 +1,4 @@
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { runStorm } from './storm.ts';
 
@@ -7,5 +7,6 @@ const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 600);
 
 it('a long storm', { timeout: (seconds + 600) * 1000 }, async () => {
-  await runStorm({ seed, seconds, clients: 64, faultEveryMs: 3_000 });
+  const wrong = await runStorm({ seed, seconds, clients: 64, faultEveryMs: 3_000, idleTimeoutMs: 10_000 });
+  expect(wrong).toEqual([]);
 });
