@@ -25,10 +25,23 @@ const begin = (): void => {
 /** Immediates come after whatever else the loop had to do: sockets, pipes, timers. */
 const nextTurn = (): void => {
   endsAt = null;
-  const next = waiting.shift();
-  if (next === undefined) return;
+  if (waiting.length === 0) return;
   begin();
-  next();
+  serveNext();
+};
+
+/**
+ * The one who has waited longest goes on, and the others too while the turn lasts: most need little of
+ * it, and with one in a turn a busy loop would serve them more slowly than they come.
+ */
+const serveNext = (): void => {
+  waiting.shift()?.();
+  // A tick comes when all that was resumed by promises has been done.
+  if (waiting.length > 0) queueMicrotask(() => process.nextTick(serveMore));
+};
+
+const serveMore = (): void => {
+  if (!isOver()) serveNext();
 };
 
 const isOver = (): boolean => {
