@@ -103,10 +103,16 @@ describe('parseWire', () => {
       "Invalid 'ratio': decimal above maximum value. Expected a value <= 2, but got 2.5 instead.",
     ],
     [
+      { needed: 'x', ratio: 3 },
+      'decimal_above_max_value',
+      'ratio',
+      "Invalid 'ratio': decimal above maximum value. Expected a value <= 2, but got 3 instead.",
+    ],
+    [
       { needed: 'x', above: 0 },
-      'integer_below_min_value',
+      'decimal_below_min_value',
       'above',
-      "Invalid 'above': integer below minimum value. Expected a value > 0, but got 0 instead.",
+      "Invalid 'above': decimal below minimum value. Expected a value > 0, but got 0 instead.",
     ],
     [
       { needed: 'x', name: 'abcdef' },

@@ -1,11 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import { fail, type GatewayError } from '../canonical/failure.ts';
 import { quoted } from '../kit/quote.ts';
 
 /** Parses a wire value; the first thing that is wrong becomes a 400 in OpenAI's words. */
 export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
-  const result = schema.safeParse(value, { reportInput: true });
+  const result = schema.safeParse(value, { reportInput: true, error: kindOfNumber });
   if (result.success) return result.data;
   const issue = deepestIssue(result.error.issues);
   throw describeIssue(issue, joinPath(at, issue.path));
@@ -20,6 +20,12 @@ const joinPath = (at: string, path: readonly PropertyKey[]): string =>
   }, at);
 
 type Issue = z.core.$ZodIssue;
+
+/** An issue holds the value; only here is known what its parameter takes, so that becomes the message. */
+const kindOfNumber = ({ code, origin, schema }: z.core.$ZodRawIssue): string | undefined => {
+  if ((code !== 'too_big' && code !== 'too_small') || origin !== 'number') return undefined;
+  return schema instanceof z.ZodNumber && schema.isInt ? 'integer' : 'decimal';
+};
 
 /** In a union the branch that got furthest knows best what the client meant. */
 const deepestIssue = (issues: readonly Issue[]): Issue => {
@@ -57,23 +63,9 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
       if (issue.input === undefined) return missing(param);
       return invalidChoice(param, issue.input, issue.values.map(String));
     case 'too_big':
-      return outOfRange(
-        param,
-        issue.origin,
-        'above',
-        Number(issue.maximum),
-        issue.input,
-        issue.inclusive ?? true,
-      );
+      return outOfRange(issue, param, 'above', Number(issue.maximum));
     case 'too_small':
-      return outOfRange(
-        param,
-        issue.origin,
-        'below',
-        Number(issue.minimum),
-        issue.input,
-        issue.inclusive ?? true,
-      );
+      return outOfRange(issue, param, 'below', Number(issue.minimum));
     case 'invalid_format':
     case 'not_multiple_of':
     case 'unrecognized_keys':
@@ -121,13 +113,12 @@ export const notAnObject = (param: string, value: unknown): GatewayError =>
 
 /** OpenAI has a code of its own for each kind of bound. */
 const outOfRange = (
+  issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
   param: string,
-  origin: string,
   side: 'above' | 'below',
   bound: number,
-  input: unknown,
-  inclusive: boolean,
 ): GatewayError => {
+  const { origin, input, inclusive = true, message: kind } = issue;
   const limit = side === 'above' ? 'max' : 'min';
   const limitWord = side === 'above' ? 'maximum' : 'minimum';
   if (origin === 'string' || origin === 'array') {
@@ -140,7 +131,6 @@ const outOfRange = (
       message: `Invalid '${param}': ${origin} ${tooWhat}. Expected ${noun} with ${limitWord} length ${bound}, but got ${noun} with length ${length} instead.`,
     });
   }
-  const kind = Number.isInteger(input) ? 'integer' : 'decimal';
   const comparison = side === 'above' ? (inclusive ? '<=' : '<') : inclusive ? '>=' : '>';
   return fail('invalid_value', {
     param,

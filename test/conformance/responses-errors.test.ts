@@ -172,10 +172,10 @@ describe('an error of our own', () => {
     expect(error).toBeInstanceOf(BadRequestError);
     expect(error.error).toEqual({
       message:
-        "Invalid 'temperature': integer above maximum value. Expected a value <= 2, but got 3 instead.",
+        "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 3 instead.",
       type: 'invalid_request_error',
       param: 'temperature',
-      code: 'integer_above_max_value',
+      code: 'decimal_above_max_value',
     });
   });
 

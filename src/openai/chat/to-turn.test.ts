@@ -129,11 +129,11 @@ describe('messages that are refused', () => {
 describe('parameters that are refused', () => {
   it.each([
     [{ temperature: 2.1 }, 'temperature', 'decimal_above_max_value'],
-    [{ temperature: -1 }, 'temperature', 'integer_below_min_value'],
+    [{ temperature: -1 }, 'temperature', 'decimal_below_min_value'],
     [{ temperature: '1' }, 'temperature', 'invalid_type'],
-    [{ top_p: 0 }, 'top_p', 'integer_below_min_value'],
+    [{ top_p: 0 }, 'top_p', 'decimal_below_min_value'],
     [{ top_p: 1.5 }, 'top_p', 'decimal_above_max_value'],
-    [{ presence_penalty: 3 }, 'presence_penalty', 'integer_above_max_value'],
+    [{ presence_penalty: 3 }, 'presence_penalty', 'decimal_above_max_value'],
     [{ frequency_penalty: -2.5 }, 'frequency_penalty', 'decimal_below_min_value'],
     [{ n: 0 }, 'n', 'integer_below_min_value'],
     [{ n: 9 }, 'n', 'integer_above_max_value'],
@@ -145,7 +145,7 @@ describe('parameters that are refused', () => {
     [{ stop: 5 }, 'stop', 'invalid_type'],
     [{ stop: ['a', 1] }, 'stop[1]', 'invalid_type'],
     [{ seed: 'x' }, 'seed', 'invalid_type'],
-    [{ logit_bias: { '1': 101 } }, 'logit_bias.1', 'integer_above_max_value'],
+    [{ logit_bias: { '1': 101 } }, 'logit_bias.1', 'decimal_above_max_value'],
     [{ logit_bias: { word: 1 } }, 'logit_bias.word', 'invalid_value'],
     [{ stream: 'true' }, 'stream', 'invalid_type'],
     [{ parallel_tool_calls: 'false' }, 'parallel_tool_calls', 'invalid_type'],
