@@ -109,6 +109,31 @@ describe('a request', () => {
   });
 });
 
+describe('the base URL of a client', () => {
+  const SERVED = ['/v1/completions', '/v1/chat/completions', '/v1/models/:id', '/healthz'];
+  const hintFor = async (path: string, method = 'POST'): Promise<string | undefined> => {
+    const { send } = serve(SERVED.map((one) => route(() => new Response(), { path: one, method: 'POST' })));
+    const { error } = (await (await send(path, { method })).json()) as { error: { message: string } };
+    return /It is (.*) here/.exec(error.message)?.[1];
+  };
+
+  it.each([
+    ['without its end', '/chat/completions', '/v1/chat/completions'],
+    ['with its end twice', '/v1/v1/chat/completions', '/v1/chat/completions'],
+    ['that is a whole URL', '/v1/chat/completions/chat/completions', '/v1/chat/completions'],
+    ['of another service', '/openai/deployments/x/completions', '/v1/completions'],
+    ['and a slash at the end', '/v1/completions/', '/v1/completions'],
+    ['that is right', '/v1/responses/compact', undefined],
+    ['of something without /v1', '/v1/healthz', undefined],
+  ])('%s', async (_, path, expected) => {
+    expect(await hintFor(path)).toBe(expected);
+  });
+
+  it('is not what is wrong if the method is not served either', async () => {
+    expect(await hintFor('/v1/organization/usage/completions', 'GET')).toBe(undefined);
+  });
+});
+
 describe('a route that throws', () => {
   it('a failure: its status, its body, when to come back, its headers', async () => {
     const { send, log } = serve([

@@ -171,7 +171,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
       c.req.raw,
       refusal('(unknown)', () => {
         const message = `Unknown request URL: ${c.req.method} ${quoted(c.req.path)}.`;
-        throw fail('unknown_url', { message: `${message}${baseUrlHint(c.req.path, routes)}` });
+        throw fail('unknown_url', { message: `${message}${baseUrlHint(c.req.method, c.req.path, routes)}` });
       }),
       c.env.arrival,
     ),
@@ -179,11 +179,17 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
   return (http, arrival) => hono.fetch(http, { arrival });
 };
 
-/** The commonest slip of all: a client's base URL without its end. */
-const baseUrlHint = (path: string, routes: readonly Route[]): string =>
-  routes.some((route) => route.path === `/v1${path}`)
-    ? ` It is /v1${path} here: the base URL of a client ends in /v1.`
-    : '';
+/** The commonest slip of all: a client's base URL that lacks its end, has it twice, or is a whole URL. */
+const baseUrlHint = (method: string, path: string, routes: readonly Route[]): string => {
+  const asked = path.endsWith('/') ? path.slice(0, -1) : path;
+  const [meant] = routes
+    .filter((route) => route.method === method && route.path.startsWith('/v1/'))
+    .filter((route) => asked.endsWith(route.path.slice('/v1'.length)))
+    .toSorted((one, other) => other.path.length - one.path.length);
+  return meant === undefined
+    ? ''
+    : ` It is ${meant.path} here: the base URL of a client is the address of this server and /v1.`;
+};
 
 /** A path for logs and metrics: without the patterns of its parameters. */
 const labelOf = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '');

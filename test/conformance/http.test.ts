@@ -92,7 +92,7 @@ describe('what is not there', () => {
       404,
       {
         message:
-          'Unknown request URL: POST /chat/completions. It is /v1/chat/completions here: the base URL of a client ends in /v1.',
+          'Unknown request URL: POST /chat/completions. It is /v1/chat/completions here: the base URL of a client is the address of this server and /v1.',
         code: 'unknown_url',
       },
     ]);
