@@ -113,6 +113,16 @@ describe('judgeForced', () => {
   ])('%s: %j', (grade, output) => {
     expect(judgeForced(answered({ output }), LOGIN).grade).toBe(grade);
   });
+
+  it('does not blame the model where nothing could force it', () => {
+    const headers = { 'x-proxy-ignored-params': 'temperature, tool_choice' };
+    expect(judgeForced(answered({ output: [{ type: 'message' }] }, headers), LOGIN)).toEqual({
+      grade: 'warning',
+      says: 'a forced tool choice has no effect without the relay',
+      advice: 'clients that force a tool need PROXY_WIRE=on',
+      facts: {},
+    });
+  });
 });
 
 describe('judgeCache', () => {

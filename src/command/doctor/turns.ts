@@ -86,6 +86,11 @@ export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
   if (call?.['name'] === TOOL) return ok('the tool that was asked for is called');
+  const ignored = answer.headers.get('x-proxy-ignored-params')?.split(', ') ?? [];
+  if (ignored.includes('tool_choice')) {
+    const need = 'clients that force a tool need PROXY_WIRE=on';
+    return warning('a forced tool choice has no effect without the relay', need);
+  }
   const advice = 'clients that force a tool will not work with this model: try another one';
   return problem('a forced tool choice has no effect', advice);
 };
