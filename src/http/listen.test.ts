@@ -53,6 +53,8 @@ interface Client {
   readonly said: { text: string };
   readonly ended: Promise<unknown>;
   send(...lines: readonly string[]): void;
+  /** Says that no more will come. */
+  hangUp(): void;
 }
 
 const dial = async (port: number): Promise<Client> => {
@@ -65,6 +67,7 @@ const dial = async (port: number): Promise<Client> => {
     said,
     ended: once(socket, 'close'),
     send: (...lines) => void socket.write(lines.join('\r\n')),
+    hangUp: () => void socket.end(),
   };
 };
 
@@ -171,6 +174,16 @@ describe('what is no request', () => {
     send('garbage', '', '');
     await ended;
     expect(summary(said.text)).toEqual(['200', '400', 'connection: close', 'malformed_request']);
+  });
+
+  it('is not the rest of a body that its client gave up with the answer', async () => {
+    const { port, log } = await start();
+    const { send, said, ended, hangUp } = await dial(port);
+    send(...POST, GOOD, 'content-length: 1000', '', '{');
+    await expect.poll(() => summary(said.text)).toContain('request_too_large');
+    hangUp();
+    await ended;
+    expect(log.map(({ route, status }) => ({ route, status }))).toEqual([{ route: '/echo', status: 413 }]);
   });
 
   it('HTTP/1.0 without a host is a request', async () => {

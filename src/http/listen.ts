@@ -85,8 +85,10 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     refused.add(socket);
     const last = answers.get(socket as Socket);
     const underWay = last?.writableFinished === false ? last : null;
-    // Who leaves in the middle of a request has one, and that tells of it.
-    const isLeaving = error.code === 'HPE_INVALID_EOF_STATE' && underWay !== null;
+    // Who leaves in the middle of a request has one, and that tells of it: also if it was answered before
+    // all of it was there.
+    const hasOne = underWay !== null || last?.req.complete === false;
+    const isLeaving = error.code === 'HPE_INVALID_EOF_STATE' && hasOne;
     const isGone = error.code === 'ECONNRESET' || !socket.writable || isLeaving;
     if (isGone || underWay?.headersSent === true) {
       socket.destroy();
