@@ -3,11 +3,12 @@ import { promptOf, type Ask } from './workload.ts';
 
 /**
  * What the model sees of a request, as lines: instructions, messages, tools. Whatever is not known
- * here counts whole, so that nothing can hide.
+ * here counts whole, so that nothing can hide. Instructions are the same words whether they stand in
+ * their field, as the relay puts them, or in a message, as the bare app-server is asked to.
  */
 const linesOf = (body: JsonObject): readonly string[] => [
   ...(typeof body['instructions'] === 'string' && body['instructions'] !== ''
-    ? [`instructions ${body['instructions']}`]
+    ? [messageLine('"developer"', body['instructions'])]
     : []),
   ...listOf(body['input']).flatMap(itemLines),
   ...listOf(body['tools']).map(toolLine),

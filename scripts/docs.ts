@@ -114,7 +114,7 @@ const MODELS: readonly string[] = [
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
   '',
-  'A name that is none of these goes to the backend as it is.',
+  'Any other name goes to the backend as it is.',
   '',
 ];
 
@@ -189,8 +189,8 @@ const describeAllParameters = (): string =>
     '- **rejected**: a value that asks for it gets a 400.',
     '',
     'Much can only be said in the request to the backend: the relay does that (see `PROXY_WIRE`), as far as the',
-    'backend takes it. What a backend is found to refuse is left out for that model from then on, as if it were',
-    'in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand.',
+    'backend takes it. What a backend refuses is left out for the same caller, model and effort for ten minutes,',
+    'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand.',
     '',
     'Fields that are not in a table are treated as ignored.',
     '',

@@ -19,7 +19,7 @@ export const SLICES = {
   http: 'HTTP server',
   load: 'How much at once',
   upstream: 'Backend',
-  state: 'Files of our own',
+  state: 'Files of this server',
   api: 'How requests and answers are shaped',
   images: 'Images given by URL',
   codex: 'What codex may do',
@@ -171,7 +171,7 @@ export const SETTINGS = {
     type: oneOf(['on', 'off']),
     default: 'on',
     description:
-      'Whether a relay of ours stands between the app-server and its backend and sets what the app-server has no field for.',
+      'Whether the relay stands between the app-server and its backend, and sets what the app-server has no field for.',
   },
   PROXY_UPSTREAM_PARAMS: {
     slice: 'upstream',
@@ -218,7 +218,7 @@ export const SETTINGS = {
     field: 'dir',
     type: directory,
     default: '~/.codex-app-server-proxy',
-    description: 'Where our own key, codex home and data are kept.',
+    description: 'Where the key, the login and the data of this server are kept.',
   },
   PROXY_STRICT_PARAMS: {
     slice: 'api',

@@ -170,7 +170,7 @@ export const METRICS = {
   workerReplacements: {
     kind: 'counter',
     name: 'proxy_worker_replacements_total',
-    help: 'App-servers that were replaced because they held too many threads or too much memory.',
+    help: 'App-servers that were replaced while they went on serving: worn by memory, disk, processor or threads, or for a new login or list of models.',
     labels: [],
   },
   workerAilments: {

@@ -8,12 +8,9 @@ import { SETTINGS } from '../../src/config/schema.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-const pages = [...globSync('*.md', { cwd: ROOT }), ...globSync('docs/**/*.md', { cwd: ROOT })].map(
-  (file) => ({
-    file,
-    text: read(file),
-  }),
-);
+const pages = ['*.md', 'docs/**/*.md', 'examples/*.md']
+  .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+  .map((file) => ({ file, text: read(file) }));
 
 /** Every match of a pattern's first group, with the page that says it. */
 const mentions = (pattern: RegExp): readonly { readonly file: string; readonly name: string }[] =>
@@ -67,6 +64,20 @@ describe('documents', () => {
     expect(said(runs.filter(({ name }) => !Object.hasOwn(scripts, name)))).toEqual([]);
     const settings = mentions(/\b(PROXY_[A-Z_]*[A-Z])\b/g);
     expect(said(settings.filter(({ name }) => !Object.hasOwn(SETTINGS, name)))).toEqual([]);
+  });
+
+  it('show the whole tree, and nothing that is not in it', () => {
+    const [, section = ''] = /## The tree\n(.+?)\n## /su.exec(read('docs/architecture.md')) ?? [];
+    const shown = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name = '']) => name);
+    const folders = (pattern: string): string[] =>
+      globSync(pattern, { cwd: ROOT, withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
+        .filter((folder) => !folder.includes('generated'));
+    const modules = globSync('src/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
+    const others = ['bin', 'bench', 'examples', 'scripts', 'tools/node'];
+    const tree = [...others, ...modules, ...folders('src/**/*'), ...folders('test/*')];
+    expect(shown.toSorted()).toEqual(tree.toSorted());
   });
 
   it('describe every setting', () => {

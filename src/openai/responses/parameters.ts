@@ -70,7 +70,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   truncation: {
     policy: 'mapped',
     wire: { field: 'truncation', otherwise: 'ignored' },
-    note: '`auto`, where the backend can; else a too long input is an error.',
+    note: '`auto`, where the backend can; otherwise an input that is too long is an error.',
   },
   include: {
     policy: 'mapped',

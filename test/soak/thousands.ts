@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { closeForGood, expectSound } from '../faults/settle.ts';
+import { isAlive, startedPids, startWatchedProxy } from '../faults/workers.ts';
+import type { TestProxy } from '../support/proxy.ts';
+import { runLoad, script } from './load.ts';
+
+/** `SOAK_REQUESTS` makes it shorter or longer; the bounds are those of 2,000. */
+const REQUESTS = Number(process.env['SOAK_REQUESTS'] ?? 2_000);
+const WARM_UP = 100;
+/** So little that workers are replaced while they are at work; a turn writes some 0.05 MB. */
+const MAX_HOME_MB = 24;
+
+/**
+ * The bounds, with head-room over what was measured on two cores (which takes about a minute).
+ * While a new worker starts, the old one goes on and so exceeds its limit; on a slow machine by more,
+ * and then there are fewer replacements.
+ */
+const BOUNDS = {
+  /** Measured: 5. */
+  replacements: [1, 8],
+  /** Measured: 2, the old one and the new one. */
+  workersAtOnce: 3,
+  /** Measured: 176, of which some 90 are there at the start. */
+  appServerMB: 250,
+  /** Measured: 6, most of it the log lines that the test keeps. */
+  ownHeapGrowthMB: 30,
+  /** Measured: 150, which is what the garbage collector likes to keep. */
+  ownRssGrowthMB: 350,
+  /** Measured: 0. */
+  handleGrowth: 10,
+} as const;
+
+const MB = 1024 * 1024;
+
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startWatchedProxy(script, { PROXY_WORKER_MAX_HOME_MB: String(MAX_HOME_MB) });
+});
+afterAll(() => closeForGood(proxy));
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What our own process holds when nothing runs. */
+const ownUse = () => {
+  collectGarbage();
+  const { heapUsed, rss } = process.memoryUsage();
+  return {
+    heapMB: heapUsed / MB,
+    rssMB: rss / MB,
+    handles: process.getActiveResourcesInfo().length,
+  };
+};
+
+const residentMB = (pid: number): number => {
+  try {
+    const kb = /^VmRSS:\s+(\d+) kB/mu.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kb ?? 0) / 1024;
+  } catch (error) {
+    // It has just been replaced.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
+    throw error;
+  }
+};
+
+const metric = async (name: string): Promise<number> => {
+  const page = await (await proxy.get('/metrics')).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(page)?.[1]);
+};
+
+describe('thousands of requests over several app-servers', () => {
+  it('none fails, and nothing grows', { timeout: 300_000 }, async () => {
+    const peak = { workers: 0, appServerMB: 0 };
+    let done = 0;
+    const look = (): void => {
+      done += 1;
+      const workers = proxy.app.workers();
+      peak.workers = Math.max(peak.workers, workers.length);
+      if (done % 20 !== 0) return;
+      peak.appServerMB = Math.max(peak.appServerMB, ...workers.map(({ pid }) => residentMB(pid)));
+    };
+
+    const wrongAtFirst = await runLoad(proxy, (sent) => sent >= WARM_UP, look);
+    await expectSound(proxy);
+    proxy.use(script);
+    const before = ownUse();
+    const wrong = await runLoad(proxy, (sent) => sent >= REQUESTS, look);
+    await expectSound(proxy);
+    const after = ownUse();
+
+    expect([wrongAtFirst, wrong]).toEqual([[], []]);
+    const replacements = await metric('proxy_worker_replacements_total');
+    expect(replacements).toBeGreaterThanOrEqual(BOUNDS.replacements[0]);
+    expect(replacements).toBeLessThanOrEqual(BOUNDS.replacements[1]);
+    expect(await metric('proxy_worker_restarts_total')).toBe(0);
+    expect(await metric('proxy_turns_active')).toBe(0);
+    expect(startedPids().length).toBe(1 + replacements);
+    expect(startedPids().filter(isAlive)).toEqual(proxy.app.workers().map(({ pid }) => pid));
+    expect(peak.workers).toBeLessThanOrEqual(BOUNDS.workersAtOnce);
+    expect(peak.appServerMB).toBeLessThanOrEqual(BOUNDS.appServerMB);
+    expect(after.handles - before.handles).toBeLessThanOrEqual(BOUNDS.handleGrowth);
+    expect(after.heapMB - before.heapMB).toBeLessThanOrEqual(BOUNDS.ownHeapGrowthMB);
+    expect(after.rssMB - before.rssMB).toBeLessThanOrEqual(BOUNDS.ownRssGrowthMB);
+  });
+});
