@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { silent } from '../failures/classify.ts';
+import { endless, silent } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
 import { passOn } from './beginning.ts';
 import { isConnectionError } from './connection.ts';
@@ -47,6 +47,13 @@ export const streamBack = async (
       if (!isRead) onLife();
       // First read, then passed on: what the app-server says about a chunk comes after our report of it.
       reader?.push(chunk);
+      if (call !== null && reader?.isEndless === true) {
+        call.findings.failure = endless(hostOf(hop.target));
+        reader.end();
+        // Now, and not behind what was said before: nobody reads that to its end.
+        outgoing.destroy();
+        return;
+      }
       if (!outgoing.write(chunk)) await patience.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {
         isLingering = true;
