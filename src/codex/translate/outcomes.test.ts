@@ -56,6 +56,20 @@ describe('how a turn ended', () => {
     expect(refine(failed('upstream_unauthorized'), refused)).toEqual(failed('upstream_unauthorized'));
   });
 
+  it('is that there is no room, where the app-server did not even reach the relay', () => {
+    const noRoom = { kind: 'failed', failure: failure('out_of_resources', { retryAfterSeconds: 1 }) };
+    const auth: Outcome = {
+      kind: 'failed',
+      failure: failure('upstream_unreachable', { message: 'The upstream at auth could not be reached.' }),
+    };
+    expect(refine(failed('upstream_unreachable'), report({}))).toEqual(noRoom);
+    expect(refine(failed('upstream_unreachable'), null)).toEqual(failed('upstream_unreachable'));
+    expect(refine(auth, report({}))).toEqual(auth);
+    expect(toOutcome({ status: 'failed', error: error('Too many open files (os error 24)') })).toEqual(
+      noRoom,
+    );
+  });
+
   it('stays what it is when it went well, or when it is about us', () => {
     const heard = report({ failure: failure('rate_limit_exceeded'), incomplete: 'content_filter' });
     for (const outcome of [
