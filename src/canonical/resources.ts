@@ -10,8 +10,7 @@ const RETRY_AFTER_SECONDS = 1;
 const IN_WORDS = /\(os error (?:12|23|24|105)\)/;
 
 /** It has no place for something, and says so. */
-export const noRoom = (): Failure =>
-  failure('out_of_resources', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+export const noRoom = (): Failure => failure('out_of_resources', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
 export const saysNoRoom = (message: string): boolean => IN_WORDS.test(message);
 

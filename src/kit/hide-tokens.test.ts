@@ -7,7 +7,11 @@ describe('hideTokens', () => {
     ['a token', 'is eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig, no', 'is ***, no'],
     ['one without a signature', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ', '***'],
     ['one behind a word', 'key-eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig', 'key-***'],
-    ['one behind a word that is none', 'eyJhbGciOiJub25lIn0 eyJhbGciOiJub25lIn0.x', 'eyJhbGciOiJub25lIn0 ***'],
+    [
+      'one behind a word that is none',
+      'eyJhbGciOiJub25lIn0 eyJhbGciOiJub25lIn0.x',
+      'eyJhbGciOiJub25lIn0 ***',
+    ],
     ['a word', 'eyJust-a-long-word', 'eyJust-a-long-word'],
     ['a short one', 'eyJa.b', 'eyJa.b'],
   ])('%s', (_, text, expected) => {
