@@ -13,6 +13,7 @@ import {
   type Hop,
   type ModelCall,
 } from './hop.ts';
+import { sourceOf } from './http-failure.ts';
 import type { Patience } from './patience.ts';
 import { AnswerReader } from './report.ts';
 import type { BegunAnswer } from './send-once.ts';
@@ -39,7 +40,10 @@ export const streamBack = async (
   };
   const reader = call === null ? null : readerOf(hop, call, onLife);
   const isRead = reader !== null && isEventStream(answer.headers);
-  if (call !== null) call.headers = callerHeaders(answer.headers);
+  if (call !== null) {
+    const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
+    call.headers = callerHeaders(answer.headers, secrets);
+  }
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
     reader?.begin();
