@@ -15,13 +15,16 @@ export const toOutcome = (turn: { readonly status: string; readonly error: TurnE
     : { kind: 'incomplete', reason };
 };
 
-/** The backend's own words about a failure are better than the app-server's about them. */
-export const refine = (outcome: Outcome, report: WireReport | null): Outcome => {
+/**
+ * The backend's own words about a failure are better than the app-server's about them. `isAnswered`: the relay
+ * has begun to pass an answer on.
+ */
+export const refine = (outcome: Outcome, report: WireReport | null, isAnswered: boolean): Outcome => {
   if (outcome.kind !== 'failed' || report === null) return outcome;
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
   if (report.incomplete !== null) return { kind: 'incomplete', reason: report.incomplete };
-  if (isWithoutRelay(outcome.failure, report)) return { kind: 'failed', failure: noRoom() };
+  if (!isAnswered && isWithoutRelay(outcome.failure, report)) return { kind: 'failed', failure: noRoom() };
   const isRefused = report.failure === null || report.failure.kind === 'upstream_unauthorized';
   // Credentials were to be renewed, and that failed too, on another way than that of the request.
   if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {
