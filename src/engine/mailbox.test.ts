@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
 import { collect, turnEvents } from '../../test/support/turn-events.ts';
 import { COALESCE_ABOVE, EVENT_BYTES, Mailbox } from './mailbox.ts';
 
@@ -52,6 +53,13 @@ describe('Mailbox', () => {
     const second = reader.next();
     mailbox.close();
     expect(await second).toEqual({ done: true, value: undefined });
+  });
+
+  it('lets others go first while much of it is read', async () => {
+    const mailbox = new Mailbox(Infinity);
+    mailbox.push(Array.from({ length: 200_000 }, () => started('m')));
+    mailbox.close();
+    expect(await turnsOfLoop(() => collect(mailbox))).toBeGreaterThan(1);
   });
 
   it('joins nothing while the reader keeps up', async () => {

@@ -1,4 +1,5 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { breathe } from '../kit/loop-turns.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
 /**
@@ -68,6 +69,8 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
     try {
       for (;;) {
+        // However much there is to read: others get their turn.
+        await breathe();
         const event = this.#take();
         if (event !== undefined) yield event;
         else if (this.#end !== null) throw this.#end.error;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
+import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -30,6 +31,11 @@ const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
 describe('retryWhole', () => {
   it('hands on a turn that came to an end', async () => {
     expect(await run([accepted, said, done])).toEqual({ events: [accepted, said, done], count: 1 });
+  });
+
+  it('lets others go first while a long one is handed on', async () => {
+    const long = Array.from({ length: 200_000 }, () => said);
+    expect(await turnsOfLoop(() => run([accepted, ...long, done]))).toBeGreaterThan(1);
   });
 
   it('runs a turn again whose worker died, and tells only of the last run', async () => {

@@ -1,4 +1,5 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { breathe } from '../kit/loop-turns.ts';
 import type { Engine } from './engine.ts';
 
 /** A turn that was lost in its middle is run once more. */
@@ -22,7 +23,11 @@ export const retryWhole = (engine: Engine): Engine => ({
       }
       // One that was lost before it was accepted has been tried again by the engine itself.
       if (attempt < ATTEMPTS && isAccepted && wasLost(events.at(-1))) continue;
-      yield* events;
+      for (const event of events) {
+        // All of a long answer at once: others are not to wait until it has been read.
+        await breathe();
+        yield event;
+      }
       return;
     }
   },

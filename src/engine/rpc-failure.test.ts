@@ -27,6 +27,14 @@ describe('rpcFailure', () => {
       failure('account_unavailable'),
     ],
     [
+      'an app-server that may open no more files',
+      new RpcError('thread/start', {
+        code: -32_600,
+        message: 'failed to load configuration: Too many open files (os error 24)',
+      }),
+      failure('out_of_resources', { retryAfterSeconds: 1 }),
+    ],
+    [
       'an app-server with too much to do',
       new RpcError('turn/start', { code: -32_001, message: 'overloaded' }),
       failure('worker_unavailable', { retryAfterSeconds: 1 }),

@@ -1,4 +1,5 @@
 import { failure, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { noRoom, saysNoRoom } from '../canonical/resources.ts';
 import { classify, NOTHING_SAID } from '../codex/failures/classify.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';
@@ -18,6 +19,8 @@ export const rpcFailure = (error: unknown): Failure => {
   // The code would blame the request; but no thread can be started for this account.
   if (isJsonObject(error.data) && error.data['reason'] === 'cloudConfigBundle')
     return failure('account_unavailable');
+  // The code would blame the request.
+  if (saysNoRoom(error.message)) return noRoom();
   if (isHomeless(error)) return failure('worker_lost');
   if (error.code === INVALID_REQUEST)
     return classify({ ...NOTHING_SAID, status: 400, message: error.message });

@@ -147,6 +147,7 @@ describe('what is no request', () => {
     ],
     ['long headers', [...POST, `x: ${'x'.repeat(20_000)}`, '', ''], ['431', 'headers_too_large']],
     ['no host', ['GET /echo HTTP/1.1', '', ''], ['400', 'malformed_request']],
+    ['a way to others', ['CONNECT other:443 HTTP/1.1', 'host: h', '', ''], ['405', 'method_not_allowed']],
     ['a host that is none', ['GET /echo HTTP/1.1', 'host: a b', '', ''], ['400', 'malformed_request']],
     [
       'a bad chunk',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 
 import { getRequestListener, RequestError } from '@hono/node-server';
 
@@ -29,9 +29,16 @@ export interface ListenOptions {
 /** How long a connection stays open for the answer to something that was no request. */
 const LINGER_MS = 500;
 
-const answerRaw = async (socket: Writable, response: Response): Promise<void> => {
+const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
+  // Who closes with something unread resets the connection, and the answer may be lost with it.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.resume();
   socket.end(await rawAnswer(response));
 };
+
+const NO_WAY: Failure = failure('method_not_allowed', {
+  message: 'Not allowed to CONNECT: this server is no way to others.',
+});
 
 type Fetch = (http: Request, arrival: Arrival) => Promise<Response> | Response;
 
@@ -94,10 +101,13 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       socket.destroy();
       return;
     }
-    // Who closes with something unread resets the connection, and the answer may be lost with it.
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    socket.resume();
     void answerRaw(socket, refuse(parserFailure(error.code ?? '')));
+  });
+
+  // Node would hang up without a word.
+  server.on('connect', (_incoming, socket) => {
+    socket.on('error', () => socket.destroy());
+    void answerRaw(socket, refuse(NO_WAY));
   });
 
   // Longer than the idle time of usual clients and load balancers, so that they are the ones who

@@ -1,3 +1,5 @@
+import { hideTokens } from '../kit/hide-tokens.ts';
+
 /** Names of fields that hold a secret, compared without case, `-` and `_`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
@@ -86,8 +88,7 @@ export const redactFields = (value: object): Record<string, unknown> =>
 
 /** Hides what looks like a key inside text, such as a message that quotes a header. */
 export const redactText = (text: string): string =>
-  text
+  hideTokens(text)
     .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
-    .replaceAll(/\beyJ[\w-]{8,}(?:\.[\w-]*){1,2}/g, '***')
     .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@');

@@ -62,6 +62,34 @@ describe('a backend that falls silent', () => {
   });
 });
 
+/** A megabyte after the other, as fast as they are taken. */
+const saysWithoutEnd: Answer = (response) => {
+  const megabyte = Buffer.alloc(1024 * 1024, 'x');
+  const more = (): void => {
+    if (!response.destroyed && response.write(megabyte)) setImmediate(more);
+  };
+  response.on('drain', more);
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(`${DELTA}data: {"type":"response.output_text.done","text":"`);
+  more();
+};
+
+describe('a backend that does not come to an end', () => {
+  // The app-server takes four times as long for twice as much: 100 MB were never read, and the turn never ended.
+  it('in one event is broken off', async () => {
+    const { backend, open, post } = await start(saysWithoutEnd);
+    const { ticket, events } = open('t1');
+    await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
+    expect(ticket.report.failure).toEqual(
+      failure('upstream_error', {
+        message: `The upstream at ${new URL(backend.url).host} sent an event that is too long.`,
+      }),
+    );
+    expect(events.at(-1)).toEqual({ kind: 'answer-ended', how: 'failed' });
+    await closed(backend);
+  });
+});
+
 const LONG = `data: {"type":"x","text":"${'x'.repeat(2_000)}`;
 const slowly = async (response: ServerResponse): Promise<void> => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });

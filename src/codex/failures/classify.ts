@@ -205,6 +205,10 @@ export const tooLate = (host: string | null): Failure =>
 export const silent = (host: string | null, ms: number): Failure =>
   failure('upstream_timeout', { message: `${at(host)} was silent for ${ms / 1000} s.` });
 
+/** It says something that does not come to its end. */
+export const endless = (host: string | null): Failure =>
+  failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });
+
 /** Its words may be about anything inside of it. */
 const broken = (said: Read): Failure =>
   failure('upstream_error', {

@@ -1,4 +1,5 @@
 import { hideSecrets } from '../../kit/hide-secrets.ts';
+import { hideTokens } from '../../kit/hide-tokens.ts';
 
 /** Pages for people, which an upstream may well point to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
@@ -22,8 +23,7 @@ const MAX_READ_CHARS = 64_000;
  * that keys are known to have, or bare, which only those can tell who know the key.
  */
 export const harmless = (message: string, secrets: readonly string[]): string =>
-  withoutInternals(hideSecrets(secrets)(message).slice(0, MAX_READ_CHARS))
+  hideTokens(withoutInternals(hideSecrets(secrets)(message).slice(0, MAX_READ_CHARS)))
     .replaceAll(/\bsk-[\w*-]{6,}/g, 'sk-***')
-    .replaceAll(/\beyJ[\w-]{8,}(?:\.[\w-]*){1,2}/g, '***')
     .replaceAll(/\b(bearer\s+)[^\s"',;]+/gi, '$1***')
     .slice(0, MAX_MESSAGE_CHARS);

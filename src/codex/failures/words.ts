@@ -31,10 +31,14 @@ const ANSWER: Words = [
 /** Codes that say no more than the status does. */
 const GENERIC = /^(?:invalid_request|bad_request|not_found)(?:_error)?$/i;
 
+/** What kind of error it is stands at its beginning. Some patterns look far ahead from every word that they begin with. */
+const MAX_READ_CHARS = 4_000;
+
 /** The code that an upstream means when it says it in words alone; null where they say nothing to us. */
 export const wordsCode = ({ status, type, code, message }: UpstreamSaid): string | null => {
   if (message === null || (code !== null && !GENERIC.test(code))) return null;
-  const known = wordsFor(status, type).find(([pattern]) => pattern.test(message));
+  const beginning = message.slice(0, MAX_READ_CHARS);
+  const known = wordsFor(status, type).find(([pattern]) => pattern.test(beginning));
   return known?.[1] ?? null;
 };
 

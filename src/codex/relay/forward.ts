@@ -114,8 +114,9 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
 
 const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };
-  const failed = httpFailure(answer, sourceOf(hop.target, hop.headers, hop.apiKey));
-  return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers) } };
+  const source = sourceOf(hop.target, hop.headers, hop.apiKey);
+  const failed = httpFailure(answer, source);
+  return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers, source.secrets) } };
 };
 
 const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | null => {

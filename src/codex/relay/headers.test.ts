@@ -61,17 +61,22 @@ describe('headers on their way', () => {
 
   it('that the caller may see are few', () => {
     expect(
-      callerHeaders({
-        'x-request-id': 'req_1',
-        'x-ratelimit-remaining-tokens': '7',
-        'x-codex-primary-used-percent': '42',
-        'x-codex-plan-type': 'plus',
-        'x-codex-turn-state': 'opaque',
-        'set-cookie': ['secret=1'],
-        'openai-organization': 'org',
-        'retry-after': '3',
-      }),
+      callerHeaders(
+        {
+          'x-ratelimit-key': 'key k3y-of-0urs',
+          'x-request-id': 'req_1',
+          'x-ratelimit-remaining-tokens': '7',
+          'x-codex-primary-used-percent': '42',
+          'x-codex-plan-type': 'plus',
+          'x-codex-turn-state': 'opaque',
+          'set-cookie': ['secret=1'],
+          'openai-organization': 'org',
+          'retry-after': '3',
+        },
+        ['k3y-of-0urs'],
+      ),
     ).toEqual({
+      'x-ratelimit-key': 'key ***',
       'x-upstream-request-id': 'req_1',
       'x-ratelimit-remaining-tokens': '7',
       'x-codex-primary-used-percent': '42',

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { hideSecrets } from '../../kit/hide-secrets.ts';
+
 export type Headers = Record<string, string | string[]>;
 
 /** What concerns one connection only, or is said anew on the next one. */
@@ -77,12 +79,19 @@ const isAboutSession = (name: string): boolean =>
   name === 'x-client-request-id' ||
   name.startsWith('x-codex-');
 
-/** What the client may want to know: the backend's request id, and how much of its limits is left. */
-export const callerHeaders = (headers: IncomingHttpHeaders): Record<string, string> => {
+/**
+ * What the client may want to know: the backend's request id, and how much of its limits is left. A backend may
+ * name a limit after the key that it is for.
+ */
+export const callerHeaders = (
+  headers: IncomingHttpHeaders,
+  secrets: readonly string[],
+): Record<string, string> => {
+  const hide = hideSecrets(secrets);
   const told: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (name === 'x-request-id') told['x-upstream-request-id'] = String(value);
-    else if (name.startsWith('x-ratelimit-') || isCodexLimit(name)) told[name] = String(value);
+    if (name === 'x-request-id') told['x-upstream-request-id'] = hide(String(value));
+    else if (name.startsWith('x-ratelimit-') || isCodexLimit(name)) told[name] = hide(String(value));
   }
   return told;
 };

@@ -73,6 +73,11 @@ export class AnswerReader {
     return this.#isOver;
   }
 
+  /** It says one thing and does not come to its end. */
+  get isEndless(): boolean {
+    return this.#events.isEndless;
+  }
+
   /** What was found in an answer before this one is not about this one. */
   begin(): void {
     this.#findings.failure = null;

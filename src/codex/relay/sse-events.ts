@@ -9,6 +9,8 @@ export interface SseListener {
 
 /** Events are small, but for those that hold a whole answer. What is longer passes unread. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+/** No answer has an event like this. The app-server needs a minute for one, and four for one twice as long. */
+const ENDLESS_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -21,6 +23,8 @@ export class SseEvents {
   /** Bytes since the last line end. */
   #lineBytes = 0;
   #isLongLine = false;
+  /** Bytes of a line that are not kept any more. */
+  #skippedBytes = 0;
   #endedInCr = false;
   #name: string | null = null;
   #data: string | null = null;
@@ -35,6 +39,11 @@ export class SseEvents {
     return this.#isLongLine || this.#lineBytes > LONG_LINE_BYTES;
   }
 
+  /** A line does not come to its end. */
+  get isEndless(): boolean {
+    return this.#isLongLine && this.#skippedBytes > ENDLESS_BYTES;
+  }
+
   push(chunk: Uint8Array): void {
     const rest = this.#behindLongLine(this.#withLineFeeds(chunk));
     const lastEnd = rest.lastIndexOf(LF);
@@ -42,6 +51,7 @@ export class SseEvents {
     for (const line of this.#lines.push(rest)) this.#line(line);
     if (this.#lineBytes <= MAX_EVENT_BYTES) return;
     this.#lines = createLineDecoder();
+    this.#skippedBytes = this.#lineBytes;
     this.#lineBytes = 0;
     this.#isLongLine = true;
     this.#data = null;
@@ -67,7 +77,10 @@ export class SseEvents {
   #behindLongLine(chunk: Uint8Array): Uint8Array {
     if (!this.#isLongLine) return chunk;
     const end = chunk.indexOf(LF);
-    if (end === -1) return EMPTY;
+    if (end === -1) {
+      this.#skippedBytes += chunk.length;
+      return EMPTY;
+    }
     this.#isLongLine = false;
     return chunk.subarray(end + 1);
   }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { silent } from '../failures/classify.ts';
+import { endless, silent } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
 import { passOn } from './beginning.ts';
 import { isConnectionError } from './connection.ts';
@@ -13,6 +13,7 @@ import {
   type Hop,
   type ModelCall,
 } from './hop.ts';
+import { sourceOf } from './http-failure.ts';
 import type { Patience } from './patience.ts';
 import { AnswerReader } from './report.ts';
 import type { BegunAnswer } from './send-once.ts';
@@ -39,7 +40,10 @@ export const streamBack = async (
   };
   const reader = call === null ? null : readerOf(hop, call, onLife);
   const isRead = reader !== null && isEventStream(answer.headers);
-  if (call !== null) call.headers = callerHeaders(answer.headers);
+  if (call !== null) {
+    const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
+    call.headers = callerHeaders(answer.headers, secrets);
+  }
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
     reader?.begin();
@@ -47,6 +51,13 @@ export const streamBack = async (
       if (!isRead) onLife();
       // First read, then passed on: what the app-server says about a chunk comes after our report of it.
       reader?.push(chunk);
+      if (call !== null && reader?.isEndless === true) {
+        call.findings.failure = endless(hostOf(hop.target));
+        reader.end();
+        // Now, and not behind what was said before: nobody reads that to its end.
+        outgoing.destroy();
+        return;
+      }
       if (!outgoing.write(chunk)) await patience.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {
         isLingering = true;

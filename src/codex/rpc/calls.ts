@@ -33,12 +33,21 @@ interface Call {
   readonly params: unknown;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
-  readonly deadline: NodeJS.Timeout;
+  readonly timeoutMs: number;
+  deadline: NodeJS.Timeout;
+  /** How long its message is, if it is long. */
+  chars: number;
   attempt: number;
   retry: NodeJS.Timeout | null;
 }
 
 const LONG_MESSAGE_CHARS = 64 * 1024;
+
+/**
+ * Whoever answers reads one message after the other, and a long one takes it a while: 31 MB took 14 s on a
+ * busy machine. A call is given that time beside its own, for its message and for those in front of it.
+ */
+const READING_MS_PER_CHAR = 2_000 / (1024 * 1024);
 
 /** Doubling, with half of the delay left to chance. */
 export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: number): number => {
@@ -50,6 +59,8 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
   const { overloadRetry } = options;
   const underway = new Map<RpcId, Call>();
   let nextId = 1;
+  /** Of all long messages that have not been answered. */
+  let unansweredChars = 0;
   let closed: ConnectionClosed | null = null;
 
   const transmit = (id: RpcId, call: Call): void => {
@@ -62,13 +73,28 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
     const pieces = await inTurns(writeJsonSteps(message));
     // Its time may be up by now, or the connection closed.
-    if (underway.get(id) === call) send(pieces);
+    if (underway.get(id) !== call) return;
+    const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    unansweredChars += chars - call.chars;
+    call.chars = chars;
+    clearTimeout(call.deadline);
+    call.deadline = deadlineOf(id, call);
+    send(pieces);
+  };
+
+  const deadlineOf = (
+    id: RpcId,
+    { method, timeoutMs }: Pick<Call, 'method' | 'timeoutMs'>,
+  ): NodeJS.Timeout => {
+    const expire = (): void => take(id)?.reject(new RequestTimeout(method, timeoutMs));
+    return setTimeout(expire, timeoutMs + unansweredChars * READING_MS_PER_CHAR);
   };
 
   const take = (id: RpcId): Call | undefined => {
     const call = underway.get(id);
     if (call === undefined) return undefined;
     underway.delete(id);
+    unansweredChars -= call.chars;
     clearTimeout(call.deadline);
     if (call.retry !== null) clearTimeout(call.retry);
     return call;
@@ -97,9 +123,9 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
         }
         const id = nextId;
         nextId += 1;
-        const expire = (): void => take(id)?.reject(new RequestTimeout(method, timeoutMs));
-        const deadline = setTimeout(expire, timeoutMs);
-        const call: Call = { method, params, resolve, reject, deadline, attempt: 0, retry: null };
+        const deadline = deadlineOf(id, { method, timeoutMs });
+        const rest = { chars: 0, attempt: 0, retry: null };
+        const call: Call = { method, params, resolve, reject, timeoutMs, deadline, ...rest };
         underway.set(id, call);
         transmit(id, call);
       }),

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { overloadDelayMs } from './calls.ts';
@@ -122,6 +124,22 @@ describe('createPeer', () => {
     expect(await errors[0]).toEqual(new RequestTimeout('a', 1_000));
     await answer({ id: 1, result: 'late' });
     expect([heard, vi.getTimerCount()]).toEqual([[], 0]);
+  });
+
+  it('waits longer for a long message, and for what stands behind it', async () => {
+    const { peer, sent, answer } = setUp();
+    const settled: unknown[] = [];
+    const ask = (method: string, params: unknown): void =>
+      void peer.request(method, params).catch((error: unknown) => settled.push(error));
+    ask('long', 'x'.repeat(1024 * 1024));
+    while (sent.length === 0) await setImmediate();
+    ask('behind', {});
+    await vi.advanceTimersByTimeAsync(2_900);
+    expect(settled).toEqual([]);
+    await answer({ id: 1, result: null });
+    ask('after', {});
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(settled).toEqual([new RequestTimeout('behind', 1_000), new RequestTimeout('after', 1_000)]);
   });
 
   it('rejects everything when the connection ends, also later calls and waiting retries', async () => {

@@ -1,5 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
+import { noRoom, saysNoRoom } from '../../canonical/resources.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { isBlockPage, isHtml } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';
@@ -18,6 +19,7 @@ export const toFailure = (
   error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
 ): Failure => {
   const info = error.codexErrorInfo;
+  if (saysNoRoom(error.message)) return noRoom();
   if (error.additionalDetails?.startsWith('Connection failed') === true)
     return failure('upstream_unreachable');
   if (typeof info === 'string') return byName(info, error.message);

@@ -36,24 +36,40 @@ describe('how a turn ended', () => {
 
   it('is what the backend said about it, where the relay heard that', () => {
     const own = failure('rate_limit_exceeded', { message: 'Slow.' });
-    expect(refine(failed('upstream_error'), report({ failure: own }))).toEqual({
+    expect(refine(failed('upstream_error'), report({ failure: own }), false)).toEqual({
       kind: 'failed',
       failure: own,
     });
-    expect(refine(failed('upstream_error'), report({ incomplete: 'content_filter' }))).toEqual({
+    expect(refine(failed('upstream_error'), report({ incomplete: 'content_filter' }), false)).toEqual({
       kind: 'incomplete',
       reason: 'content_filter',
     });
-    expect(refine(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
-    expect(refine(failed('upstream_error'), null)).toEqual(failed('upstream_error'));
+    expect(refine(failed('upstream_error'), report({}), false)).toEqual(failed('upstream_error'));
+    expect(refine(failed('upstream_error'), null, false)).toEqual(failed('upstream_error'));
   });
 
   it('is that a refused login could not be renewed, which the backend knows nothing about', () => {
     const refused = report({ failure: failure('upstream_unauthorized') });
     for (const kind of ['upstream_error', 'upstream_unreachable'] as const) {
-      expect(refine(failed(kind), refused)).toEqual(failed(kind));
+      expect(refine(failed(kind), refused, false)).toEqual(failed(kind));
     }
-    expect(refine(failed('upstream_unauthorized'), refused)).toEqual(failed('upstream_unauthorized'));
+    expect(refine(failed('upstream_unauthorized'), refused, false)).toEqual(failed('upstream_unauthorized'));
+  });
+
+  it('is that there is no room, where the app-server did not even reach the relay', () => {
+    const noRoom = { kind: 'failed', failure: failure('out_of_resources', { retryAfterSeconds: 1 }) };
+    const auth: Outcome = {
+      kind: 'failed',
+      failure: failure('upstream_unreachable', { message: 'The upstream at auth could not be reached.' }),
+    };
+    expect(refine(failed('upstream_unreachable'), report({}), false)).toEqual(noRoom);
+    expect(refine(failed('upstream_unreachable'), null, false)).toEqual(failed('upstream_unreachable'));
+    expect(refine(auth, report({}), false)).toEqual(auth);
+    // An answer that it could not read: it says the same.
+    expect(refine(failed('upstream_unreachable'), report({}), true)).toEqual(failed('upstream_unreachable'));
+    expect(toOutcome({ status: 'failed', error: error('Too many open files (os error 24)') })).toEqual(
+      noRoom,
+    );
   });
 
   it('stays what it is when it went well, or when it is about us', () => {
@@ -65,7 +81,7 @@ describe('how a turn ended', () => {
       failed('worker_lost'),
       failed('client_too_slow'),
     ] as const) {
-      expect(refine(outcome, heard)).toEqual(outcome);
+      expect(refine(outcome, heard, false)).toEqual(outcome);
     }
   });
 });

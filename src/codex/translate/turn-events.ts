@@ -52,6 +52,7 @@ export class TurnTranslator {
   /** Of the whole thread, so of this turn; all there is without a relay when a response is incomplete. */
   #threadUsage: Usage | null = null;
   #ended = false;
+  #isAnswered = false;
 
   constructor(options: TurnTranslatorOptions) {
     this.#options = options;
@@ -68,6 +69,7 @@ export class TurnTranslator {
 
   /** What a relay sees as it happens: a call whose arguments are still being written, the end of an answer. */
   wire(event: WireEvent): TurnEvent[] {
+    this.#isAnswered ||= event.kind === 'answer-started';
     if (event.kind === 'answer-ended') {
       // The app-server has not told the rest yet: what it never tells has its place behind that.
       if (event.how === 'completed') this.#unstreamed.push(event.unstreamed);
@@ -79,7 +81,7 @@ export class TurnTranslator {
   /** Ends the turn: because it has ended, or the worker is gone, or the reader is too slow. */
   end(given: Outcome): TurnEvent[] {
     if (this.#ended) return [];
-    const outcome = refine(given, this.#options.report);
+    const outcome = refine(given, this.#options.report, this.#isAnswered);
     const complete = outcome.kind === 'completed' || outcome.kind === 'tool-calls';
     const refusals = this.#followed(this.#newRefusals(complete));
     this.#ended = true;
