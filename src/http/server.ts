@@ -161,7 +161,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
     hono.all(path, (c) =>
       answer(
         c.req.raw,
-        refusal(path, () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
+        refusal(labelOf(path), () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
         c.env.arrival,
       ),
     );

@@ -167,7 +167,7 @@ const nameOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number without end';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that is too large';
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
   if (typeof value === 'object') return 'an object';
   return `a ${typeof value}`;
