@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 
-import { fail, FAILURES, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { fail, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { FAILURES } from '../canonical/failure-catalogue.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/quote.ts';
 import { within } from '../kit/within.ts';

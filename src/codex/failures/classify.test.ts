@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, FAILURES, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure.ts';
+import { FAILURES } from '../../canonical/failure-catalogue.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from './classify.ts';
 
 const HOST = 'backend.example:8443';
