@@ -1,9 +1,8 @@
 import { APIError, APIUserAbortError, RateLimitError } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import {
   commentaryThenFinal,
   cutMidStream,
@@ -19,21 +18,11 @@ import {
   says,
   slow,
 } from '../support/scripts.ts';
-import { checkedChat, type CheckedChat } from './chat-checked.ts';
+import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK against the whole product, through `/v1/chat/completions`. */
 
-let proxy: TestProxy;
-let client: CheckedChat;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedChat(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openCheckedChat(hello);
 
 const HELLO = 'Hello from the scripted model.';
 const ask = { model: 'gpt-5.5', messages: [{ role: 'user' as const, content: 'hi' }] };
