@@ -32,9 +32,11 @@ export const readErrorBody = (text: string): UpstreamError => {
 /** Some servers answer with a sentence. A page, a number, or JSON that is broken says nothing to a client. */
 const plainWords = (text: string): string | null => {
   const words = text.trim();
-  return words === '' || NO_WORDS.test(words) ? null : words;
+  return words === '' || words.length > MAX_SENTENCE_CHARS || NO_WORDS.test(words) ? null : words;
 };
 
+/** What is longer was not written for somebody to read. */
+const MAX_SENTENCE_CHARS = 1_000;
 const NO_WORDS = /^(?:[{[<"\d-]|null$|true$|false$)/;
 
 /** The object that holds the words: `error` of a body or an event, or all of it. */
