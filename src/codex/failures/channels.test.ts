@@ -42,7 +42,7 @@ const byWords = (said: Said): Failure => toFailure({ message: repeated(said), co
 const STATUSES = [
   400, 401, 402, 403, 404, 405, 408, 409, 413, 418, 422, 425, 429, 500, 501, 502, 503, 504, 520, 524, 529,
 ];
-const ERRORS: readonly JsonObject[] = [
+const ERRORS: readonly (JsonObject & { readonly message: string })[] = [
   { message: 'Words.' },
   { message: 'Bad x.', type: 'invalid_request_error', code: 'invalid_value', param: 'x' },
   { message: 'No x.', code: 'model_not_found', param: 'model' },
@@ -82,7 +82,7 @@ describe('400', () => {
     for (const error of ERRORS) {
       const body = JSON.stringify({ error });
       expect(toFailure({ message: body, codexErrorInfo: 'badRequest' })).toEqual(byHttp(said(400, error)));
-      const message = String(error['message']);
+      const { message } = error;
       expect(rpcFailure(new RpcError({ code: INVALID_REQUEST, message }))).toEqual(
         byHttp(said(400, { message })),
       );
