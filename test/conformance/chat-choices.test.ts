@@ -1,27 +1,12 @@
-import { APIError } from 'openai';
 import { describe, expect, it } from 'vitest';
 
 import { hang, hello, http429, inTurn, says, slow } from '../support/scripts.ts';
+import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK: several answers, stops, the older completions, and what is not served. */
 
 const { proxy, client } = await openCheckedChat(hello);
-
-const HELLO = 'Hello from the scripted model.';
-const ask = { model: 'gpt-5.5', messages: [{ role: 'user' as const, content: 'hi' }] };
-const USAGE = {
-  prompt_tokens: 11,
-  completion_tokens: 7,
-  total_tokens: 18,
-  prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2, audio_tokens: 0 },
-  completion_tokens_details: {
-    reasoning_tokens: 1,
-    audio_tokens: 0,
-    accepted_prediction_tokens: 0,
-    rejected_prediction_tokens: 0,
-  },
-};
 
 const ZERO = {
   inputTokens: 0,
@@ -32,28 +17,13 @@ const ZERO = {
   totalTokens: 0,
 };
 
-const failureOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof APIError) return error;
-    throw error;
-  }
-  throw new Error('it did not fail');
-};
-
-/** Until everything that ran upstream has been let go. */
-const untilIdle = async (): Promise<void> => {
-  while (proxy.model.activeRequests() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-};
-
 describe('stop', () => {
   it('cuts before the text, interrupts the model, and says stop', async () => {
     // A model that would never end by itself.
     proxy.use(says([{ text: 'one two three four five', end: 'open' }, { hang: true }]));
     const { choices } = await client.openai.chat.completions.create({ ...ask, stop: ['hree f', 'never'] });
     expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'one two t' } });
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 });
@@ -97,7 +67,7 @@ describe('n', () => {
     proxy.use(inTurn(hang, http429(), hang));
     const failed = await failureOf(client.openai.chat.completions.create({ ...ask, n: 3 }));
     expect(failed.status).toBe(429);
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.activeRequests()).toBe(0);
   });
 
@@ -105,7 +75,7 @@ describe('n', () => {
     proxy.use(slow(50));
     const stream = await client.openai.chat.completions.create({ ...ask, n: 3, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.slice(-3).map((request) => request.aborted)).toEqual([true, true, true]);
   });
 });

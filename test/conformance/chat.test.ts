@@ -1,4 +1,4 @@
-import { APIError, APIUserAbortError, RateLimitError } from 'openai';
+import { APIUserAbortError, RateLimitError } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -17,41 +17,12 @@ import {
   says,
   slow,
 } from '../support/scripts.ts';
+import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK against the whole product, through `/v1/chat/completions`. */
 
 const { proxy, client } = await openCheckedChat(hello);
-
-const HELLO = 'Hello from the scripted model.';
-const ask = { model: 'gpt-5.5', messages: [{ role: 'user' as const, content: 'hi' }] };
-const USAGE = {
-  prompt_tokens: 11,
-  completion_tokens: 7,
-  total_tokens: 18,
-  prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2, audio_tokens: 0 },
-  completion_tokens_details: {
-    reasoning_tokens: 1,
-    audio_tokens: 0,
-    accepted_prediction_tokens: 0,
-    rejected_prediction_tokens: 0,
-  },
-};
-
-const failureOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof APIError) return error;
-    throw error;
-  }
-  throw new Error('it did not fail');
-};
-
-/** Until everything that ran upstream has been let go. */
-const untilIdle = async (): Promise<void> => {
-  while (proxy.model.activeRequests() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-};
 
 describe('create', () => {
   it('answers with a whole completion', async () => {
@@ -187,7 +158,7 @@ describe('stream', () => {
     proxy.use(slow(50));
     const stream = await client.openai.chat.completions.create({ ...ask, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 
@@ -198,7 +169,7 @@ describe('stream', () => {
     while (proxy.model.activeRequests() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     controller.abort();
     await expect(promise).rejects.toBeInstanceOf(APIUserAbortError);
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 });

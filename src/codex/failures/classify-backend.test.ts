@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { check, HOST } from '../../../test/support/classified.ts';
+import { failure } from '../../canonical/failure.ts';
 import { FAILURES } from '../../canonical/failure-catalogue.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from './classify.ts';
-
-const HOST = 'backend.example:8443';
-type Row = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
-const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
-const check = (rows: readonly Row[]): void => {
-  it.each(rows)('%s', (_, said, expected) => {
-    expect(told(said)).toEqual(expected);
-  });
-};
+import { classify, NOTHING_SAID } from './classify.ts';
 
 describe('overload', () => {
   const busy = { message: 'Busy.' };

@@ -1,16 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 
+import { check, HOST, type ClassifiedRow } from '../../../test/support/classified.ts';
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from './classify.ts';
-
-const HOST = 'backend.example:8443';
-type Row = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
-const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
-const check = (rows: readonly Row[]): void => {
-  it.each(rows)('%s', (_, said, expected) => {
-    expect(told(said)).toEqual(expected);
-  });
-};
 
 /** 2026-11-20 14:30 UTC */
 const AT = 1_795_185_000;
@@ -113,7 +104,7 @@ describe('a policy', () => {
   ];
   check(
     [400, 403, null].flatMap((status) =>
-      codes.map((code): Row => [
+      codes.map((code): ClassifiedRow => [
         `${code}, ${status ?? 'in the stream'}`,
         { status, code, message: 'No.' },
         failure('content_policy_violation', { message: 'No.', code }),
