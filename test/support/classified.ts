@@ -6,8 +6,7 @@ import { classify, NOTHING_SAID, type UpstreamSaid } from '../../src/codex/failu
 /** Who said what is classified in tests. */
 export const HOST = 'backend.example:8443';
 
-export const told = (said: Partial<UpstreamSaid>): Failure =>
-  classify({ ...NOTHING_SAID, host: HOST, ...said });
+const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
 
 export type ClassifiedRow = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
 
