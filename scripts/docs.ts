@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { FAILURES } from '../src/canonical/failure.ts';
+import { FAILURES } from '../src/canonical/failure-catalogue.ts';
 import { directLogin, type Backend } from '../src/codex/home/backend.ts';
 import { EDIT_FIELDS, profileOf } from '../src/codex/relay/profile.ts';
 import { describeConfig } from '../src/config/describe.ts';

@@ -72,7 +72,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
   });
   await mkdir(config.codex.workDir, { recursive: true });
-  const ownKey = config.http.apiKeys.length > 0 ? null : (await loadOrCreateApiKey(config.state.dir)).key;
+  const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),

@@ -1,5 +1,5 @@
-import { SETTINGS, SLICES } from './schema.ts';
-import type { SettingRow } from './schema.ts';
+import { SETTINGS } from './schema.ts';
+import { SLICES, type SettingRow } from './setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {
   if (row.defaultInDocs !== undefined) return row.defaultInDocs;

@@ -160,8 +160,8 @@ describe('loadConfig', () => {
   it('reports every bad key at once, with the value and what is allowed', () => {
     expect(problemsOf({ PORT: '65536', PROXY_DEMO: 'yes', PROXY_USAGE_POLICY: 'A' })).toEqual([
       'PORT: "65536" is not allowed; allowed is a whole number from 0 to 65535.',
-      'PROXY_DEMO: "yes" is not allowed; allowed is true, false, 1 or 0.',
       'PROXY_USAGE_POLICY: "A" is not allowed; allowed is one of exact, zeros.',
+      'PROXY_DEMO: "yes" is not allowed; allowed is true, false, 1 or 0.',
     ]);
   });
 

@@ -1,5 +1,6 @@
-import { SETTINGS, SLICES } from './schema.ts';
-import type { Config, SettingRow } from './schema.ts';
+import { SETTINGS } from './schema.ts';
+import { SLICES, type SettingRow } from './setting-row.ts';
+import type { Config } from './schema.ts';
 
 /** Everything that is wrong with the environment, at once. */
 export class ConfigError extends Error {

@@ -1,4 +1,5 @@
-import { SETTINGS, type Config, type SettingRow } from './schema.ts';
+import { SETTINGS, type Config } from './schema.ts';
+import type { SettingRow } from './setting-row.ts';
 
 /** All values of the configuration that must not get out. */
 export const secretsOf = (config: Config): readonly string[] =>

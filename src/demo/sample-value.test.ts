@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { sampleValue } from './sample-value.ts';
 
-const complaints = (schema: JsonObject, value: Json | undefined): unknown => {
-  const ajv = new Ajv2020({ strict: false });
-  formats.default(ajv);
-  return ajv.validate(schema, value) ? null : ajv.errorsText();
-};
+const ajv = new Ajv2020({ strict: false });
+formats.default(ajv);
+
+const complaints = (schema: JsonObject, value: Json | undefined): unknown =>
+  ajv.validate(schema, value) ? null : ajv.errorsText();
 
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   type: 'object',

@@ -14,12 +14,12 @@ describe('rpcFailure', () => {
     ['a lost connection', new ConnectionClosed(), failure('worker_lost')],
     [
       'a refused request, in the words of the app-server without our paths',
-      new RpcError('thread/inject_items', { code: -32_600, message: 'items[0]: bad image /tmp/state/x.png' }),
+      new RpcError({ code: -32_600, message: 'items[0]: bad image /tmp/state/x.png' }),
       failure('invalid_prompt', { message: 'items[0]: bad image …' }),
     ],
     [
       'an account whose workspace could not be asked for its rules',
-      new RpcError('thread/start', {
+      new RpcError({
         code: -32_600,
         message: 'failed to load configuration: Failed to load cloud config bundle',
         data: { reason: 'cloudConfigBundle', errorCode: 'RequestFailed' },
@@ -28,7 +28,7 @@ describe('rpcFailure', () => {
     ],
     [
       'an app-server that may open no more files',
-      new RpcError('thread/start', {
+      new RpcError({
         code: -32_600,
         message: 'failed to load configuration: Too many open files (os error 24)',
       }),
@@ -36,17 +36,17 @@ describe('rpcFailure', () => {
     ],
     [
       'an app-server with too much to do',
-      new RpcError('turn/start', { code: -32_001, message: 'overloaded' }),
+      new RpcError({ code: -32_001, message: 'overloaded' }),
       failure('worker_unavailable', { retryAfterSeconds: 1 }),
     ],
     [
       'an error inside the app-server, whose words are not for clients',
-      new RpcError('turn/start', { code: -32_603, message: 'panicked at /root/codex/src/main.rs' }),
+      new RpcError({ code: -32_603, message: 'panicked at /root/codex/src/main.rs' }),
       failure('server_error'),
     ],
     [
       'a thread of a backend that its configuration does not name any more',
-      new RpcError('turn/start', {
+      new RpcError({
         code: -32_600,
         message: 'This chat uses proxy, but your current provider is openai. Switch to proxy to continue.',
         data: {
@@ -59,7 +59,7 @@ describe('rpcFailure', () => {
     ],
     [
       'a backend that its configuration does not name',
-      new RpcError('thread/start', {
+      new RpcError({
         code: -32_600,
         message: 'failed to load configuration: Model provider `proxy` not found',
       }),

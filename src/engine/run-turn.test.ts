@@ -230,7 +230,7 @@ describe('createEngine', () => {
 
 describe('a refused call', () => {
   it('is thrown as a failure, and the worker is given back', async () => {
-    const refusal = new RpcError('thread/inject_items', { code: -32_600, message: 'items[0]: no' });
+    const refusal = new RpcError({ code: -32_600, message: 'items[0]: no' });
     const fake = fakePool([], (method) => (method === 'thread/inject_items' ? refusal : null));
     const error: unknown = await run(fake).catch((one: unknown) => one);
     expect(error instanceof GatewayError && error.failure).toEqual(

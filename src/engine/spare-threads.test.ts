@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Lease } from '../codex/worker/supervisor.ts';
-import { SpareThreads } from './spare-threads.ts';
+import { SpareThreads, threadKind, type ThreadKind } from './spare-threads.ts';
 
-type Start = Parameters<SpareThreads['take']>[1];
-
-const kind = (model: string): Start => ({ model, baseInstructions: '' });
+const kind = (model: string): ThreadKind => threadKind({ model, baseInstructions: '' });
 
 /** A worker that starts threads t1, t2 … or refuses to. */
 const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
@@ -26,9 +24,9 @@ const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
 };
 
 const at = (now: () => number): SpareThreads => new SpareThreads({ now });
-const twice = async (spares: SpareThreads, lease: Lease, start: Start): Promise<void> => {
-  await spares.prepare(lease, start);
-  await spares.prepare(lease, start);
+const twice = async (spares: SpareThreads, lease: Lease, of: ThreadKind): Promise<void> => {
+  await spares.prepare(lease, of);
+  await spares.prepare(lease, of);
 };
 
 describe('SpareThreads', () => {

@@ -3,6 +3,7 @@ import type { ParamsOf } from '../codex/protocol/methods.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
+import { forgetOldest } from '../kit/forget-oldest.ts';
 
 type ThreadStart = ParamsOf<'thread/start'>;
 
@@ -13,6 +14,19 @@ const MAX_SPARES = 8;
 /** Kinds of threads that are remembered: a spare is worth its work only for a kind that comes again. */
 const MAX_KINDS = 64;
 const MAX_KIND_CHARS = 64 * 1024;
+
+/** How a thread is started, and what tells it from others. */
+export interface ThreadKind {
+  readonly start: ThreadStart;
+  /** Null: comparing such threads would cost more than it saves. */
+  readonly key: string | null;
+}
+
+/** Written out once for a turn: tools can be long. */
+export const threadKind = (start: ThreadStart): ThreadKind => ({
+  start,
+  key: isLongerThan(start, MAX_KIND_CHARS) ? null : JSON.stringify(start),
+});
 
 interface Spare {
   /** Null while it is on its way. */
@@ -37,26 +51,24 @@ export class SpareThreads {
   }
 
   /** A thread of this kind that nobody has used; null if there is none. */
-  take({ appServer }: Lease, start: ThreadStart): string | null {
+  take({ appServer }: Lease, { key }: ThreadKind): string | null {
     const spares = this.#spares.get(appServer);
-    const kind = spares === undefined ? null : kindOf(start);
-    if (spares === undefined || kind === null) return null;
-    const spare = spares.get(kind);
+    if (spares === undefined || key === null) return null;
+    const spare = spares.get(key);
     if (spare === undefined || spare.threadId === null) return null;
-    spares.delete(kind);
+    spares.delete(key);
     if (this.#clock.now() - spare.at < MAX_AGE_MS) return spare.threadId;
     giveUp(appServer, spare);
     return null;
   }
 
   /** A turn on such a thread is over: have another one ready. */
-  async prepare(lease: Lease, start: ThreadStart): Promise<void> {
-    const kind = kindOf(start);
-    if (kind === null || !this.#comesAgain(kind) || !lease.isCurrent()) return;
+  async prepare(lease: Lease, { start, key }: ThreadKind): Promise<void> {
+    if (key === null || !this.#comesAgain(key) || !lease.isCurrent()) return;
     const { appServer } = lease;
     const spares = this.#spares.get(appServer) ?? new Map<string, Spare>();
     this.#spares.set(appServer, spares);
-    if (spares.has(kind)) return;
+    if (spares.has(key)) return;
     // The one that has waited longest is given up.
     const [longest] = spares;
     if (spares.size >= MAX_SPARES && longest !== undefined) {
@@ -64,22 +76,21 @@ export class SpareThreads {
       giveUp(appServer, longest[1]);
     }
     const spare: Spare = { threadId: null, at: this.#clock.now(), isUnwanted: false };
-    spares.set(kind, spare);
+    spares.set(key, spare);
     try {
       const { thread } = await appServer.request('thread/start', start);
       spare.threadId = thread.id;
       if (spare.isUnwanted) giveUp(appServer, spare);
     } catch {
       // Whoever needs a thread will start one, and meet the same trouble where it can be told.
-      if (spares.get(kind) === spare) spares.delete(kind);
+      if (spares.get(key) === spare) spares.delete(key);
     }
   }
 
-  #comesAgain(kind: string): boolean {
-    const isKnown = this.#kinds.delete(kind);
-    this.#kinds.add(kind);
-    const [oldest] = this.#kinds;
-    if (this.#kinds.size > MAX_KINDS && oldest !== undefined) this.#kinds.delete(oldest);
+  #comesAgain(key: string): boolean {
+    const isKnown = this.#kinds.delete(key);
+    this.#kinds.add(key);
+    forgetOldest(this.#kinds, MAX_KINDS);
     return isKnown;
   }
 }
@@ -90,7 +101,3 @@ const giveUp = (appServer: AppServer, spare: Spare): void => {
   if (spare.threadId === null) return;
   appServer.request('thread/unsubscribe', { threadId: spare.threadId }).catch(() => {});
 };
-
-/** Null: comparing such threads would cost more than it saves. */
-const kindOf = (start: ThreadStart): string | null =>
-  isLongerThan(start, MAX_KIND_CHARS) ? null : JSON.stringify(start);

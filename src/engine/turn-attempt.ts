@@ -22,7 +22,7 @@ import { breathe } from '../kit/loop-turns.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
-import type { SpareThreads } from './spare-threads.ts';
+import { threadKind, type SpareThreads, type ThreadKind } from './spare-threads.ts';
 import { TurnWatch } from './turn-watch.ts';
 import type { UnreadTotal } from './unread-total.ts';
 
@@ -96,7 +96,7 @@ export class TurnAttempt {
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
   /** What the turn's thread was started with. */
-  #kind: ParamsOf<'thread/start'> | null = null;
+  #kind: ThreadKind | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
@@ -191,11 +191,11 @@ export class TurnAttempt {
     const { settings } = this.#deps;
     try {
       this.#signal.throwIfAborted();
-      const start = toThreadStart(this.#request, settings, this.#approach);
-      const spare = this.#deps.spares.take(this.#lease, start);
+      const kind = threadKind(toThreadStart(this.#request, settings, this.#approach));
+      const spare = this.#deps.spares.take(this.#lease, kind);
       this.#threadId = spare;
-      const threadId = spare ?? (await unlessAborted(this.#startThread(start), this.#signal));
-      this.#kind = start;
+      const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
+      this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
       const injected = injectedOf(this.#request, settings, this.#approach);
       this.#ticket =

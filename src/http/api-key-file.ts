@@ -24,22 +24,22 @@ const readKey = async (file: string): Promise<string | null> => {
  * The key of an installation that was given none. It is written whole under another name and then
  * linked to its own: of two processes that start at once one wins, and neither sees half a key.
  */
-export const loadOrCreateApiKey = async (stateDir: string): Promise<{ key: string; created: boolean }> => {
+export const loadOrCreateApiKey = async (stateDir: string): Promise<string> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const file = join(stateDir, 'api-key');
   const existing = await readKey(file);
-  if (existing !== null) return { key: existing, created: false };
+  if (existing !== null) return existing;
 
   const key = `sk-proxy-${randomBytes(32).toString('base64url')}`;
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     await writeFile(draft, `${key}\n`, { mode: 0o600, flag: 'wx' });
     await link(draft, file);
-    return { key, created: true };
+    return key;
   } catch (error) {
     const winner = isCode(error, 'EEXIST') ? await readKey(file) : null;
     if (winner === null) throw error;
-    return { key: winner, created: false };
+    return winner;
   } finally {
     await rm(draft, { force: true });
   }

@@ -1,5 +1,5 @@
 import { fail } from '../canonical/failure.ts';
-import type { ImagePart, Item, Part } from '../canonical/item.ts';
+import { partsOf, type ImagePart, type Item, type Part } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -20,13 +20,7 @@ const FETCHES_AT_ONCE = 2;
 const MAX_URL_CHARS = 8_192;
 
 const paramOf = (place: string | undefined, item: Item, partIndex: number): string =>
-  `${place ?? 'input'}.${item.kind === 'message' ? 'content' : 'output'}[${partIndex}]`;
-
-const partsOf = (item: Item): readonly Part[] => {
-  if (item.kind === 'message') return item.parts;
-  if (item.kind !== 'function-output' && item.kind !== 'custom-output') return [];
-  return typeof item.output === 'string' ? [] : item.output;
-};
+  `${place ?? 'input'}.${partsOf(item).field}[${partIndex}]`;
 
 const withParts = (item: Item, parts: readonly Part[]): Item => {
   if (item.kind === 'message') return { ...item, parts };
@@ -43,7 +37,7 @@ interface PlacedImage {
 
 const imagesOf = (request: TurnRequest): readonly PlacedImage[] =>
   request.items.flatMap((item, itemIndex) =>
-    partsOf(item).flatMap((part, partIndex) =>
+    partsOf(item).parts.flatMap((part, partIndex) =>
       part.kind === 'image' ? [{ part, param: paramOf(request.places[itemIndex], item, partIndex) }] : [],
     ),
   );
@@ -109,7 +103,7 @@ const fetchAll = async (
 
 const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
   const items = request.items.map((item) => {
-    const parts = partsOf(item);
+    const { parts } = partsOf(item);
     const replaced = parts.map((part) => {
       const url = part.kind === 'image' ? images.of(part) : null;
       // Most are as they were, and telling so must not take long.

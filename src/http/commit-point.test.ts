@@ -1,8 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { runChoices } from '../engine/choices.ts';
+import type { Engine } from '../engine/engine.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
 
 const ACCEPTED: TurnEvent = {
@@ -148,6 +151,27 @@ describe('one turn', () => {
 });
 
 describe('several turns', () => {
+  it('can be given up while one of them is silent: nobody waits for its first word', async () => {
+    const given: AbortSignal[] = [];
+    const engine: Engine = {
+      unheard: () => [],
+      async *run(_, signal) {
+        given.push(signal);
+        if (given.length === 1) yield ACCEPTED;
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(fail('server_error')));
+        });
+      },
+    };
+    const places = [{ leave() {} }, { leave() {} }] as const;
+    const { signal } = new AbortController();
+    const turns = runChoices(engine, turnRequest({}), places, { signal, pace: 'at-once' });
+    const committed = await allPastCommitPoint(turns, 1, noBug);
+    expect(committed.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
+    await Promise.all(committed.map((one) => one.giveUp()));
+    expect(given.map((one) => one.aborted)).toEqual([true, true]);
+  });
+
   it('is all of them', async () => {
     const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], null, noBug);
     expect(all.map((one) => one.accepted)).toEqual([ACCEPTED, null]);

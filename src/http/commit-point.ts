@@ -2,6 +2,7 @@ import { failureOf, GatewayError } from '../canonical/failure.ts';
 import { OpenItems } from '../canonical/open-items.ts';
 import type { TurnAccepted, TurnEvent } from '../canonical/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
+import { within } from '../kit/within.ts';
 
 type Step = IteratorResult<TurnEvent>;
 
@@ -52,19 +53,6 @@ export const allPastCommitPoint = async (
     const settled = await Promise.allSettled(results);
     await Promise.all(settled.map(async (one) => one.status === 'fulfilled' && one.value.giveUp()));
     throw error;
-  }
-};
-
-/** Null when the time is up first. */
-const within = async (step: Promise<Step>, patienceMs: number): Promise<Step | null> => {
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, patienceMs, null);
-  });
-  try {
-    return await Promise.race([step, timeUp]);
-  } finally {
-    clearTimeout(timer);
   }
 };
 

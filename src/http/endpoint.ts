@@ -8,10 +8,7 @@ import type { Frame } from '../openai/sse.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
 export interface RequestContext {
-  readonly requestId: string;
   readonly headers: Headers;
-  /** Aborted when the client is gone or the server gives up on the request. */
-  readonly signal: AbortSignal;
   readonly ambient: Ambient;
   readonly models: ModelNames;
 }

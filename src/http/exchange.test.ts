@@ -75,10 +75,10 @@ describe('openExchange', () => {
     expect([exchange.signal.reason, client.signal.aborted]).toEqual([reason, false]);
   });
 
-  it('knows its caller once that was noted', () => {
+  it('knows its caller once that was admitted', () => {
     const { exchange } = open();
     expect(exchange.caller()).toBe('');
-    exchange.note({ keyId: 'key_1' });
+    exchange.admit('key_1');
     expect(exchange.caller()).toBe('key_1');
   });
 });

@@ -27,6 +27,8 @@ export interface ExchangeOptions {
 
 /** An exchange, and the server's side of it. */
 export interface OpenExchange extends Exchange {
+  /** Who asks is known: the id of the key. */
+  admit(keyId: string): void;
   /** The handler has returned. The exchange ends here, unless the answer is held. */
   returned(): void;
 }
@@ -37,6 +39,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   if (options.clientSignal.aborted) gone();
   else options.clientSignal.addEventListener('abort', gone, { once: true });
   let facts: Partial<AccessFacts> = {};
+  let caller = '';
   let isHeld = false;
   let hasEnded = false;
   const listeners: (() => void)[] = [];
@@ -52,7 +55,11 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     startedAt: options.startedAt,
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    caller: () => facts.keyId ?? '',
+    caller: () => caller,
+    admit(keyId) {
+      caller = keyId;
+      facts = { ...facts, keyId };
+    },
     note(more) {
       facts = { ...facts, ...more };
     },

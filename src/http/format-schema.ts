@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 
 import type { JsonObject } from '../kit/json.ts';
+import { forgetOldest } from '../kit/forget-oldest.ts';
 
 /** A schema and, where there is one, an answer that should keep to it; both as JSON text. */
 export interface FormatJob {
@@ -32,8 +33,7 @@ export const judgeFormat = ({ schema, answer }: FormatJob): FormatVerdict => {
   if (typeof validate !== 'function') return validate;
   compiled.delete(schema);
   compiled.set(schema, validate);
-  const [oldest] = compiled.keys();
-  if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  forgetOldest(compiled, MAX_COMPILED);
   return answer === null ? { kind: 'sound' } : { kind: 'answered', fits: validate(parse(answer)) };
 };
 

@@ -128,7 +128,7 @@ const readAsk = async (
   const { signal } = exchange;
   const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes, room: held }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
-  return endpoint.read(body, { ...exchange, headers: http.headers, ambient: deps.ambient, models });
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
 };
 
 /** What is fetched for a request is held as long as its body. */

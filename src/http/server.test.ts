@@ -107,6 +107,21 @@ describe('a request', () => {
       { route: '/thing', status: 405 },
     ]);
   });
+
+  it('a method of a path with parameters: counted like the path itself', async () => {
+    const { send, log, metrics } = serve([route(() => new Response(), { path: '/things/:id{.+}' })]);
+    await send('/things/a/b', KEY);
+    await send('/things/a/b', { method: 'DELETE' });
+    expect(log).toMatchObject([
+      { route: '/things/:id', status: 200 },
+      { route: '/things/:id', status: 405 },
+    ]);
+    const counted = await metrics.requests.get();
+    expect(counted.values.map((one) => one.labels)).toEqual([
+      { route: '/things/:id', status: '200' },
+      { route: '/things/:id', status: '405' },
+    ]);
+  });
 });
 
 describe('the base URL of a client', () => {

@@ -1,14 +1,16 @@
 import { Hono } from 'hono';
 
-import { fail, FAILURES, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { fail, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { FAILURES } from '../canonical/failure-catalogue.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/quote.ts';
+import { within } from '../kit/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
-import { openExchange, type Exchange } from './exchange.ts';
+import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
 import { requestIdOf } from './guards/request-id.ts';
 
@@ -87,10 +89,10 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     return response;
   };
 
-  const respond = async (http: Request, route: RouteMatch, exchange: Exchange): Promise<Response> => {
+  const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
       if (isDraining && route.access === 'key') throw fail('shutting_down', { retryAfterSeconds: 5 });
-      if (route.access === 'key') exchange.note(deps.authenticate(http.headers.get('authorization')));
+      if (route.access === 'key') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
@@ -128,7 +130,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         for (const exchange of active) exchange.abort(fail('shutting_down'));
       }, timeoutMs);
       // What does not hear that it is aborted must not keep the process.
-      await Promise.race([idle, later(timeoutMs + ABORT_GRACE_MS)]);
+      await within(idle, timeoutMs + ABORT_GRACE_MS);
       clearTimeout(timer);
     },
   };
@@ -136,11 +138,6 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
 /** How long aborted requests have to come to their end. */
 const ABORT_GRACE_MS = 2_000;
-
-const later = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 
 type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
@@ -161,7 +158,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
     hono.all(path, (c) =>
       answer(
         c.req.raw,
-        refusal(path, () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
+        refusal(labelOf(path), () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
         c.env.arrival,
       ),
     );

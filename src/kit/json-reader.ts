@@ -1,3 +1,4 @@
+import { JsonFrame, setOwn } from './json-frame.ts';
 import type { Steps } from './loop-turns.ts';
 
 /**
@@ -57,30 +58,6 @@ const CLOSE_BRACE = 0x7d;
 /** Strings longer than this are left to native search. */
 const SHORT_STRING = 32;
 
-/** A list or object that is open, or the place where the outermost value stands. */
-class Frame {
-  readonly isObject: boolean;
-  readonly start: number;
-  /** What was put together so far; null while all of it may still be light. */
-  made: unknown[] | Record<string, unknown> | null = null;
-  /** Where the text begins that is not part of `made` yet. */
-  runStart: number;
-  /** How many values there are in that text. */
-  runValues = 0;
-  members = 1;
-  isPastColon = false;
-  /** A heavy value was the last thing: only a comma or the end may follow. */
-  isAfterHeavy = false;
-  /** Where the name of the newest member stands. */
-  key: readonly [start: number, end: number] = [0, 0];
-
-  constructor(isObject: boolean, start: number) {
-    this.isObject = isObject;
-    this.start = start;
-    this.runStart = start + 1;
-  }
-}
-
 interface LongString {
   readonly start: number;
   from: number;
@@ -92,7 +69,7 @@ class JsonReader {
   readonly #limits: JsonLimits;
   readonly #step: StepSize;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  readonly #open: Frame[] = [];
+  readonly #open: JsonFrame[] = [];
   #at = 0;
   #values = 1;
   #done: { readonly value: unknown; readonly start: number; readonly end: number } | null = null;
@@ -124,7 +101,7 @@ class JsonReader {
         case OPEN_BRACE:
           if (this.#open.length >= this.#limits.depth) throw new JsonLimitError('depth');
           this.#count();
-          this.#open.push(new Frame(byte === OPEN_BRACE, this.#at));
+          this.#open.push(new JsonFrame(byte === OPEN_BRACE, this.#at));
           break;
         case CLOSE_BRACKET:
         case CLOSE_BRACE:
@@ -203,7 +180,7 @@ class JsonReader {
   }
 
   /** Makes values of a frame's text up to here. */
-  #cut(frame: Frame, end: number): void {
+  #cut(frame: JsonFrame, end: number): void {
     const text = this.#text(frame.runStart, end);
     if (!frame.isAfterHeavy) this.#append(frame, text);
     else if (!/^[ \t\n\r]*$/.test(text)) throw new SyntaxError('no comma behind a value');
@@ -213,7 +190,7 @@ class JsonReader {
   }
 
   /** Adds the members or elements that a text holds; `last` stands for the last of them. */
-  #append(frame: Frame, text: string, ...last: readonly unknown[]): void {
+  #append(frame: JsonFrame, text: string, ...last: readonly unknown[]): void {
     if (frame.isObject) {
       const members = parsed(`{${text}}`) as Record<string, unknown>;
       const made = (frame.made ??= {}) as Record<string, unknown>;
@@ -325,9 +302,3 @@ const parsed = (text: string): unknown => JSON.parse(text) as unknown;
 
 const hasByteOrderMark = (bytes: Uint8Array): boolean =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-
-/** As `JSON.parse` does it: a member of this name is a member, too. */
-const setOwn = (target: Record<string, unknown>, key: string, value: unknown): void => {
-  if (key !== '__proto__') target[key] = value;
-  else Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
-};

@@ -1,4 +1,5 @@
 import type { Clock } from './ambient.ts';
+import { forgetOldest } from './forget-oldest.ts';
 
 /**
  * What is worth knowing for a while: at most `max` entries, each for `maxAgeMs` after it was set. The
@@ -28,7 +29,6 @@ export class Recent<Value> {
     // Maps keep the order in which keys came: a key that is set again is the newest.
     this.#entries.delete(key);
     this.#entries.set(key, { value, at: this.#clock.now() });
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#max && oldest !== undefined) this.#entries.delete(oldest);
+    forgetOldest(this.#entries, this.#max);
   }
 }

@@ -1,9 +1,9 @@
-/** Ends with the work, or when the time is up and the work goes on. */
-export const within = async (work: Promise<void>, ms: number): Promise<void> => {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
+/** What the work comes to; null when the time is up first, and the work goes on unheard. */
+export const within = async <Value>(work: Promise<Value>, ms: number): Promise<Value | null> => {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(late.resolve, ms, null);
   try {
-    await Promise.race([work, late.promise]);
+    return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,7 @@
 import type { DestinationStream } from 'pino';
 
+import { within } from '../kit/within.ts';
+
 /** Where the bytes of the log go. Says when they are there, or why not; may be silent for ever. */
 export interface LogDrain {
   write(text: string, done: (error: Error | null) => void): void;
@@ -100,13 +102,9 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
     },
     async flush(timeoutMs) {
       if (waiting.length === 0 && !isWriting) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        whenEmpty = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const empty = Promise.withResolvers<void>();
+      whenEmpty = empty.resolve;
+      await within(empty.promise, timeoutMs);
       whenEmpty = null;
     },
     close() {

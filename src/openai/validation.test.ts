@@ -66,6 +66,12 @@ describe('parseWire', () => {
       "Invalid type for 'count': expected an integer, but got a decimal instead.",
     ],
     [
+      { needed: 'x', ratio: JSON.parse('1e999') },
+      'invalid_type',
+      'ratio',
+      "Invalid type for 'ratio': expected a decimal, but got a number that is too large instead.",
+    ],
+    [
       { needed: 'x', on: 'yes' },
       'invalid_type',
       'on',

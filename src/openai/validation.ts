@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { fail, type GatewayError } from '../canonical/failure.ts';
 import { quoted } from '../kit/quote.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 
 /** Parses a wire value; the first thing that is wrong becomes a 400 in OpenAI's words. */
 export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
@@ -111,6 +112,21 @@ export const notAnObject = (param: string, value: unknown): GatewayError =>
     message: `Invalid type for '${param}': expected an object, but got ${quoted(JSON.stringify(value) ?? 'nothing')} instead.`,
   });
 
+/** The object at a place, and which of these its tag names. */
+export const readTagged = <Tag extends string>(
+  value: unknown,
+  key: 'type' | 'role',
+  tags: readonly Tag[],
+  at: string,
+): { readonly tag: Tag; readonly object: JsonObject } => {
+  if (!isJsonObject(value)) throw notAnObject(at, value);
+  const given = value[key];
+  if (given === undefined) throw missing(`${at}.${key}`);
+  const tag = tags.find((one) => one === given);
+  if (tag === undefined) throw invalidChoice(`${at}.${key}`, given, tags);
+  return { tag, object: value };
+};
+
 /** OpenAI has a code of its own for each kind of bound. */
 const outOfRange = (
   issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
@@ -157,7 +173,7 @@ const nameOf = (value: unknown): string => {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number without end';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that is too large';
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
   if (typeof value === 'object') return 'an object';
   return `a ${typeof value}`;

@@ -126,11 +126,12 @@ describe('the tokens of a login', () => {
     const echo: Script = ({ headers }, connection) =>
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     const cut: Script = (_, connection) => connection.destroy();
-    for (const script of [hello, echo, http500, http400(), cut]) {
-      const at = await started({}, script);
-      const secrets = await secretsOf(at);
+    let script: Script = hello;
+    const at = await started({}, (request, connection) => script(request, connection));
+    const secrets = await secretsOf(at);
+    for (script of [hello, echo, http500, http400(), cut]) {
       const { text } = await ask(at);
-      const [sent] = at.backend.modelRequests;
+      const sent = at.backend.modelRequests.at(-1);
       expect(sent?.headers['authorization']).toBe(`Bearer ${secrets[1] ?? ''}`);
       expect(secrets.filter((secret) => `${text}${JSON.stringify(at.log)}`.includes(secret))).toEqual([]);
     }

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 
 /**
@@ -8,11 +8,7 @@ import { hello } from '../support/scripts.ts';
  * Each pair is written by hand in both forms; what reached the scripted model is compared.
  */
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(hello);
 
 interface Conversation {
   readonly chat: object;

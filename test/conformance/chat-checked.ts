@@ -1,21 +1,14 @@
 import OpenAI from 'openai';
-import { Agent } from 'undici';
-import { expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 
+import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { openaiSchema, validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
+import { watchedFetch, type Seen } from './watched-fetch.ts';
 
-interface Seen {
-  readonly path: string;
-  readonly status: number;
-  readonly isStream: boolean;
-  readonly headers: Headers;
-  text: string;
-}
-
-export interface CheckedChat {
+interface CheckedChat {
   readonly openai: OpenAI;
   /** The newest answer as it came over the wire. */
   lastText(): string;
@@ -28,31 +21,9 @@ export interface CheckedChat {
 }
 
 /** OpenAI's SDK over a fetch that keeps a copy of every answer, to hold it against OpenAI's schema. */
-export const checkedChat = (proxy: TestProxy): CheckedChat => {
-  const seen: Seen[] = [];
+const checkedChat = (proxy: TestProxy): CheckedChat => {
+  const { seen, close, fetch: watched } = watchedFetch();
   let checked = 0;
-  const dispatcher = new Agent();
-  const copyingFetch: typeof fetch = async (url, init) => {
-    const options: object = { ...init, dispatcher };
-    const response = await fetch(url, options);
-    const one: Seen = {
-      path: new URL(response.url).pathname,
-      status: response.status,
-      isStream: response.headers.get('content-type')?.startsWith('text/event-stream') ?? false,
-      headers: response.headers,
-      text: '',
-    };
-    seen.push(one);
-    if (response.body === null) return response;
-    const decoder = new TextDecoder();
-    const copy = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        one.text += decoder.decode(chunk, { stream: true });
-        controller.enqueue(chunk);
-      },
-    });
-    return new Response(response.body.pipeThrough(copy), response);
-  };
   const last = (): Seen => {
     const one = seen.at(-1);
     if (one === undefined) throw new Error('nothing was asked yet');
@@ -63,7 +34,7 @@ export const checkedChat = (proxy: TestProxy): CheckedChat => {
       baseURL: `${proxy.url}/v1`,
       apiKey: proxy.key,
       maxRetries: 0,
-      fetch: copyingFetch,
+      fetch: watched,
     }),
     lastText: () => last().text,
     lastHeader: (name) => last().headers.get(name),
@@ -73,8 +44,19 @@ export const checkedChat = (proxy: TestProxy): CheckedChat => {
       checked = seen.length;
       expect((await Promise.all(fresh.map(complaintsAbout))).flat()).toEqual([]);
     },
-    close: () => dispatcher.destroy(),
+    close,
   };
+};
+
+/** A proxy and a client for all tests of a file, whose answers are checked after each of them. */
+export const openCheckedChat = async (
+  ...options: Parameters<typeof openProxy>
+): Promise<{ readonly proxy: TestProxy; readonly client: CheckedChat }> => {
+  const proxy = await openProxy(...options);
+  const client = checkedChat(proxy);
+  afterAll(() => client.close());
+  afterEach(() => client.check());
+  return { proxy, client };
 };
 
 const chunksOf = async (one: Seen): Promise<readonly Record<string, unknown>[]> =>

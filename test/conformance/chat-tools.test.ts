@@ -1,23 +1,12 @@
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
-import { checkedChat, type CheckedChat } from './chat-checked.ts';
+import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK calling tools through `/v1/chat/completions`, on the real app-server. */
 
-let proxy: TestProxy;
-let client: CheckedChat;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedChat(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openCheckedChat(hello);
 
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const WEATHER: ChatCompletionTool = {

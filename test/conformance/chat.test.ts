@@ -1,9 +1,8 @@
-import { APIError, APIUserAbortError, RateLimitError } from 'openai';
+import { APIUserAbortError, RateLimitError } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import {
   commentaryThenFinal,
   cutMidStream,
@@ -12,67 +11,18 @@ import {
   hello,
   http429,
   incompleteMaxTokens,
-  inTurn,
   noUsage,
   reasoningThenText,
   refusal,
   says,
   slow,
 } from '../support/scripts.ts';
-import { checkedChat, type CheckedChat } from './chat-checked.ts';
+import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
+import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK against the whole product, through `/v1/chat/completions`. */
 
-let proxy: TestProxy;
-let client: CheckedChat;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedChat(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
-
-const HELLO = 'Hello from the scripted model.';
-const ask = { model: 'gpt-5.5', messages: [{ role: 'user' as const, content: 'hi' }] };
-const USAGE = {
-  prompt_tokens: 11,
-  completion_tokens: 7,
-  total_tokens: 18,
-  prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2, audio_tokens: 0 },
-  completion_tokens_details: {
-    reasoning_tokens: 1,
-    audio_tokens: 0,
-    accepted_prediction_tokens: 0,
-    rejected_prediction_tokens: 0,
-  },
-};
-
-const ZERO = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  totalTokens: 0,
-};
-
-const failureOf = async (promise: PromiseLike<unknown>): Promise<APIError> => {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof APIError) return error;
-    throw error;
-  }
-  throw new Error('it did not fail');
-};
-
-/** Until everything that ran upstream has been let go. */
-const untilIdle = async (): Promise<void> => {
-  while (proxy.model.activeRequests() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-};
+const { proxy, client } = await openCheckedChat(hello);
 
 describe('create', () => {
   it('answers with a whole completion', async () => {
@@ -208,7 +158,7 @@ describe('stream', () => {
     proxy.use(slow(50));
     const stream = await client.openai.chat.completions.create({ ...ask, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 
@@ -219,7 +169,7 @@ describe('stream', () => {
     while (proxy.model.activeRequests() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     controller.abort();
     await expect(promise).rejects.toBeInstanceOf(APIUserAbortError);
-    await untilIdle();
+    await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 });
@@ -248,117 +198,5 @@ describe('errors', () => {
       'invalid_json_schema',
       'response_format.json_schema.schema',
     ]);
-  });
-});
-
-describe('stop', () => {
-  it('cuts before the text, interrupts the model, and says stop', async () => {
-    // A model that would never end by itself.
-    proxy.use(says([{ text: 'one two three four five', end: 'open' }, { hang: true }]));
-    const { choices } = await client.openai.chat.completions.create({ ...ask, stop: ['hree f', 'never'] });
-    expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'one two t' } });
-    await untilIdle();
-    expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
-  });
-});
-
-describe('n', () => {
-  const texts = ['first', 'second', 'third'].map((text) =>
-    says([{ text, delayMs: 5 }], { usage: { ...ZERO, outputTokens: text.length } }),
-  );
-  const three = () => inTurn(texts[0] ?? hello, texts[1] ?? hello, texts[2] ?? hello);
-
-  it('gives choices by index and sums the usage', async () => {
-    proxy.use(three());
-    const { choices, usage } = await client.openai.chat.completions.create({ ...ask, n: 3 });
-    expect(choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
-    expect(new Set(choices.map((choice) => choice.message.content))).toEqual(
-      new Set(['first', 'second', 'third']),
-    );
-    expect(usage?.completion_tokens).toBe('firstsecondthird'.length);
-  });
-
-  it('streams them side by side', async () => {
-    proxy.use(three());
-    const stream = client.openai.chat.completions.stream({
-      ...ask,
-      n: 3,
-      stream_options: { include_usage: true },
-    });
-    const { choices, usage } = await stream.finalChatCompletion();
-    expect(choices.map((choice) => [choice.index, choice.finish_reason])).toEqual([
-      [0, 'stop'],
-      [1, 'stop'],
-      [2, 'stop'],
-    ]);
-    expect(new Set(choices.map((choice) => choice.message.content))).toEqual(
-      new Set(['first', 'second', 'third']),
-    );
-    expect(usage?.completion_tokens).toBe('firstsecondthird'.length);
-  });
-
-  it('fails as a whole when one fails, and lets the others go', async () => {
-    proxy.use(inTurn(hang, http429(), hang));
-    const failed = await failureOf(client.openai.chat.completions.create({ ...ask, n: 3 }));
-    expect(failed.status).toBe(429);
-    await untilIdle();
-    expect(proxy.model.activeRequests()).toBe(0);
-  });
-
-  it('ends them all when the client goes', async () => {
-    proxy.use(slow(50));
-    const stream = await client.openai.chat.completions.create({ ...ask, n: 3, stream: true });
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
-    await untilIdle();
-    expect(proxy.model.requests.slice(-3).map((request) => request.aborted)).toEqual([true, true, true]);
-  });
-});
-
-describe('completions', () => {
-  it('answers a prompt with text, whole and in chunks', async () => {
-    proxy.use(hello);
-    const whole = await client.openai.completions.create({ model: 'gpt-5.5', prompt: 'hi' });
-    expect(whole).toEqual({
-      id: expect.stringMatching(/^cmpl-[0-9a-f]{32}$/),
-      object: 'text_completion',
-      created: expect.any(Number),
-      model: 'gpt-5.5',
-      system_fingerprint: 'fp_codex_app_server',
-      choices: [{ index: 0, text: HELLO, logprobs: null, finish_reason: 'stop' }],
-      usage: USAGE,
-    });
-    const stream = await client.openai.completions.create({
-      model: 'gpt-5.5',
-      prompt: ['hi'],
-      stream: true,
-    });
-    let text = '';
-    for await (const chunk of stream) text += chunk.choices[0]?.text ?? '';
-    expect(text).toBe(HELLO);
-  });
-});
-
-describe('what is not served', () => {
-  it.each(['/v1/embeddings', '/v1/images/generations', '/v1/audio/speech'])(
-    '%s is answered at once',
-    async (path) => {
-      const response = await proxy.post(path, { input: 'x' });
-      expect([response.status, await response.json()]).toEqual([
-        404,
-        {
-          error: {
-            message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, GET /v1/models.`,
-            type: 'invalid_request_error',
-            param: null,
-            code: 'endpoint_not_supported',
-          },
-        },
-      ]);
-    },
-  );
-
-  it('asks for the key all the same', async () => {
-    const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });
-    expect(response.status).toBe(401);
   });
 });

@@ -1,21 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { freshProxies } from '../support/open-proxy.ts';
 import { hello, noUsage, reasoningThenText, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
 /** What a deployment can choose. Each test starts a server of its own. */
 
-let proxy: TestProxy | null = null;
-const start = async (script: Script, env: Record<string, string>): Promise<TestProxy> => {
-  proxy = await startProxy(script, env);
-  return proxy;
-};
-afterEach(async () => {
-  await proxy?.close();
-  proxy = null;
-});
+const start = freshProxies();
 
 const ASK = { model: 'gpt-5.5', input: 'hi' };
 const message = (role: string, text: string) => ({

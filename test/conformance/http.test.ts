@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { expectMatchesSchema } from '../support/schema.ts';
 import { hello, http400, reasoningThenText, says } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
@@ -10,14 +10,10 @@ import { collectSse, eventsOf } from '../support/sse.ts';
 const ASK = { model: 'gpt-5.5', input: 'the secret of the client' };
 const KEYS = ['sk-first-key-0123456789', 'sk-second-key-0123456789'];
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello, {
-    PROXY_API_KEY: ['sk-test-key-0123456789', ...KEYS].join(', '),
-    PROXY_MAX_BODY_BYTES: '20000',
-  });
+const proxy = await openProxy(hello, {
+  PROXY_API_KEY: ['sk-test-key-0123456789', ...KEYS].join(', '),
+  PROXY_MAX_BODY_BYTES: '20000',
 });
-afterAll(() => proxy.close());
 
 const bare = (path: string, init: RequestInit = {}): Promise<Response> => fetch(proxy.url + path, init);
 const withKey = (key: string): RequestInit => ({ headers: { authorization: key } });

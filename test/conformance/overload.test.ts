@@ -1,23 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { beginStream } from '../support/begin-stream.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { freshProxies } from '../support/open-proxy.ts';
+import type { TestProxy } from '../support/proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 
 /** More than the server takes: what is refused is refused with a status, and what is answered is whole. */
 
-let proxy: TestProxy | null = null;
-const start = async (script: Script, env: Record<string, string>): Promise<TestProxy> => {
-  proxy = await startProxy(script, env);
-  return proxy;
-};
-afterEach(async () => {
-  await proxy?.close();
-  proxy = null;
-});
+const start = freshProxies();
 
 const RESPONSES = '/v1/responses';
 const CHAT = '/v1/chat/completions';

@@ -1,6 +1,5 @@
 import OpenAI from 'openai';
-import { Agent } from 'undici';
-import { expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 
 import {
   openaiSchema,
@@ -10,16 +9,10 @@ import {
   validateStreamEvent,
 } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { collect } from '../support/turn-events.ts';
-
-/** One answer as it came over the wire, whatever the SDK made of it. */
-interface Seen {
-  readonly path: string;
-  readonly status: number;
-  readonly contentType: string;
-  text: string;
-}
+import { watchedFetch, type Seen } from './watched-fetch.ts';
 
 export interface CheckedClient {
   readonly openai: OpenAI;
@@ -39,33 +32,9 @@ export interface CheckedClient {
  * a run can be held against OpenAI's schema and the Open Responses schema.
  */
 export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClient => {
-  const seen: Seen[] = [];
+  const { seen, close, fetch: watched } = watchedFetch();
   let checked = 0;
-  const dispatcher = new Agent();
-  const openai = new OpenAI({
-    baseURL: `${proxy.url}/v1`,
-    apiKey,
-    maxRetries: 0,
-    fetch: async (url, init) => {
-      const response = await fetch(url, { ...(init as RequestInit), dispatcher } as unknown as RequestInit);
-      const one: Seen = {
-        path: new URL(response.url).pathname,
-        status: response.status,
-        contentType: response.headers.get('content-type') ?? '',
-        text: '',
-      };
-      seen.push(one);
-      if (response.body === null) return response;
-      const decoder = new TextDecoder();
-      const copy = new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          one.text += decoder.decode(chunk, { stream: true });
-          controller.enqueue(chunk);
-        },
-      });
-      return new Response(response.body.pipeThrough(copy), response);
-    },
-  });
+  const openai = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey, maxRetries: 0, fetch: watched });
   const complaints = async (): Promise<readonly string[]> => {
     const fresh = seen.slice(checked);
     checked = seen.length;
@@ -78,7 +47,7 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
   };
   return {
     openai,
-    close: () => dispatcher.destroy(),
+    close,
     lastBody: () => JSON.parse(last().text) as unknown,
     lastEvents: () => events(last()),
     complaints,
@@ -88,11 +57,22 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
   };
 };
 
+/** A proxy and a client for all tests of a file, whose answers are checked after each of them. */
+export const openChecked = async (
+  ...options: Parameters<typeof openProxy>
+): Promise<{ readonly proxy: TestProxy; readonly client: CheckedClient }> => {
+  const proxy = await openProxy(...options);
+  const client = checkedClient(proxy);
+  afterAll(() => client.close());
+  afterEach(() => client.check());
+  return { proxy, client };
+};
+
 const events = async (one: Seen): Promise<readonly Record<string, unknown>[]> =>
   eventsOf(await collect(readSse(one.text)));
 
 const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
-  if (one.contentType.startsWith('text/event-stream')) {
+  if (one.isStream) {
     const all = await events(one);
     return [
       ...all.flatMap((event) => said(`openai ${String(event['type'])}`, validateStreamEvent(event))),
@@ -118,8 +98,8 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
  */
 const CONTRADICTIONS: readonly { readonly complaint: RegExp; readonly why: string }[] = [
   {
-    complaint: /^openai .*\/text\/format\/description must be string$/,
-    why: 'Open Responses requires the field and allows null, as OpenAI itself answers; its document does not',
+    complaint: /^open-responses .*\/text\/format must have required property 'description'$/,
+    why: "Open Responses requires the field and allows null; in OpenAI's document it is a string, or absent",
   },
   {
     complaint: /^open-responses .*\/text\/format\/schema must (be null|match a schema in anyOf)$/,

@@ -1,24 +1,13 @@
 import type { FunctionTool } from 'openai/resources/responses/responses';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, refusal, says } from '../support/scripts.ts';
-import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { openChecked } from './responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from './responses-sent.ts';
 
 /** Without the relay the app-server's own protocol is all there is: what we do ourselves, and what we own up to. */
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(hello, { PROXY_WIRE: 'off' });
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openChecked(hello, { PROXY_WIRE: 'off' });
 
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 const tool = (name: string): FunctionTool => ({

@@ -7,10 +7,9 @@ import {
   NotFoundError,
   RateLimitError,
 } from 'openai';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import {
   contextLengthExceeded,
   cutMidStream,
@@ -29,19 +28,9 @@ import {
   says,
   usageLimit,
 } from '../support/scripts.ts';
-import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { checkedClient, openChecked } from './responses-checked.ts';
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openChecked(hello);
 
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 

@@ -1,22 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, reasoningThenText, says } from '../support/scripts.ts';
-import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { openChecked } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(reasoningThenText);
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openChecked(reasoningThenText);
 
 const SUMMARY = [
   { type: 'summary_text', text: '**Looking**\n\nAt the question.' },

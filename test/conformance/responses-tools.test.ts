@@ -1,22 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses/responses';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
-import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { openChecked } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openChecked(hello);
 
 const WEATHER: FunctionTool = {
   type: 'function',

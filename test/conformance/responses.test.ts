@@ -1,24 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { commentaryThenFinal, hello, incompleteMaxTokens, noUsage, says, slow } from '../support/scripts.ts';
-import { checkedClient, type CheckedClient } from './responses-checked.ts';
+import { openChecked } from './responses-checked.ts';
 
 /** OpenAI's own SDK against the whole product: text, streams, formats, limits. */
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-  client = checkedClient(proxy);
-});
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
-afterEach(() => client.check());
+const { proxy, client } = await openChecked(hello);
 
 const HELLO = 'Hello from the scripted model.';
 const USAGE = {

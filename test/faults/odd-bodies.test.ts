@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 import { sentItems } from '../conformance/responses-sent.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { sendHalf } from './client.ts';
 
 /** Bodies that the app-server would never answer if they reached it as they are. */
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(hello);
 
 /** A schema that nests this deep: two levels of JSON for each property. */
 const nested = (levels: number): JsonObject =>

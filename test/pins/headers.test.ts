@@ -47,9 +47,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
   responsesEndpoint({ layout: 'message-first', usagePolicy: 'exact', ignoreClientPrompt: false }).read(
     { model: 'm', input: 'hello' },
     {
-      requestId: 'req_1',
       headers: new Headers(headers),
-      signal: new AbortController().signal,
       ambient,
       models: createModelNames(modelList([])),
     },

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { answered, ASK, fails, replies, type Case } from './answered.ts';
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(says([]));
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(says([]));
 
 const plan = { 'x-codex-primary-used-percent': '97', 'x-codex-plan-type': 'plus' };
 

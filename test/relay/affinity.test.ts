@@ -4,18 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { UUID_V7 } from '../../src/codex/relay/uuid-v7.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 
 const OTHER_KEY = 'sk-other-key-0123456789';
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello, { PROXY_API_KEY: `sk-test-key-0123456789,${OTHER_KEY}` });
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(hello, { PROXY_API_KEY: `sk-test-key-0123456789,${OTHER_KEY}` });
 
 interface Seen {
   readonly cacheKey: unknown;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 import { hello, says } from '../support/scripts.ts';
 
 /** What the relay does for Responses it does for Chat: the same turns, another form. */
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(hello);
 
 const ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hangBeforeHeaders, hangMidStream, hello } from '../support/scripts.ts';
 
 const AT_ONCE = 50;
@@ -28,11 +29,7 @@ const echoes: Script = async ({ body }, connection) => {
   ]);
 };
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(hello);
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(hello);
 
 describe('fifty turns at once', () => {
   it('never get the parameters of one another', async () => {

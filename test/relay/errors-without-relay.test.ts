@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { http401, http404Model, http429, says, usageLimit } from '../support/scripts.ts';
 import { ASK, fails, replies } from './answered.ts';
 
 /** What the app-server repeats of a backend's errors must come to the same failures. */
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(says([]), { PROXY_WIRE: 'off' });
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(says([]), { PROXY_WIRE: 'off' });
 
 const error = (code: string | null, message = 'Words.'): JsonObject => ({ error: { code, message } });
 const failsWith = (code: string): Script => fails({ code, message: 'Words.' });

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 import { failed, http400, http401, http404Model, http429, says, usageLimit } from '../support/scripts.ts';
 import { answered, ASK, replies, type Case } from './answered.ts';
 
-let proxy: TestProxy;
-beforeAll(async () => {
-  proxy = await startProxy(says([]));
-});
-afterAll(() => proxy.close());
+const proxy = await openProxy(says([]));
 
 describe('an error of the backend', () => {
   const limits = {

@@ -1,19 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { freshProxies } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 
-let proxy: TestProxy | null = null;
-const start = async (...args: Parameters<typeof startProxy>): Promise<TestProxy> => {
-  proxy = await startProxy(...args);
-  return proxy;
-};
-afterEach(async () => {
-  await proxy?.close();
-  proxy = null;
-});
+const start = freshProxies();
 
 const LONG = Array.from({ length: 400 }, (_, index) => `word${index}`).join(' ');
 

@@ -1,24 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
-import { checkedClient, type CheckedClient } from '../conformance/responses-checked.ts';
-import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { openChecked } from '../conformance/responses-checked.ts';
 import { says } from '../support/scripts.ts';
 import { askBoth, named, type Both } from './ask-both.ts';
 
-let proxy: TestProxy;
-let client: CheckedClient;
-beforeAll(async () => {
-  proxy = await startProxy(says([]));
-  client = checkedClient(proxy);
-});
-afterEach(() => client.check());
-afterAll(async () => {
-  await client.close();
-  await proxy.close();
-});
+const { proxy, client } = await openChecked(says([]));
 
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 const both = (script: Script, more: Record<string, unknown> = {}): Promise<Both> =>

@@ -13,4 +13,4 @@ export const isBlockPage = (status: number | null, body: string, mitigated: stri
   return isHtml(body) && (mitigated !== null || WORDS.test(body));
 };
 
-export const isHtml = (body: string): boolean => /^\s*(?:<!doctype html|<html|<head)/i.test(body);
+const isHtml = (body: string): boolean => /^\s*(?:<!doctype html|<html|<head)/i.test(body);

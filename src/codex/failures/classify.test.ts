@@ -1,16 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 
-import { failure, FAILURES, type Failure } from '../../canonical/failure.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from './classify.ts';
-
-const HOST = 'backend.example:8443';
-type Row = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
-const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
-const check = (rows: readonly Row[]): void => {
-  it.each(rows)('%s', (_, said, expected) => {
-    expect(told(said)).toEqual(expected);
-  });
-};
+import { check, HOST, type ClassifiedRow } from '../../../test/support/classified.ts';
+import { failure, type Failure } from '../../canonical/failure.ts';
 
 /** 2026-11-20 14:30 UTC */
 const AT = 1_795_185_000;
@@ -102,34 +93,6 @@ describe('a limit of requests', () => {
   ]);
 });
 
-describe('overload', () => {
-  const busy = { message: 'Busy.' };
-  check([
-    [
-      '503',
-      { status: 503, retryAfterSeconds: 3, ...busy },
-      failure('upstream_overloaded', { retryAfterSeconds: 3 }),
-    ],
-    ['529', { status: 529, ...busy }, failure('upstream_overloaded')],
-    [
-      'server_is_overloaded',
-      { status: 503, code: 'server_is_overloaded', ...busy },
-      failure('upstream_overloaded', busy),
-    ],
-    ['slow_down in the stream', { code: 'slow_down', ...busy }, failure('upstream_overloaded', busy)],
-    [
-      'overloaded_error',
-      { status: 529, type: 'overloaded_error', ...busy },
-      failure('upstream_overloaded', busy),
-    ],
-    [
-      'in words alone',
-      { message: 'Selected model is at capacity.' },
-      failure('upstream_overloaded', { message: 'Selected model is at capacity.' }),
-    ],
-  ]);
-});
-
 describe('a policy', () => {
   const codes = [
     'cyber_policy',
@@ -141,7 +104,7 @@ describe('a policy', () => {
   ];
   check(
     [400, 403, null].flatMap((status) =>
-      codes.map((code): Row => [
+      codes.map((code): ClassifiedRow => [
         `${code}, ${status ?? 'in the stream'}`,
         { status, code, message: 'No.' },
         failure('content_policy_violation', { message: 'No.', code }),
@@ -269,99 +232,4 @@ describe('the input', () => {
       failure('invalid_prompt', { message: "Invalid schema for function 'authenticate'." }),
     ],
   ]);
-});
-
-describe('the account behind this server', () => {
-  check([
-    ['401', { status: 401, message: 'Incorrect API key' }, failure('upstream_unauthorized')],
-    [
-      'a token that is over',
-      { code: 'token_expired', message: 'Expired.' },
-      failure('upstream_unauthorized'),
-    ],
-    ['a key in a 400', { status: 400, message: 'API key not valid.' }, failure('upstream_unauthorized')],
-    ['403', { status: 403, message: 'Not here.' }, failure('upstream_forbidden', { message: 'Not here.' })],
-    [
-      '403 about credentials',
-      { status: 403, message: 'Authentication is needed.' },
-      failure('upstream_forbidden'),
-    ],
-    ['a page of Cloudflare', { status: 403, isBlockPage: true }, failure('upstream_blocked')],
-    [
-      'a workspace that is closed',
-      { status: 402, code: 'deactivated_workspace' },
-      failure('account_unavailable', {
-        message: 'The account behind this server cannot be used: its workspace is closed.',
-      }),
-    ],
-    [
-      'a login that could not be renewed',
-      { status: 500, code: 'token_refresh_failed' },
-      failure('upstream_error', {
-        message:
-          'The login of this server could not be renewed: its service answered 500. Please try again later.',
-      }),
-    ],
-    ['a login that is over', { status: 401, code: 'token_refresh_failed' }, failure('upstream_unauthorized')],
-  ]);
-  it('is not asked again in vain', () => {
-    for (const kind of ['upstream_unauthorized', 'sign_in_required', 'insufficient_quota'] as const) {
-      expect([kind, failure(kind).headers]).toEqual([kind, { 'x-should-retry': 'false' }]);
-    }
-  });
-});
-
-describe('trouble of the upstream', () => {
-  const broken = (status: number): string =>
-    `The upstream at ${HOST} had an error while processing the request (it answered ${status}).`;
-  const late = failure('upstream_timeout', { message: `The upstream at ${HOST} did not answer in time.` });
-  check([
-    ['500', { status: 500, message: 'at /srv/main.py' }, failure('upstream_error', { message: broken(500) })],
-    [
-      '502 with a wait',
-      { status: 502, retryAfterSeconds: 4 },
-      failure('upstream_error', { message: broken(502), retryAfterSeconds: 4 }),
-    ],
-    ['408', { status: 408 }, late],
-    ['504', { status: 504 }, late],
-    [
-      'a code that nobody knows, in the stream',
-      { code: 'vector_store_timeout', message: 'Late.' },
-      failure('upstream_error', { code: 'vector_store_timeout', message: 'Late.' }),
-    ],
-    [
-      'server_error in the stream',
-      { code: 'server_error', message: 'Oops.' },
-      failure('upstream_error', { message: 'Oops.' }),
-    ],
-    ['nothing', {}, failure('upstream_error')],
-    ['an empty message', { code: 'server_error', message: '' }, failure('upstream_error')],
-  ]);
-});
-
-describe('what is quoted', () => {
-  it('holds no key, bare or not, no token, no address and no book', () => {
-    const message =
-      'Key sk-proj-abcdefghijk, k3y-of-0urs, Bearer abc.def and eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig at https://internal.example/v1?x=1 failed';
-    const said = { ...NOTHING_SAID, status: 400, message };
-    expect(classify(said, ['', 'k3y-of-0urs']).message).toBe('Key sk-***, ***, Bearer *** and *** at failed');
-    expect(classify({ ...said, message: 'x'.repeat(100_000) }).message).toHaveLength(4_000);
-  });
-
-  // A backend quotes what a client wrote, and an event may be 16 MB long: these took 24 s and 2 s for less.
-  it.each(['encrypted content ', 'model ', '-eyJ'])('is read in no time: %s', (word) => {
-    const startedAt = performance.now();
-    expect(told({ message: word.repeat(400_000) }).message).toHaveLength(4_000);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
-
-  it('leaves the caller in no doubt about whose key it is', () => {
-    const doubtful = Object.entries(FAILURES)
-      .filter(
-        ([code, { message }]) =>
-          code !== 'invalid_api_key' && /api key|unauthori[sz]ed|authenticat/i.test(message),
-      )
-      .map(([code]) => code);
-    expect(doubtful).toEqual([]);
-  });
 });

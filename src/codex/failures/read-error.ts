@@ -24,10 +24,20 @@ const NOTHING: UpstreamError = {
 export const readErrorBody = (text: string): UpstreamError => {
   // Some servers put the error object into a list.
   const body = parseJsonObject(text) ?? parseJsonObject(/^\s*\[(.*)\]\s*$/s.exec(text)?.[1] ?? '');
-  if (body === null) return NOTHING;
+  if (body === null) return { ...NOTHING, message: plainWords(text) };
   if (typeof body['error'] === 'string') return { ...readError(body), message: body['error'] };
   return readError(isJsonObject(body['error']) ? body['error'] : body);
 };
+
+/** Some servers answer with a sentence. A page, a number, or JSON that is broken says nothing to a client. */
+const plainWords = (text: string): string | null => {
+  const words = text.trim();
+  return words === '' || words.length > MAX_SENTENCE_CHARS || NO_WORDS.test(words) ? null : words;
+};
+
+/** What is longer was not written for somebody to read. */
+const MAX_SENTENCE_CHARS = 1_000;
+const NO_WORDS = /^(?:[{[<"\d-]|null$|true$|false$)/;
 
 /** The object that holds the words: `error` of a body or an event, or all of it. */
 export const readError = (error: JsonObject): UpstreamError => {

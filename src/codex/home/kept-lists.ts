@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-import { isJsonObject } from '../../kit/json.ts';
+import { parseJsonObject } from '../../kit/json.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
 import { makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 
@@ -40,14 +40,10 @@ export const keepLists = (directory: string, accountId: string): KeptLists => {
 
 /** A broken file is no list. */
 const readKept = (text: string): KeptList | null => {
-  try {
-    const kept: unknown = JSON.parse(text);
-    const models = readAccountModels(kept);
-    const asOfMs = isJsonObject(kept) ? kept['asOfMs'] : null;
-    return models === null || typeof asOfMs !== 'number' ? null : { asOfMs, models };
-  } catch {
-    return null;
-  }
+  const kept = parseJsonObject(text);
+  const models = readAccountModels(kept);
+  const asOfMs = kept?.['asOfMs'];
+  return models === null || typeof asOfMs !== 'number' ? null : { asOfMs, models };
 };
 
 const forgetOldest = async (directory: string): Promise<void> => {

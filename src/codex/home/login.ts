@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 
-import { isJsonObject } from '../../kit/json.ts';
+import { parseJsonObject } from '../../kit/json.ts';
 import type { Login } from './backend.ts';
 import { readIfPresent } from './files.ts';
 import type { CodexHome, CodexHomes } from './prepare-home.ts';
@@ -40,12 +40,8 @@ export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
 
 /** codex calls an empty `{}` a ChatGPT login, and fails at the first request. */
 const holdsSomething = (text: string): boolean => {
-  try {
-    const auth: unknown = JSON.parse(text);
-    return isJsonObject(auth) && ['OPENAI_API_KEY', 'tokens'].some((key) => (auth[key] ?? null) !== null);
-  } catch {
-    return false;
-  }
+  const auth = parseJsonObject(text) ?? {};
+  return ['OPENAI_API_KEY', 'tokens'].some((key) => (auth[key] ?? null) !== null);
 };
 
 /** Rejects where codex could not be asked: that says nothing about the login. */

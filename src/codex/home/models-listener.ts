@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { getText, type TextAnswer } from '../relay/get-text.ts';
-import { endToEnd } from '../relay/headers.ts';
+import { endToEnd } from '../end-to-end.ts';
+import { getText, type TextAnswer } from '../get-text.ts';
 
 export type ListedAnswer = TextAnswer | { readonly reason: string };
 

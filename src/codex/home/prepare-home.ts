@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 import type { JsonObject } from '../../kit/json.ts';
 import type { CodexBinary } from '../binary.ts';
-import { childEnvironment, type Environment } from '../worker/environment.ts';
+import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type Backend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';

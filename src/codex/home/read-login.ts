@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { Login } from './backend.ts';
 
 /** What may be said about a login: never a token, and an address only so far that its owner knows it. */
@@ -18,7 +18,7 @@ export interface LoginFacts {
 
 /** The text of an `auth.json`; null where it holds nothing that codex could use. */
 export const readLogin = (text: string): LoginFacts | null => {
-  const auth = parseObject(text);
+  const auth = parseJsonObject(text);
   if (auth === null) return null;
   const tokens = objectIn(auth, 'tokens');
   const access = tokens === null ? null : textIn(tokens, 'access_token');
@@ -55,18 +55,9 @@ const PROFILE_CLAIMS = 'https://api.openai.com/profile';
 
 /** The middle part of a token. Nobody here checks its signature: it is only shown to its owner. */
 const claimsOf = (token: string): JsonObject =>
-  parseObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) ?? {};
+  parseJsonObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) ?? {};
 
 const masked = (address: string): string => address.replace(/^(.)[^@]*/u, '$1***');
-
-const parseObject = (text: string): JsonObject | null => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-};
 
 const objectIn = (object: JsonObject, key: string): JsonObject | null => {
   const value = object[key];

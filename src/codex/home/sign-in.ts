@@ -3,7 +3,7 @@ import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { CodexBinary } from '../binary.ts';
-import type { Environment } from '../worker/environment.ts';
+import type { Environment } from './environment.ts';
 import { readIfPresent, writeAtomically } from './files.ts';
 import { createRunDirectory } from './run-directories.ts';
 

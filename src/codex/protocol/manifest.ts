@@ -17,8 +17,6 @@ export const PROTOCOL_ROOTS = [
   'v2/TurnInterruptResponse',
   'v2/ThreadUnsubscribeParams',
   'v2/ThreadUnsubscribeResponse',
-  'v2/GetAccountParams',
-  'v2/GetAccountResponse',
   'v2/ServerDiagnosticsParams',
   'v2/ServerDiagnosticsResponse',
   // Notifications that we read.

@@ -5,8 +5,6 @@ import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
-import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
-import type { GetAccountResponse } from './generated/v2/GetAccountResponse.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
 import type { RawResponseCompletedNotification } from './generated/v2/RawResponseCompletedNotification.ts';
 import type { RawResponseItemCompletedNotification } from './generated/v2/RawResponseItemCompletedNotification.ts';
@@ -55,7 +53,6 @@ interface ClientMethods {
   };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
-  readonly 'account/read': { params: GetAccountParams; result: GetAccountResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 

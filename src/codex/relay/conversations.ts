@@ -2,6 +2,8 @@ import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { isRealUuidV7, uuidV7 } from './uuid-v7.ts';
+import { forgetOldest } from '../../kit/forget-oldest.ts';
+import { within } from '../../kit/within.ts';
 
 /** The id of each conversation as the backend knows it: the same for all its turns, also after a restart. */
 export interface Conversations {
@@ -35,8 +37,7 @@ export const openConversations = async (options: ConversationsOptions): Promise<
   const use = (key: string, id: string, line: number): void => {
     known.delete(key);
     known.set(key, { id, line });
-    const oldest = known.size > max ? known.keys().next() : null;
-    if (oldest?.done === false) known.delete(oldest.value);
+    forgetOldest(known, max);
   };
   const write = (key: string, id: string): void => {
     log.append(key, id);
@@ -98,21 +99,14 @@ class ConversationLog {
   append(key: string, id: string): void {
     this.#unwritten.delete(key);
     this.#unwritten.set(key, id);
-    const oldest = this.#unwritten.size > this.#max ? this.#unwritten.keys().next() : null;
-    if (oldest?.done === false) this.#unwritten.delete(oldest.value);
+    forgetOldest(this.#unwritten, this.#max);
     this.#writing ??= this.#write().finally(() => {
       this.#writing = null;
     });
   }
 
   async close(): Promise<void> {
-    if (this.#writing === null) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WAIT_MS);
-    });
-    await Promise.race([this.#writing, late]);
-    clearTimeout(timer);
+    if (this.#writing !== null) await within(this.#writing, CLOSE_WAIT_MS);
   }
 
   /** What comes while a batch is being written is the next batch. */

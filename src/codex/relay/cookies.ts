@@ -1,4 +1,5 @@
 import { parseCookie } from 'undici';
+import { forgetOldest } from '../../kit/forget-oldest.ts';
 
 /** More than Cloudflare and its customers set. */
 const MAX_COOKIES = 50;
@@ -66,8 +67,7 @@ export class CookieJar {
     this.#kept.delete(name);
     if (expiresAtMs !== null && expiresAtMs <= now) return;
     this.#kept.set(name, { value, path: path?.startsWith('/') === true ? path : '/', expiresAtMs });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_COOKIES && oldest !== undefined) this.#kept.delete(oldest);
+    forgetOldest(this.#kept, MAX_COOKIES);
   }
 }
 

@@ -1,28 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { callerHeaders, endToEnd, requestHeaders, retryAfterOf } from './headers.ts';
+import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
 
 describe('headers on their way', () => {
-  it('leave behind what belongs to one connection, also what the connection names', () => {
-    expect(
-      endToEnd({
-        host: '127.0.0.1:1',
-        connection: 'keep-alive, X-Only-Here',
-        'keep-alive': 'timeout=5',
-        'x-only-here': 'yes',
-        'transfer-encoding': 'chunked',
-        te: 'trailers',
-        trailer: 'x-sum',
-        upgrade: 'h2c',
-        expect: '100-continue',
-        'proxy-authorization': 'Basic eA==',
-        'content-length': '3',
-        accept: 'text/event-stream',
-        'set-cookie': ['a=1', 'b=2'],
-      }),
-    ).toEqual({ 'content-length': '3', accept: 'text/event-stream', 'set-cookie': ['a=1', 'b=2'] });
-  });
-
   it('of a request that is not ours are only freed of the connection', () => {
     expect(
       requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),

@@ -1,7 +1,7 @@
 import type { ModelList } from '../../canonical/model-names.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/within.ts';
-import { getText } from './get-text.ts';
+import { getText } from '../get-text.ts';
 import { readProviderModels } from './provider-list.ts';
 
 export interface ProviderModelsOptions {

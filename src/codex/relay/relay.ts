@@ -15,6 +15,7 @@ import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
 import { Ticket } from './ticket.ts';
+import { forgetOldest } from '../../kit/forget-oldest.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
 export interface Relay {
@@ -190,16 +191,6 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       await ended;
     },
   };
-};
-
-/** Maps and sets keep the order in which their keys came. */
-const forgetOldest = (
-  kept: { readonly size: number; keys(): Iterator<string>; delete(key: string): boolean },
-  max: number,
-): void => {
-  if (kept.size <= max) return;
-  const oldest = kept.keys().next();
-  if (oldest.done !== true) kept.delete(oldest.value);
 };
 
 /** How the addresses differ. Behind one that does not say `backend-api` codex would look for other paths. */

@@ -2,7 +2,8 @@ import { request as send, type Dispatcher } from 'undici';
 
 import { readBeginning, type Beginning } from './beginning.ts';
 import type { EditContext } from './edits.ts';
-import { requestHeaders, type Headers } from './headers.ts';
+import type { Headers } from '../end-to-end.ts';
+import { requestHeaders } from './headers.ts';
 import { isEventStream, toStreamFailure, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
 import { readModelBody, writeModelBody } from './model-body.ts';
 import type { Patience } from './patience.ts';

@@ -136,7 +136,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     reject: (id, error) => {
       if (retryLater(id, error)) return true;
       const call = take(id);
-      call?.reject(new RpcError(call.method, error));
+      call?.reject(new RpcError(error));
       return wasGivenOut(id);
     },
     close: (cause) => {

@@ -2,14 +2,12 @@ import type { RpcErrorBody } from './message.ts';
 
 /** The app-server said no. */
 export class RpcError extends Error {
-  readonly method: string;
   readonly code: number;
   readonly data: unknown;
 
-  constructor(method: string, body: RpcErrorBody) {
+  constructor(body: RpcErrorBody) {
     super(body.message);
     this.name = 'RpcError';
-    this.method = method;
     this.code = body.code;
     this.data = body.data;
   }
@@ -25,12 +23,9 @@ export class ConnectionClosed extends Error {
 
 /** The app-server is alive but did not answer in time. */
 export class RequestTimeout extends Error {
-  readonly method: string;
-
   constructor(method: string, timeoutMs: number) {
     super(`the app-server did not answer ${method} within ${timeoutMs} ms`);
     this.name = 'RequestTimeout';
-    this.method = method;
   }
 }
 

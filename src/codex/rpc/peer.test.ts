@@ -80,7 +80,7 @@ describe('createPeer', () => {
     await answer({ id: 1, error: { code: -32_600, message: 'no such thread', data: [1] } });
     const error = await failed;
     expect(error).toBeInstanceOf(RpcError);
-    expect(error).toMatchObject({ method: 'a', code: -32_600, message: 'no such thread', data: [1] });
+    expect(error).toMatchObject({ code: -32_600, message: 'no such thread', data: [1] });
   });
 
   it('asks an overloaded server again, with back-off, and gives up after the last attempt', async () => {

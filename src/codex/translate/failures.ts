@@ -2,7 +2,7 @@ import { failure, type Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
 import { noRoom, saysNoRoom } from '../../canonical/resources.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { isBlockPage, isHtml } from '../failures/block-page.ts';
+import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';
 import { readErrorBody } from '../failures/read-error.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
@@ -101,12 +101,9 @@ const readUnexpected = (message: string): UpstreamSaid => {
   if (found === null) return NOTHING_SAID;
   const [, digits = '', body = '', url = ''] = found;
   const status = Number(digits);
-  const read = readErrorBody(body);
-  const isPlain = !body.startsWith('{') && !isHtml(body);
   return {
     ...NOTHING_SAID,
-    ...read,
-    message: isPlain ? body : read.message,
+    ...readErrorBody(body),
     status,
     host: hostOf(url) || null,
     isBlockPage: isBlockPage(status, body, null),

@@ -266,7 +266,7 @@ describe('the pool with the real app-server', () => {
     const lease = await pool.lease(never);
     const pid = pool.describe()[0]?.pid ?? 0;
     process.kill(pid, 'SIGKILL');
-    await until(() => lease.lost.aborted);
+    await until(() => !pool.ready);
     const readyMeanwhile = pool.ready;
     lease.release();
     expect([readyMeanwhile, (await runOne()).at(-1)]).toEqual([false, 'completed']);

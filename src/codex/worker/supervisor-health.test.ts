@@ -10,7 +10,7 @@ describe('a worker that stands still', () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     await tick(60_000);
-    const lease = await pool.lease(never);
+    await pool.lease(never);
     worker(0).hang();
     await tick(5_000);
     const early = [pool.ready, worker(0).kills];
@@ -18,7 +18,7 @@ describe('a worker that stands still', () => {
     await tick(7_000);
     expect({
       early,
-      after: [lease.lost.aborted, worker(0).kills, pool.ready],
+      after: [worker(0).lost.aborted, worker(0).kills, pool.ready],
       next: (await pool.lease(never)).appServer === worker(1).appServer,
       events,
     }).toEqual({
@@ -98,12 +98,12 @@ describe('a worker that stands still', () => {
     const young = await pool.lease(never);
     worker(0).hang();
     await tick(12_000);
-    const first = [old.lost.aborted, young.lost.aborted];
+    const first = [worker(0).lost.aborted, worker(1).lost.aborted];
     old.release();
     worker(1).hang();
     const drained = pool.drain(3_600_000);
     await tick(12_000);
-    const second = young.lost.aborted;
+    const second = worker(1).lost.aborted;
     young.release();
     await drained;
     expect([first, second, kindsIn(events)]).toEqual([
@@ -132,7 +132,7 @@ describe('a worker whose home is gone', () => {
     worker(0).hasHome = false;
     await tick(1_000);
     lease.release();
-    expect([lease.lost.aborted, kindsIn(events), events[1]]).toEqual([
+    expect([worker(0).lost.aborted, kindsIn(events), events[1]]).toEqual([
       true,
       ['worker-ready', 'worker-ill', 'worker-lost', 'worker-stopped'],
       { kind: 'worker-ill', pid: 1, ailment: 'home-gone' },
@@ -160,7 +160,7 @@ describe('a worker that leaves a call of a turn unanswered', () => {
     await tick(1_000);
     const next = await pool.lease(never);
     expect([
-      lease.lost.aborted,
+      worker(0).lost.aborted,
       next.appServer === worker(1).appServer,
       events.map((event) => ('wear' in event ? event.wear : event.kind)),
     ]).toEqual([false, true, ['worker-ready', 'stuck', 'worker-ready']]);

@@ -35,7 +35,6 @@ export interface WorkerPool {
 
 export interface Lease {
   readonly appServer: AppServer;
-  readonly lost: AbortSignal;
   /** Whether another lease may be on this worker too. */
   isCurrent(): boolean;
   /** May be called again, which does nothing. */
@@ -244,7 +243,6 @@ class SupervisedPool implements WorkerPool {
     let out = true;
     return {
       appServer: member.worker.appServer,
-      lost: member.worker.lost,
       isCurrent: () => member.state === 'ready' && !member.isWorn && this.#draining === null,
       release: () => {
         if (!out) return;

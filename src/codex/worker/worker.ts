@@ -6,6 +6,7 @@ import { createLineDecoder } from '../../kit/line-decoder.ts';
 import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
+import { within } from '../../kit/within.ts';
 
 /** One app-server process that has been initialized. */
 export interface Worker {
@@ -142,12 +143,7 @@ const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_
   });
   const goneWithin = async (ms: number): Promise<boolean> => {
     if (isGone()) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([gone, timeout]);
-    clearTimeout(timer);
+    await within(gone, ms);
     return isGone();
   };
   const end = async (how: 'gently' | 'by-force'): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json.ts';
 import { redactText } from '../../observe/redact.ts';
+import { within } from '../../kit/within.ts';
 
 export type Grade = 'ok' | 'warning' | 'problem' | 'skipped';
 
@@ -46,19 +47,15 @@ export interface Check {
 /** Runs one check. Whatever happens is a finding: one line that fails does not stop the others. */
 export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
   const limit = new AbortController();
-  const late = Promise.withResolvers<Finding>();
-  const timer = setTimeout(() => {
-    late.resolve(problem(`no answer within ${limitMs / 1000} s`, 'run it again; see the lines above'));
-    limit.abort(new Error('the time limit of a check'));
-  }, limitMs);
   try {
     const asked = (async () => run(limit.signal))();
     asked.catch(() => {});
-    return withoutSecrets(await Promise.race([asked, late.promise]));
+    const found = await within(asked, limitMs);
+    if (found !== null) return withoutSecrets(found);
+    limit.abort(new Error('the time limit of a check'));
+    return problem(`no answer within ${limitMs / 1000} s`, 'run it again; see the lines above');
   } catch (error) {
     return withoutSecrets(problem(messageOf(error), 'see docs/operating.md'));
-  } finally {
-    clearTimeout(timer);
   }
 };
 

@@ -3,11 +3,10 @@ import { z } from 'zod';
 import { fail } from '../../canonical/failure.ts';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject } from '../../kit/json.ts';
 import { textOfFile } from '../text-file.ts';
 import { longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { emptyArray, invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { emptyArray, missing, parseWire, readTagged } from '../validation.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: longText }),
@@ -46,13 +45,9 @@ export const readContent = (
   if (content.length === 0) throw emptyArray(at);
   return content.map((value, index) => {
     const place = `${at}[${index}]`;
-    if (!isJsonObject(value)) throw notAnObject(place, value);
-    const given = value['type'];
-    if (given === undefined) throw missing(`${place}.type`);
-    const type = allowed.find((one) => one === given);
-    if (type === undefined) throw invalidChoice(`${place}.type`, given, allowed);
-    noteUnread(unread, schemas[type], value, place);
-    return part(type, value, place);
+    const { tag: type, object } = readTagged(value, 'type', allowed, place);
+    noteUnread(unread, schemas[type], object, place);
+    return part(type, object, place);
   });
 };
 

@@ -6,7 +6,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { parseWire, readTagged } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
 import { quoted } from '../../kit/quote.ts';
@@ -163,14 +163,7 @@ class MessageReader implements ReadMessages {
   }
 }
 
-const roleOf = (value: unknown, at: string): ChatRole => {
-  if (!isJsonObject(value)) throw notAnObject(at, value);
-  const given = value['role'];
-  if (given === undefined) throw missing(`${at}.role`);
-  const role = ROLES.find((one) => one === given);
-  if (role === undefined) throw invalidChoice(`${at}.role`, given, ROLES);
-  return role;
-};
+const roleOf = (value: unknown, at: string): ChatRole => readTagged(value, 'role', ROLES, at).tag;
 
 const refuseNull = (value: unknown, at: string): void => {
   if (isJsonObject(value) && value['content'] === null) throw noContent(at);

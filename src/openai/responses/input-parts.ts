@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { fail } from '../../canonical/failure.ts';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import type { Json } from '../../kit/json.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
 import { textOfFile } from '../text-file.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { missing, parseWire, readTagged } from '../validation.ts';
 
 const schemas = {
   input_text: z.object({ type: z.literal('input_text'), text: longText }),
@@ -41,17 +41,13 @@ const schemas = {
 
 type PartType = keyof typeof schemas;
 const PART_TYPES = Object.keys(schemas) as PartType[];
-const isPartType = (type: unknown): type is PartType => PART_TYPES.includes(type as PartType);
 
 export const parseParts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   wire.map((value, index) => {
     const place = `${at}[${index}]`;
-    if (!isJsonObject(value)) throw notAnObject(place, value);
-    const type = value['type'];
-    if (type === undefined) throw missing(`${place}.type`);
-    if (!isPartType(type)) throw invalidChoice(`${place}.type`, type, PART_TYPES);
-    noteUnread(unread, schemas[type], value, place);
-    return part(type, value, place);
+    const { tag: type, object } = readTagged(value, 'type', PART_TYPES, place);
+    noteUnread(unread, schemas[type], object, place);
+    return part(type, object, place);
   });
 
 const part = (type: PartType, value: unknown, at: string): Part => {

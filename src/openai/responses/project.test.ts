@@ -128,7 +128,7 @@ describe('projectStarted', () => {
       frequency_penalty: 1,
       top_logprobs: 3,
       text: {
-        format: { type: 'json_schema', name: 'n', description: null, schema, strict: false },
+        format: { type: 'json_schema', name: 'n', schema, strict: false },
         verbosity: 'low',
       },
       tool_choice: { type: 'function', name: 'f' },
@@ -137,6 +137,7 @@ describe('projectStarted', () => {
       metadata: { a: 'b' },
       user: 'u',
     });
+    expect(validateResponse(body)).toEqual([]);
   });
 });
 

@@ -101,7 +101,7 @@ const projectFormat = (wire: ResponseMeta['wire']) => {
   return {
     type: 'json_schema' as const,
     name: format.name,
-    description: format.description ?? null,
+    ...(typeof format.description === 'string' ? { description: format.description } : {}),
     schema: format.schema,
     strict: format.strict ?? false,
   };

@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type Headers = Record<string, string | string[]>;
+
+/** What concerns one connection only, or is said anew on the next one. */
+const HOP_BY_HOP = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+]);
+
+/** The headers that travel on: without those of the connection, and those that the connection names. */
+export const endToEnd = (headers: IncomingHttpHeaders): Headers => {
+  const named = new Set(
+    (headers.connection ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  );
+  const passed: Headers = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.has(name)) passed[name] = value;
+  }
+  return passed;
+};

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Failure } from '../../canonical/failure.ts';
+import { rpcFailure } from '../../engine/rpc-failure.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { httpFailure, streamFailure } from '../relay/http-failure.ts';
+import { RpcError } from '../rpc/errors.ts';
+import { toFailure } from '../translate/failures.ts';
+
+/** One error comes by several ways, and a client must not be able to tell by which one it came. */
+
+const HOST = 'backend.example:8443';
+const SOURCE = { host: HOST, nowMs: 0, secrets: [] };
+const INVALID_REQUEST = -32_600;
+
+interface Said {
+  readonly status: number;
+  readonly error: JsonObject | null;
+}
+
+/** As the relay reads it of the HTTP answer. */
+const byHttp = ({ status, error }: Said): Failure =>
+  httpFailure({ status, headers: {}, body: error === null ? '' : JSON.stringify({ error }) }, SOURCE);
+
+/** As the relay reads it of an event in the answer. */
+const byStream = ({ status, error }: Said): Failure =>
+  streamFailure({ type: 'error', status, error: error ?? {} }, SOURCE);
+
+const repeated = ({ status, error }: Said): string =>
+  `unexpected status ${status} Words: ${error === null ? '' : JSON.stringify({ error })}, url: https://${HOST}/v1/responses, cf-ray: 1`;
+
+/** As codex repeats it, with the status beside its words. */
+const byCodex = (said: Said): Failure =>
+  toFailure({
+    message: repeated(said),
+    codexErrorInfo: { responseStreamConnectionFailed: { httpStatusCode: said.status } },
+  });
+
+/** As codex repeats it in words alone. */
+const byWords = (said: Said): Failure => toFailure({ message: repeated(said), codexErrorInfo: 'other' });
+
+const STATUSES = [
+  400, 401, 402, 403, 404, 405, 408, 409, 413, 418, 422, 425, 429, 500, 501, 502, 503, 504, 520, 524, 529,
+];
+const ERRORS: readonly (JsonObject & { readonly message: string })[] = [
+  { message: 'Words.' },
+  { message: 'Bad x.', type: 'invalid_request_error', code: 'invalid_value', param: 'x' },
+  { message: 'No x.', code: 'model_not_found', param: 'model' },
+  { message: 'The model `x` does not exist.', type: 'NotFoundError' },
+  { message: 'Long.', code: 'context_length_exceeded' },
+  { message: 'Slow.', code: 'rate_limit_exceeded' },
+  { message: 'Please try again in 230ms.', type: 'rate_limit_error' },
+  { message: 'Used up.', type: 'usage_limit_reached', resets_at: 1_795_185_000, resets_in_seconds: 60 },
+  { message: 'Upgrade.', type: 'usage_not_included' },
+  { message: 'Busy.', type: 'overloaded_error' },
+  { message: 'Busy.', code: 'server_is_overloaded' },
+  { message: 'Selected model is at capacity.' },
+  { message: 'No.', code: 'cyber_policy' },
+  { message: 'API key not valid.', code: 'invalid_api_key' },
+  { message: 'Oops.', type: 'server_error', code: 'server_error' },
+  { message: 'Not verified.', code: 'invalid_encrypted_content' },
+];
+
+const said = (status: number, error: JsonObject | null): Said => ({ status, error });
+
+describe.each(STATUSES)('%i', (status) => {
+  it('is the same failure by whichever way it came', () => {
+    for (const one of [said(status, null), ...ERRORS.map((error) => said(status, error))]) {
+      const expected = byHttp(one);
+      expect({ one, stream: byStream(one), codex: byCodex(one), words: byWords(one) }).toEqual({
+        one,
+        stream: expected,
+        codex: expected,
+        words: expected,
+      });
+    }
+  });
+});
+
+describe('400', () => {
+  it('is the same failure where codex hands the body on, or refuses the request in these words itself', () => {
+    for (const error of ERRORS) {
+      const body = JSON.stringify({ error });
+      expect(toFailure({ message: body, codexErrorInfo: 'badRequest' })).toEqual(byHttp(said(400, error)));
+      const { message } = error;
+      expect(rpcFailure(new RpcError({ code: INVALID_REQUEST, message }))).toEqual(
+        byHttp(said(400, { message })),
+      );
+    }
+  });
+});
+
+it('408 is a wait that was too long, 529 is overload', () => {
+  const ways = [byHttp, byStream, byCodex, byWords];
+  expect(ways.map((way) => way(said(408, null)).kind)).toEqual(ways.map(() => 'upstream_timeout'));
+  expect(ways.map((way) => way(said(529, null)).kind)).toEqual(ways.map(() => 'upstream_overloaded'));
+});
+
+it.each([
+  'Model not found',
+  'Your request was flagged.',
+  'Busy.',
+  'Not Found',
+  'API key not valid.',
+  '<html><body>502</body></html>',
+  'upstream request timeout',
+])('a body that is only words is the same failure too: %s', (text) => {
+  const kinds = STATUSES.map((status) => {
+    const message = `unexpected status ${status} Words: ${text}, url: https://${HOST}/v1/responses`;
+    return [
+      httpFailure({ status, headers: {}, body: text }, SOURCE),
+      toFailure({ message, codexErrorInfo: 'other' }),
+    ];
+  });
+  expect(kinds.map(([, codex]) => codex)).toEqual(kinds.map(([http]) => http));
+});

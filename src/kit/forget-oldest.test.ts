@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+
+import { forgetOldest } from './forget-oldest.ts';
+
+it('forgets the entry that came first, once there are too many', () => {
+  const kept = new Map([
+    ['a', 1],
+    ['b', 2],
+  ]);
+  forgetOldest(kept, 2);
+  expect([...kept.keys()]).toEqual(['a', 'b']);
+  kept.set('c', 3);
+  forgetOldest(kept, 2);
+  expect([...kept.keys()]).toEqual(['b', 'c']);
+});
+
+it('takes any key, and a set', () => {
+  const kept = new Set([undefined, '', 0]);
+  forgetOldest(kept, 2);
+  expect([...kept]).toEqual(['', 0]);
+});

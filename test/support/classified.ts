@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+
+import type { Failure } from '../../src/canonical/failure.ts';
+import { classify, NOTHING_SAID, type UpstreamSaid } from '../../src/codex/failures/classify.ts';
+
+/** Who said what is classified in tests. */
+export const HOST = 'backend.example:8443';
+
+const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
+
+export type ClassifiedRow = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
+
+/** A test for each row. */
+export const check = (rows: readonly ClassifiedRow[]): void => {
+  it.each(rows)('%s', (_, said, expected) => {
+    expect(told(said)).toEqual(expected);
+  });
+};
