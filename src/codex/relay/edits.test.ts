@@ -47,14 +47,17 @@ const body: JsonObject = {
   stream: true,
   input: [],
   tool_choice: 'auto',
-  parallel_tool_calls: true,
   include: ['reasoning.encrypted_content'],
   prompt_cache_key: 'thread-1',
   text: { verbosity: 'low' },
 };
 
-const edited = (request: Partial<TurnRequest>, on: JsonObject = body): JsonObject =>
-  wireEdits(turnRequest(request), SHAPE, SESSION, everything).apply(on, nothing);
+const edited = (
+  request: Partial<TurnRequest>,
+  on: JsonObject = body,
+  profile: Taste['profile'] = PROVIDER,
+): JsonObject =>
+  wireEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
 const param = (field: WireField, value: Json) => ({ field, value, name: field, matters: true });
 
 describe('wire edits', () => {
@@ -90,10 +93,11 @@ describe('wire edits', () => {
   it('give a model its own name back, wherever codex says it', () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
     const approach = { ...SHAPE.approach, slug: twin.slug };
-    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, everything);
+    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, { ...everything, profile: CHATGPT });
     const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
     expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
       model: 'gpt-5.5',
+      instructions: '',
       prompt_cache_key: 'cache-key',
       client_metadata: { meta: '{"model":"gpt-5.5","thread_id":"session-1"}' },
     });
@@ -211,7 +215,7 @@ describe('wire edits', () => {
     for (const [toolChoice, wire] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(wire);
     expect(edited({ parallelToolCalls: false })['parallel_tool_calls']).toBe(false);
     const oneAtATime = { ...body, parallel_tool_calls: false };
-    expect(edited({ parallelToolCalls: true }, oneAtATime)['parallel_tool_calls']).toBe(false);
+    expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
   });
 
   it('restore tools wherever they stand, and touch no others', () => {
@@ -226,13 +230,15 @@ describe('wire edits', () => {
     const nameless = { type: 'function', name: 7 };
     const exact = [
       { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters },
-      { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } },
+      { type: 'function', name: 'bare' },
       other,
       nameless,
       'odd',
     ];
     const wire = [thin, bare, other, nameless, 'odd'];
     expect(edited({ tools }, { ...body, tools: wire })['tools']).toEqual(exact);
+    const filledIn = { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } };
+    expect(edited({ tools }, { ...body, tools: [bare] }, CHATGPT)['tools']).toEqual([filledIn]);
     const lite = {
       ...body,
       input: [
@@ -293,8 +299,9 @@ describe('wire edits', () => {
 
   it("name one session in codex's metadata", () => {
     const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
-    expect(edited({}, { client_metadata })).toEqual({
+    expect(edited({}, { client_metadata }, CHATGPT)).toEqual({
       prompt_cache_key: 'cache-key',
+      instructions: '',
       client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
     });
   });
