@@ -66,7 +66,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   {
     field: '`include`',
     arrives: '`reasoning.encrypted_content` first, then the values of the client, each once',
-    why: 'codex asks for it in any case: where nothing is stored, reasoning can come back in no other way.',
+    why: 'codex asks for it: where nothing is stored, reasoning can come back in no other way. A model that refuses it is asked again without it.',
     apply(own) {
       const values = Array.isArray(own['include']) ? (own['include'] as readonly Json[]) : [];
       return { ...own, include: [...new Set<Json>(['reasoning.encrypted_content', ...values])] };

@@ -42,12 +42,13 @@ const CHATGPT = profileOf(
 const everything: Taste = { profile: PROVIDER, refuses: new Set() };
 const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
 
+const ENCRYPTED = 'reasoning.encrypted_content';
 const body: JsonObject = {
   model: 'gpt-5.5',
   stream: true,
   input: [],
   tool_choice: 'auto',
-  include: ['reasoning.encrypted_content'],
+  include: [ENCRYPTED],
   prompt_cache_key: 'thread-1',
   text: { verbosity: 'low' },
 };
@@ -107,7 +108,7 @@ describe('wire edits', () => {
     const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
     const edits = wireEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
-    expect(edits.fields).toEqual(new Set(['prompt_cache_key']));
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
   it('know which service tiers a ChatGPT login has', () => {
@@ -293,7 +294,12 @@ describe('wire edits', () => {
       param('include', 'message.output_text.logprobs'),
     ];
     const logprobs = 'message.output_text.logprobs';
-    expect(edited({ wire })['include']).toEqual(['reasoning.encrypted_content', logprobs]);
+    expect(edited({ wire })['include']).toEqual([ENCRYPTED, logprobs]);
+    const refusing = wireEdits(turnRequest({ wire }), SHAPE, SESSION, {
+      ...everything,
+      refuses: new Set<EditField>([ENCRYPTED]),
+    });
+    expect(refusing.apply(body, nothing)['include']).toEqual([logprobs]);
     expect(edited({ wire }, {})['include']).toEqual([logprobs]);
   });
 
@@ -315,10 +321,10 @@ describe('wire edits', () => {
     });
     const codex: JsonObject = { ...body, service_tier: 'flex' };
     const chatgpt = wireEdits(request, SHAPE, SESSION, {
-      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key']) },
+      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key', ENCRYPTED]) },
       refuses: new Set(),
     });
-    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', 'tool_choice']));
+    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED, 'tool_choice']));
     expect(chatgpt.apply(codex, nothing)).toEqual({
       ...codex,
       prompt_cache_key: 'cache-key',

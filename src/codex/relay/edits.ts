@@ -81,7 +81,12 @@ export const wireEdits = (
         delete edited['service_tier'];
       }
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
-      if (sets('include')) edited['include'] = [...new Set([...includeOf(body), ...includes(request)])];
+      const include = new Set([
+        ...(sets(ENCRYPTED) ? includeOf(body) : includeOf(body).filter((value) => value !== ENCRYPTED)),
+        ...(sets('include') ? includes(request) : []),
+      ]);
+      if (include.size > 0) edited['include'] = [...include];
+      else delete edited['include'];
       if (sets('tool_choice')) edited['tool_choice'] = wireToolChoice(request.toolChoice);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
@@ -174,9 +179,13 @@ const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap
   return plain;
 };
 
+/** What codex asks for in `include`. Models that do not reason have backends that refuse it. */
+const ENCRYPTED = 'reasoning.encrypted_content';
+
 const structuralFields = (request: TurnRequest): EditField[] => {
   const asked: readonly (readonly [EditField, boolean])[] = [
     ['prompt_cache_key', true],
+    [ENCRYPTED, true],
     ['include', includes(request).length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
