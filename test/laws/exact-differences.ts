@@ -256,7 +256,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
@@ -265,19 +265,19 @@ const wellFormed = (_: string, value: unknown): unknown =>
 const isCarried = (item: JsonObject): boolean =>
   item['type'] === 'web_search_call' || item['type'] === 'image_generation_call';
 
-const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-const objects = (value: Json | undefined): readonly JsonObject[] =>
+export const objects = (value: Json | undefined): readonly JsonObject[] =>
   Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : [];
 
-const without = (value: JsonObject, ...names: readonly string[]): JsonObject =>
+export const without = (value: JsonObject, ...names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 
 const withoutNulls = (value: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 
 /** Null leaves an item out. */
-const mapItems = (body: JsonObject, map: (item: JsonObject) => JsonObject | null): JsonObject => {
+export const mapItems = (body: JsonObject, map: (item: JsonObject) => JsonObject | null): JsonObject => {
   if (!Array.isArray(body['input'])) return body;
   const items = objects(body['input'] as Json).map(map);
   return { ...body, input: items.filter((item) => item !== null) };
