@@ -150,10 +150,10 @@ describe('a provider with a list of its own', () => {
   });
 
   it.each([
-    ['codex-5', { model: 'acme/llama', reasoning: {}, service_tier: undefined }],
+    ['codex-5', { model: 'acme/llama', reasoning: undefined, service_tier: undefined }],
     ['codex-5-high', { model: 'acme/llama', reasoning: { effort: 'high' }, service_tier: undefined }],
-    ['codex-5-fast', { model: 'acme/llama', reasoning: {}, service_tier: 'priority' }],
-    ['acme/other', { model: 'acme/other', reasoning: {}, service_tier: undefined }],
+    ['codex-5-fast', { model: 'acme/llama', reasoning: undefined, service_tier: 'priority' }],
+    ['acme/other', { model: 'acme/other', reasoning: undefined, service_tier: undefined }],
     // Not on offer here, but what codex knows of it holds.
     ['gpt-5.5-high', { model: 'gpt-5.5', reasoning: { effort: 'high' }, service_tier: undefined }],
   ])('%s reaches it', async (model, expected) => {
@@ -191,7 +191,8 @@ describe('a provider with a list of its own', () => {
       }).toEqual({
         model,
         tools,
-        parallel: true,
+        // The client did not say, so it is for the backend to know.
+        parallel: undefined,
         types: ['message', 'function_call', 'function_call_output'],
         isWhole: true,
         lite: undefined,

@@ -219,3 +219,26 @@ describe('without the relay', () => {
     expect(await refused.json()).toMatchObject({ status: 'completed' });
   });
 });
+
+describe('a model that does not reason', () => {
+  it('is asked again without the encrypted reasoning that codex asks for, and keeps what the client includes', async () => {
+    const script: Script = ({ body }, connection) => {
+      if (!JSON.stringify(body['include'] ?? []).includes('encrypted'))
+        return answer(connection, [{ text: LONG }]);
+      const message = 'Encrypted content is not supported with this model.';
+      return connection.reply(400, errorBody(message, 'invalid_request_error', 'include', null));
+    };
+    const { post, model } = await start(script);
+    const include = ['message.output_text.logprobs'];
+    for (const more of [{}, { include }, {}]) {
+      const response = await post('/v1/responses', { model: 'gpt-4.1', input: 'hi', ...more });
+      expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    }
+    expect(model.requests.map(({ body }) => body['include'])).toEqual([
+      ['reasoning.encrypted_content'],
+      undefined,
+      include,
+      undefined,
+    ]);
+  });
+});

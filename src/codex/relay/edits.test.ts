@@ -42,19 +42,23 @@ const CHATGPT = profileOf(
 const everything: Taste = { profile: PROVIDER, refuses: new Set() };
 const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
 
+const ENCRYPTED = 'reasoning.encrypted_content';
 const body: JsonObject = {
   model: 'gpt-5.5',
   stream: true,
   input: [],
   tool_choice: 'auto',
-  parallel_tool_calls: true,
-  include: ['reasoning.encrypted_content'],
+  include: [ENCRYPTED],
   prompt_cache_key: 'thread-1',
   text: { verbosity: 'low' },
 };
 
-const edited = (request: Partial<TurnRequest>, on: JsonObject = body): JsonObject =>
-  wireEdits(turnRequest(request), SHAPE, SESSION, everything).apply(on, nothing);
+const edited = (
+  request: Partial<TurnRequest>,
+  on: JsonObject = body,
+  profile: Taste['profile'] = PROVIDER,
+): JsonObject =>
+  wireEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
 const param = (field: WireField, value: Json) => ({ field, value, name: field, matters: true });
 
 describe('wire edits', () => {
@@ -90,10 +94,11 @@ describe('wire edits', () => {
   it('give a model its own name back, wherever codex says it', () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
     const approach = { ...SHAPE.approach, slug: twin.slug };
-    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, everything);
+    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, { ...everything, profile: CHATGPT });
     const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
     expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
       model: 'gpt-5.5',
+      instructions: '',
       prompt_cache_key: 'cache-key',
       client_metadata: { meta: '{"model":"gpt-5.5","thread_id":"session-1"}' },
     });
@@ -103,7 +108,7 @@ describe('wire edits', () => {
     const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
     const edits = wireEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
-    expect(edits.fields).toEqual(new Set(['prompt_cache_key']));
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
   it('know which service tiers a ChatGPT login has', () => {
@@ -211,7 +216,7 @@ describe('wire edits', () => {
     for (const [toolChoice, wire] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(wire);
     expect(edited({ parallelToolCalls: false })['parallel_tool_calls']).toBe(false);
     const oneAtATime = { ...body, parallel_tool_calls: false };
-    expect(edited({ parallelToolCalls: true }, oneAtATime)['parallel_tool_calls']).toBe(false);
+    expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
   });
 
   it('restore tools wherever they stand, and touch no others', () => {
@@ -226,13 +231,15 @@ describe('wire edits', () => {
     const nameless = { type: 'function', name: 7 };
     const exact = [
       { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters },
-      { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } },
+      { type: 'function', name: 'bare' },
       other,
       nameless,
       'odd',
     ];
     const wire = [thin, bare, other, nameless, 'odd'];
     expect(edited({ tools }, { ...body, tools: wire })['tools']).toEqual(exact);
+    const filledIn = { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } };
+    expect(edited({ tools }, { ...body, tools: [bare] }, CHATGPT)['tools']).toEqual([filledIn]);
     const lite = {
       ...body,
       input: [
@@ -287,14 +294,20 @@ describe('wire edits', () => {
       param('include', 'message.output_text.logprobs'),
     ];
     const logprobs = 'message.output_text.logprobs';
-    expect(edited({ wire })['include']).toEqual(['reasoning.encrypted_content', logprobs]);
+    expect(edited({ wire })['include']).toEqual([ENCRYPTED, logprobs]);
+    const refusing = wireEdits(turnRequest({ wire }), SHAPE, SESSION, {
+      ...everything,
+      refuses: new Set<EditField>([ENCRYPTED]),
+    });
+    expect(refusing.apply(body, nothing)['include']).toEqual([logprobs]);
     expect(edited({ wire }, {})['include']).toEqual([logprobs]);
   });
 
   it("name one session in codex's metadata", () => {
     const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
-    expect(edited({}, { client_metadata })).toEqual({
+    expect(edited({}, { client_metadata }, CHATGPT)).toEqual({
       prompt_cache_key: 'cache-key',
+      instructions: '',
       client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
     });
   });
@@ -308,10 +321,10 @@ describe('wire edits', () => {
     });
     const codex: JsonObject = { ...body, service_tier: 'flex' };
     const chatgpt = wireEdits(request, SHAPE, SESSION, {
-      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key']) },
+      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key', ENCRYPTED]) },
       refuses: new Set(),
     });
-    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', 'tool_choice']));
+    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED, 'tool_choice']));
     expect(chatgpt.apply(codex, nothing)).toEqual({
       ...codex,
       prompt_cache_key: 'cache-key',

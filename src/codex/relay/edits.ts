@@ -6,6 +6,7 @@ import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { asTold, type Session } from './headers.ts';
+import { ownTool, setOwnFields } from './own-fields.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 
 /** What the app-server was given to make its model requests of. */
@@ -80,15 +81,23 @@ export const wireEdits = (
         delete edited['service_tier'];
       }
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
-      if (sets('include')) edited['include'] = [...new Set([...includeOf(body), ...includes(request)])];
+      const include = new Set([
+        ...(sets(ENCRYPTED) ? includeOf(body) : includeOf(body).filter((value) => value !== ENCRYPTED)),
+        ...(sets('include') ? includes(request) : []),
+      ]);
+      if (include.size > 0) edited['include'] = [...include];
+      else delete edited['include'];
       if (sets('tool_choice')) edited['tool_choice'] = wireToolChoice(request.toolChoice);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
-      if (sets('tools')) Object.assign(edited, editTools(body, request.tools));
+      if (sets('tools')) Object.assign(edited, editTools(body, request.tools, profile));
       if (isJsonObject(body['client_metadata'])) {
         edited['client_metadata'] = inSession(body['client_metadata'], session);
       }
       if (approach.lane === 'full') setInstructions(edited, request, shape, profile);
+      if (!profile.isChatgpt) {
+        setOwnFields(edited, request, (field) => asked.includes(field) && !sets(field));
+      }
       if (Array.isArray(edited['input'])) {
         const { input, ...found } = restoreInput(edited['input'] as readonly Json[], exact, {
           developerInstructions,
@@ -170,12 +179,16 @@ const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap
   return plain;
 };
 
+/** What codex asks for in `include`. Models that do not reason have backends that refuse it. */
+const ENCRYPTED = 'reasoning.encrypted_content';
+
 const structuralFields = (request: TurnRequest): EditField[] => {
   const asked: readonly (readonly [EditField, boolean])[] = [
     ['prompt_cache_key', true],
+    [ENCRYPTED, true],
     ['include', includes(request).length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
-    // True is left alone: codex knows models that take one call at a time only.
+    // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0],
     ['text.format', request.format.kind !== 'text'],
@@ -243,8 +256,14 @@ const wireFormat = (format: OutputFormat): JsonObject => {
 };
 
 /** Tools stand in `tools`, or inside the first item for models of codex's newest kind. */
-const editTools = (body: JsonObject, tools: readonly FunctionTool[]): JsonObject => {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+const editTools = (
+  body: JsonObject,
+  tools: readonly FunctionTool[],
+  { isChatgpt }: BackendProfile,
+): JsonObject => {
+  const byName: OwnTools = new Map(
+    tools.map((tool) => [tool.name, isChatgpt ? (wire) => filledIn(wire, tool) : () => ownTool(tool)]),
+  );
   const [first, ...rest] = Array.isArray(body['input']) ? (body['input'] as readonly Json[]) : [];
   const input =
     isJsonObject(first) && first['type'] === 'additional_tools'
@@ -256,16 +275,23 @@ const editTools = (body: JsonObject, tools: readonly FunctionTool[]): JsonObject
   };
 };
 
-const exactTools = (wire: Json | undefined, byName: ReadonlyMap<string, FunctionTool>): Json =>
+/** By name, how a tool of the client's is put in the place of the app-server's form of it. */
+type OwnTools = ReadonlyMap<string, (wire: JsonObject) => JsonObject>;
+
+const exactTools = (wire: Json | undefined, byName: OwnTools): Json =>
   Array.isArray(wire) ? (wire as readonly Json[]).map((tool) => exactTool(tool, byName)) : (wire ?? []);
 
 /** The client's own schema and strictness; the app-server thins out the one and drops the other. */
-const exactTool = (tool: Json, byName: ReadonlyMap<string, FunctionTool>): Json => {
+const exactTool = (tool: Json, byName: OwnTools): Json => {
   if (!isJsonObject(tool)) return tool;
   if (tool['type'] === 'namespace') return { ...tool, tools: exactTools(tool['tools'], byName) };
   const own = typeof tool['name'] === 'string' ? byName.get(tool['name']) : undefined;
-  if (own === undefined) return tool;
-  const { description: _, ...others } = tool;
+  return own === undefined ? tool : own(tool);
+};
+
+/** codex's own backend is used to tools in which codex has filled in what the client left out. */
+const filledIn = (wire: JsonObject, own: FunctionTool): JsonObject => {
+  const { description: _, ...others } = wire;
   return {
     ...others,
     ...(own.description === null ? {} : { description: own.description }),

@@ -26,6 +26,7 @@ describe('backend profiles', () => {
         'text.format',
         'input',
         'service_tier',
+        'reasoning.encrypted_content',
         'tools',
         'parallel_tool_calls',
         'image_detail',

@@ -6,6 +6,8 @@ export type EditField =
   | WireField
   | 'max_output_tokens'
   | 'service_tier'
+  /** The value of `include` that codex asks for by itself. */
+  | 'reasoning.encrypted_content'
   | 'tools'
   | 'parallel_tool_calls'
   | 'system_role'
@@ -32,6 +34,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   input: true,
   max_output_tokens: true,
   service_tier: true,
+  'reasoning.encrypted_content': true,
   tools: true,
   parallel_tool_calls: true,
   system_role: true,

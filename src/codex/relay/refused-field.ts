@@ -9,6 +9,10 @@ const SAYS_UNSUPPORTED =
 const SAYS_VALUE =
   /maximum|minimum|\b(?:must|should) be\b|between|out of range|less than|greater than|at (?:most|least)|too (?:long|many|large|small|short)|above_max|below_min|invalid_value|invalid_type/i;
 
+/** One value of `include`, in the words of OpenAI and by its name. */
+const ENCRYPTED = 'reasoning.encrypted_content';
+const SAYS_ENCRYPTED = /encrypted content is not supported|reasoning\.encrypted_content/i;
+
 /**
  * Which of the fields that we set a 400 is about; null when it is about the client's own request.
  * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
@@ -21,6 +25,7 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
   const candidates = [...set].filter((field) => OVERRIDABLE.has(field) || GENTLE.has(field));
   const { param } = error;
+  if (candidates.includes(ENCRYPTED) && SAYS_ENCRYPTED.test(message)) return ENCRYPTED;
   // `include[1]` is about `include`.
   if (param !== null) return candidates.find((field) => param.replace(/\[\d+\]$/, '') === field) ?? null;
   return candidates.find((field) => mentions(message, field)) ?? null;
@@ -34,6 +39,7 @@ const GENTLE: ReadonlySet<EditField> = new Set([
   'tool_choice',
   'parallel_tool_calls',
   'include',
+  ENCRYPTED,
   'text.verbosity',
   'service_tier',
   'prompt_cache_key',

@@ -12,6 +12,7 @@ import {
   readFunctionTools,
   TOOL_CHOICES,
   toFunctionTool,
+  type WireFunction,
 } from '../function-tools.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
@@ -41,7 +42,7 @@ export const readChatTools = (wire: CreateChat, ignored: string[]): ReadTools =>
   const names = new Set<string>();
   const tools = wire.functions.map((one, index) => {
     checkName(one.name, names, `functions[${index}].name`);
-    return toFunctionTool(one);
+    return toFunctionTool(looseUnlessSaid(one));
   });
   return { tools, choice: readFunctionCall(wire.function_call, tools), isLegacy: true };
 };
@@ -52,8 +53,11 @@ const readTools = (wire: readonly unknown[], ignored: string[]): readonly Functi
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(toolSchema, value, at).function;
     noteUnread(ignored, toolSchema, value, at);
-    return { tool, nameAt: `${at}.function.name` };
+    return { tool: looseUnlessSaid(tool), nameAt: `${at}.function.name` };
   });
+
+/** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */
+const looseUnlessSaid = (tool: WireFunction): WireFunction => ({ ...tool, strict: tool.strict ?? false });
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
 const allowed = z.object({

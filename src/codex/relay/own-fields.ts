@@ -1,0 +1,45 @@
+import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { EditField } from './profile.ts';
+
+/**
+ * codex fills in what a client left out, and fits the rest to what it knows about the model. A backend
+ * that takes plain requests gets what the client said, and nothing where the client said nothing.
+ */
+export const setOwnFields = (
+  edited: Record<string, Json | undefined>,
+  request: TurnRequest,
+  isWithheld: (field: EditField) => boolean,
+): void => {
+  setOrDelete(edited, 'reasoning', reasoningOf(request));
+  // codex's own notes about the turn: with them no two requests would be the same bytes.
+  delete edited['client_metadata'];
+  const { parallelToolCalls } = request;
+  if (parallelToolCalls === null || isWithheld('parallel_tool_calls')) delete edited['parallel_tool_calls'];
+  else edited['parallel_tool_calls'] = parallelToolCalls;
+  if (Array.isArray(edited['tools']) && edited['tools'].length === 0) {
+    // There are backends that refuse an empty list, and a choice among no tools.
+    delete edited['tools'];
+    if (request.toolChoice.mode === 'auto') delete edited['tool_choice'];
+  }
+};
+
+/** codex takes an effort that it does not know for another one, and says nothing. */
+const reasoningOf = ({ reasoning: { effort, summary } }: TurnRequest): JsonObject => ({
+  ...(effort === null ? {} : { effort }),
+  ...(summary === null ? {} : { summary }),
+});
+
+const setOrDelete = (edited: Record<string, Json | undefined>, field: string, value: JsonObject): void => {
+  if (Object.keys(value).length > 0) edited[field] = value;
+  else delete edited[field];
+};
+
+/** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
+export const ownTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
+  type: 'function',
+  name,
+  ...(description === null ? {} : { description }),
+  ...(parameters === null ? {} : { parameters }),
+  ...(strict === null ? {} : { strict }),
+});

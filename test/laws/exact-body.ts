@@ -1,0 +1,26 @@
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import type { Difference } from './exact-differences.ts';
+
+/** The requests are drawn from a seed; `EXACT_RUNS` draws more of them, `EXACT_SEED` others. */
+export const RUNS = Number(process.env['EXACT_RUNS'] ?? 40);
+export const SEED = Number(process.env['EXACT_SEED'] ?? 9);
+/** The long form takes as long as it takes. */
+export const TIMEOUT_MS = 60_000 + RUNS * 2_000;
+
+/** The client's body as it should arrive. */
+export const expectedOf = (
+  request: JsonObject,
+  arrived: JsonObject,
+  rows: readonly Difference[],
+): JsonObject => rows.reduce((own, row) => row.apply(own, arrived), request);
+
+/** As text, whatever order the members of an object have: a schema may have one named `constructor`. */
+export const printed = (body: JsonObject): string =>
+  JSON.stringify(
+    body,
+    (_, value: Json) =>
+      isJsonObject(value) ? Object.fromEntries(Object.entries(value).toSorted(byFirst)) : value,
+    1,
+  );
+const byFirst = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
+  one < other ? -1 : 1;

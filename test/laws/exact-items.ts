@@ -1,0 +1,185 @@
+import * as fc from 'fast-check';
+
+import type { Json, JsonObject } from '../../src/kit/json.ts';
+
+/** Conversations as a client could send them, with everything in them that may get lost on a way. */
+
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
+
+export const text: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.constantFrom(
+    ' ',
+    '\r\n\r\ndata: [DONE]\n\n',
+    '😀 \u2028 \u0000',
+    '{"half": ',
+    '<environment_context>',
+    'aborted',
+    'x'.repeat(3_000),
+  ),
+);
+export const shortText = text.filter((value) => value.length <= 64);
+export const someText = text.filter((value) => value !== '');
+
+/** Absent, as a backend names its own, and odd: also the names that we find items by. */
+const id: fc.Arbitrary<{ id?: string | null }> = fc.oneof(
+  fc.constant({}),
+  fc.constantFrom(
+    { id: 'msg_0123456789abcdef' },
+    { id: 'px_0' },
+    { id: 'px_1' },
+    { id: '😀 with a space' },
+    { id: 'i'.repeat(300) },
+    { id: '' },
+    { id: null },
+  ),
+);
+const status = fc.constantFrom<{ status?: string | null }>({}, { status: 'completed' }, { status: null });
+
+/** A member that is there in half of the cases. */
+export const maybe = <Value>(name: string, value: fc.Arbitrary<Value>): fc.Arbitrary<Record<string, Value>> =>
+  fc.option(value, { nil: undefined }).map((one) => (one === undefined ? {} : { [name]: one }));
+
+export const merged = (...pieces: readonly fc.Arbitrary<object>[]): fc.Arbitrary<JsonObject> =>
+  fc.tuple(...pieces).map((all) => Object.assign({}, ...all) as JsonObject);
+
+const image = fc
+  .constantFrom(undefined, null, 'auto', 'low', 'high', 'original')
+  .map((detail) => ({ type: 'input_image', image_url: PNG, ...(detail === undefined ? {} : { detail }) }));
+
+const inputPart: fc.Arbitrary<JsonObject> = fc.oneof(
+  text.map((value) => ({ type: 'input_text', text: value })),
+  image,
+  fc.constant({ type: 'input_audio', input_audio: { data: WAV, format: 'wav' } }),
+  text
+    .filter((value) => !value.includes('\u0000'))
+    .map((value) => ({
+      type: 'input_file',
+      filename: 'notes.md',
+      file_data: `data:text/markdown;base64,${Buffer.from(value).toString('base64')}`,
+    })),
+);
+
+const citation: JsonObject = {
+  type: 'url_citation',
+  url: 'https://a.b/',
+  title: '',
+  start_index: 0,
+  end_index: 1,
+};
+
+const outputPart: fc.Arbitrary<JsonObject> = fc.oneof(
+  merged(
+    text.map((value) => ({ type: 'output_text', text: value })),
+    maybe('annotations', fc.constantFrom<Json>([], [citation], null)),
+    maybe('logprobs', fc.constantFrom<Json>([], null)),
+  ),
+  text.map((value) => ({ type: 'refusal', refusal: value })),
+);
+
+const message: fc.Arbitrary<JsonObject> = fc
+  .constantFrom('user', 'system', 'developer', 'assistant')
+  .chain((role) =>
+    merged(
+      maybe('type', fc.constant('message')),
+      fc.constant({ role }),
+      id,
+      status,
+      fc
+        .oneof(text, fc.array(role === 'assistant' ? outputPart : inputPart, { minLength: 1, maxLength: 3 }))
+        .map((content) => ({ content })),
+      role === 'assistant'
+        ? maybe('phase', fc.constantFrom('commentary', 'final_answer', null))
+        : fc.constant({}),
+    ),
+  );
+
+const reasoning: fc.Arbitrary<JsonObject> = merged(
+  fc.constant({ type: 'reasoning' }),
+  id,
+  status,
+  fc
+    .array(text, { maxLength: 2 })
+    .map((texts) => ({ summary: texts.map((value) => ({ type: 'summary_text', text: value })) })),
+  maybe(
+    'content',
+    fc.option(
+      fc
+        .array(text, { maxLength: 2 })
+        .map((texts) => texts.map((value) => ({ type: 'reasoning_text', text: value }))),
+    ),
+  ),
+  maybe('encrypted_content', fc.constantFrom('gAAAAA-opaque', '', null)),
+);
+
+/** A call and its output, or two calls at once; their ids are made unique by `conversation`. */
+const callType = fc.constantFrom('function', 'custom');
+const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
+  fc
+    .tuple(
+      merged(
+        fc.constant({ type: kind === 'function' ? 'function_call' : 'custom_tool_call' }),
+        id,
+        status,
+        fc.constantFrom('get_weather', 'never declared', 'mcp__a__b', '名').map((name) => ({ name })),
+        kind === 'function'
+          ? fc.oneof(text, fc.constantFrom('{ "city":"Oslo" }', '{}')).map((value) => ({ arguments: value }))
+          : text.map((value) => ({ input: value })),
+        kind === 'function' ? maybe('namespace', fc.constantFrom('tools', null)) : fc.constant({}),
+      ),
+      merged(
+        fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
+        id,
+        status,
+        fc.oneof(text, fc.array(inputPart, { maxLength: 3 })).map((output) => ({ output })),
+      ),
+    )
+    .map((pair) => [...pair]),
+);
+const calls: fc.Arbitrary<readonly JsonObject[]> = fc.oneof(
+  callPair,
+  fc.tuple(callPair, callPair).map(([one, other]) => [one[0], other[0], other[1], one[1]] as JsonObject[]),
+);
+
+const carried: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
+  {
+    type: 'web_search_call',
+    id: 'ws_1',
+    status: 'completed',
+    action: { type: 'search', query: 'rain', sources: null },
+  },
+  { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
+  { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAA-compacted' },
+  { type: 'compaction', encrypted_content: 'gAAAAA-compacted' },
+);
+
+const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as const;
+
+/** Gives each pair of a conversation an id that no other has; two calls at once stand as one, other, other, one. */
+const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string): readonly JsonObject[] =>
+  blocks.flatMap((block, at) =>
+    block.map((item, index) => {
+      const isPaired = 'name' in item || 'output' in item;
+      const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
+      return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
+    }),
+  );
+
+export const conversation: fc.Arbitrary<readonly JsonObject[]> = fc
+  .tuple(
+    fc.array(
+      fc.oneof(
+        { weight: 4, arbitrary: message.map((one) => [one]) },
+        { weight: 2, arbitrary: reasoning.map((one) => [one]) },
+        { weight: 2, arbitrary: calls },
+        { weight: 1, arbitrary: carried.map((one) => [one]) },
+      ),
+      { maxLength: 6 },
+    ),
+    fc.constantFrom(...CALL_IDS),
+    someText.map((value) => ({ role: 'user', content: value })),
+  )
+  .map(([blocks, style, question]) => [...withCallIds(blocks, style), question]);

@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json.ts';
+import { startChatGptProxy, violationsOf, type ChatGptProxy } from '../chatgpt/proxy.ts';
+import { hello } from '../support/scripts.ts';
+import { CHATGPT_DIFFERENCES, CHATGPT_ONLY } from './chatgpt-differences.ts';
+import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
+import { exactRequest } from './exact-requests.ts';
+import { without } from './exact-differences.ts';
+
+/** The same law for the service behind a ChatGPT login, on the full lane, with its own table beside that of providers. */
+let proxy: ChatGptProxy;
+beforeAll(async () => {
+  proxy = await startChatGptProxy({ script: hello, env: { PROXY_CHATGPT_LANE: 'full' } });
+  proxy.backend.settings.ownEncrypted = new Set(['gAAAAA-opaque']);
+});
+afterAll(() => proxy.close());
+
+/** Sound is not taken there, and other models are not either. */
+const request = exactRequest.filter(
+  (body) => body['model'] !== 'someone-elses-model' && !JSON.stringify(body).includes('input_audio'),
+);
+
+const arrivedFor = async (body: JsonObject): Promise<JsonObject> => {
+  const before = proxy.backend.modelRequests.length;
+  const { status, text } = await proxy.post('/v1/responses', body);
+  expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+  const [arrived, ...more] = proxy.backend.modelRequests.slice(before);
+  expect(more).toEqual([]);
+  return arrived?.body ?? {};
+};
+
+describe('what reaches the service behind a ChatGPT login', () => {
+  it(
+    "is the client's own request, but for both tables of differences, and breaks no rule",
+    async () => {
+      const needed = new Set<string>();
+      const property = fc.asyncProperty(request, async (body) => {
+        const arrived = await arrivedFor(body);
+        expect(printed(arrived)).toBe(printed(expectedOf(body, arrived, CHATGPT_DIFFERENCES)));
+        const again = await arrivedFor(body);
+        const [one, other] = [arrived, again].map((each) => JSON.stringify(without(each, 'client_metadata')));
+        expect(other).toBe(one);
+        for (const row of CHATGPT_ONLY) {
+          const others = CHATGPT_DIFFERENCES.filter((each) => each !== row);
+          if (printed(expectedOf(body, arrived, others)) !== printed(arrived)) needed.add(row.field);
+        }
+      });
+      await fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: RUNS > 100 });
+      expect(violationsOf(proxy.backend)).toEqual([]);
+      expect(CHATGPT_ONLY.map(({ field }) => field).filter((field) => !needed.has(field))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
