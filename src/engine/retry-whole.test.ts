@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { planOf } from '../../test/support/plan.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { retryWhole } from './retry-whole.ts';
@@ -17,25 +17,34 @@ const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, us
 
 const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
   let count = 0;
-  const engine = retryWhole({
-    unheard: () => [],
-    run() {
+  /** In which attempts the turn was said to be settled. */
+  const settled: number[] = [];
+  const plan = retryWhole(
+    planOf((_signal, onSettled) => {
       count += 1;
+      onSettled?.();
       return emit(attempts[count - 1] ?? [lost]);
-    },
-  });
-  return { events: await collect(engine.run(turnRequest(), new AbortController().signal)), count };
+    }),
+  );
+  const events = await collect(plan.run(new AbortController().signal, () => void settled.push(count)));
+  return { events, count, settled };
 };
 
 describe('retryWhole', () => {
   it('hands on a turn that came to an end', async () => {
-    expect(await run([accepted, said, done])).toEqual({ events: [accepted, said, done], count: 1 });
+    expect(await run([accepted, said, done])).toEqual({
+      events: [accepted, said, done],
+      count: 1,
+      settled: [1],
+    });
   });
 
   it('runs a turn again whose worker died, and tells only of the last run', async () => {
     expect(await run([accepted, said, lost], [accepted, done])).toEqual({
       events: [accepted, done],
       count: 2,
+      // A turn that is run again keeps its place.
+      settled: [2],
     });
   });
 
@@ -43,7 +52,8 @@ describe('retryWhole', () => {
     expect(await run([accepted, said, lost], [accepted, said, lost])).toEqual({
       events: [accepted, said, lost],
       count: 2,
+      settled: [2],
     });
-    expect(await run([lost])).toEqual({ events: [lost], count: 1 });
+    expect(await run([lost])).toEqual({ events: [lost], count: 1, settled: [1] });
   });
 });

@@ -7,7 +7,7 @@ import { allPastCommitPoint, type Committed } from './commit-point.ts';
 
 const ACCEPTED: TurnEvent = {
   type: 'turn-accepted',
-  ignored: ['seed'],
+  ignored: ['sampling.seed'],
   limitsOutput: false,
   headers: { a: 'b' },
 };

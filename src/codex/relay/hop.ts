@@ -8,7 +8,7 @@ import type { CookieJar } from './cookies.ts';
 import type { InputFindings, WireEdits } from './edits.ts';
 import { endToEnd, type Headers, type Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
-import type { EditField } from './profile.ts';
+import type { EditField } from '../capabilities/profile.ts';
 import type { AnswerListener, Findings } from './report.ts';
 
 /** A turn of ours to which a model request belongs. */

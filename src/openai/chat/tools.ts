@@ -7,7 +7,6 @@ import { functionFields } from '../fields.ts';
 import {
   checkAllDeclared,
   checkDeclared,
-  checkName,
   readChoiceWord,
   readFunctionTools,
   TOOL_CHOICES,
@@ -38,11 +37,7 @@ export const readChatTools = (wire: CreateChat, ignored: string[]): ReadTools =>
       message: "Invalid 'functions': 'functions' and 'tools' cannot be used in the same request.",
     });
   }
-  const names = new Set<string>();
-  const tools = wire.functions.map((one, index) => {
-    checkName(one.name, names, `functions[${index}].name`);
-    return toFunctionTool(one);
-  });
+  const tools = wire.functions.map(toFunctionTool);
   return { tools, choice: readFunctionCall(wire.function_call, tools), isLegacy: true };
 };
 
@@ -52,7 +47,7 @@ const readTools = (wire: readonly unknown[], ignored: string[]): readonly Functi
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(toolSchema, value, at).function;
     noteUnread(ignored, toolSchema, value, at);
-    return { tool, nameAt: `${at}.function.name` };
+    return tool;
   });
 
 const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
