@@ -1,14 +1,13 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { Path } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { EditField } from '../capabilities/profile.ts';
+import { unheard } from '../capabilities/wants.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import type { AffinityKey } from './affinity.ts';
-import { unheard } from '../capabilities/wants.ts';
 import { wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
-
 import type { Session } from './headers.ts';
 import type { ModelCall } from './hop.ts';
-import type { EditField } from '../capabilities/profile.ts';
 import { noFindings, type Findings } from './report.ts';
 
 export interface TicketOptions {

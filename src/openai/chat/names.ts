@@ -31,15 +31,21 @@ export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
   safetyIdentifier: 'safety_identifier',
 };
 
-/** The older form of a chat has other words for its tools. */
-const LEGACY_SETTINGS: Readonly<Record<Setting, string>> = {
-  ...CHAT_SETTINGS,
-  tools: 'functions',
-  toolChoice: 'function_call',
-};
+/** A chat has two words for some settings. */
+interface Spelling {
+  readonly places: readonly string[];
+  /** The older form, with `functions`. */
+  readonly isLegacy: boolean;
+  /** The effort stands in `reasoning`, as in the Responses API. */
+  readonly hasReasoning: boolean;
+}
 
-export const chatNames = (places: readonly string[], isLegacy: boolean): ParameterNames => ({
-  settings: isLegacy ? LEGACY_SETTINGS : CHAT_SETTINGS,
+export const chatNames = ({ places, isLegacy, hasReasoning }: Spelling): ParameterNames => ({
+  settings: {
+    ...CHAT_SETTINGS,
+    ...(isLegacy ? { tools: 'functions', toolChoice: 'function_call' } : {}),
+    ...(hasReasoning ? { 'reasoning.effort': 'reasoning.effort' } : {}),
+  },
   places,
   toolName: (index) => (isLegacy ? `functions[${index}].name` : `tools[${index}].function.name`),
   // A chat can ask for log probabilities, and for nothing else.

@@ -46,7 +46,11 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   return {
     wire,
     ignored,
-    names: chatNames(prompt.places, tools.isLegacy),
+    names: chatNames({
+      places: prompt.places,
+      isLegacy: tools.isLegacy,
+      hasReasoning: (wire.reasoning_effort ?? null) === null && (wire.reasoning?.effort ?? null) !== null,
+    }),
     isLegacy: tools.isLegacy,
     request: {
       model: model.model,
