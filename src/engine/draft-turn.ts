@@ -3,7 +3,7 @@ import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
-import { unheard } from '../codex/capabilities/wants.ts';
+import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
 import type { Approach } from '../codex/translate/approach.ts';
@@ -52,7 +52,7 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
-  const unsaid = unheard(request, says);
+  const unsaid = unsaidOf(request, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),

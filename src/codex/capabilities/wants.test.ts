@@ -5,7 +5,7 @@ import type { Path } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { directLogin } from '../home/backend.ts';
 import { profileOf } from './profile.ts';
-import { plainValues, unheard, wantsOf } from './wants.ts';
+import { plainValues, unsaidOf, wantsOf } from './wants.ts';
 import { willSay, type Way } from './way.ts';
 
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
@@ -25,7 +25,7 @@ const WAYS = {
 
 const missedOn = (way: keyof typeof WAYS, different: Partial<TurnRequest>, saysVerbosity = false) => {
   const request = turnRequest(different);
-  return unheard(request, willSay(request, { ...WAYS[way], saysVerbosity }));
+  return unsaidOf(request, willSay(request, { ...WAYS[way], saysVerbosity }));
 };
 
 describe('what a request wants', () => {

@@ -40,7 +40,7 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
 ];
 
 /** What of it has no effect, if these are the fields that say something. */
-export const unheard = (request: TurnRequest, says: (field: EditField) => boolean): readonly Path[] =>
+export const unsaidOf = (request: TurnRequest, says: (field: EditField) => boolean): readonly Path[] =>
   wantsOf(request)
     .filter(({ field }) => !says(field))
     .map(({ path }) => path);

@@ -37,9 +37,9 @@ export const willSay =
   (field) => {
     // The app-server has a field of its own for these two.
     if (field === 'text.verbosity' && saysVerbosity) return true;
-    if (field === 'service_tier' && way.profile === null) return true;
-    if (field === 'service_tier' && way.profile !== null && tierAt(serviceTier, way.profile) === null) {
-      return false;
+    if (field === 'service_tier') {
+      if (way.profile === null) return true;
+      if (tierAt(serviceTier, way.profile) === null) return false;
     }
     return hasPlaceFor(field, way) && !way.refuses.has(field);
   };

@@ -2,7 +2,7 @@ import type { Failure } from '../../canonical/failure.ts';
 import type { Path } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
-import { unheard } from '../capabilities/wants.ts';
+import { unsaidOf } from '../capabilities/wants.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import type { AffinityKey } from './affinity.ts';
 import { wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
@@ -88,7 +88,7 @@ export class Ticket implements WireReport, ModelCall {
     const { request, shape } = this.#options;
     const isSaid = (field: EditField): boolean =>
       this.#sets(field) || (field === 'text.verbosity' && shape.saysVerbosity);
-    return [...unheard(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
+    return [...unsaidOf(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
   }
 
   onInput(found: InputFindings): void {

@@ -41,7 +41,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   response_format: {
     asks: ['format'],
-    note: '`text`, `json_object`, `json_schema` (a schema that is none gets a 400). Commentary messages are left out of an answer in JSON.',
+    note: '`text`, `json_object`, `json_schema` (an invalid schema gets a 400). Commentary messages are left out of an answer in JSON.',
   },
   tools: {
     asks: ['tools'],

@@ -45,7 +45,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
   truncation: {
     asks: ['truncation'],
-    note: '`auto`, where the backend can; else a too long input is an error.',
+    note: '`auto`, where the backend can; otherwise an input that is too long is an error.',
   },
   include: {
     policy: 'mapped',
