@@ -8,8 +8,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure-catalogue.ts';
-import { directLogin, type Backend } from '../src/codex/home/backend.ts';
-import { EDIT_FIELDS, profileOf } from '../src/codex/relay/profile.ts';
+import { profileOf, type BackendProfile } from '../src/codex/capabilities/profile.ts';
+import { SETTINGS } from '../src/codex/capabilities/settings.ts';
+import { fateOf } from '../src/codex/capabilities/way.ts';
+import { directLogin } from '../src/codex/home/backend.ts';
+import type { Lane } from '../src/codex/translate/approach.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { chatEndpoint } from '../src/http/routes/chat.ts';
 import { completionsEndpoint } from '../src/http/routes/completions.ts';
@@ -19,7 +22,12 @@ import type { Route } from '../src/http/server.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHAT_PARAMETERS } from '../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../src/openai/completions/parameters.ts';
-import { describeParameters, type BackendColumn, type ParameterRow } from '../src/openai/parameters.ts';
+import {
+  describeParameters,
+  type BackendColumn,
+  type BackendSide,
+  type ParameterRow,
+} from '../src/openai/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../src/openai/responses/parameters.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
@@ -34,22 +42,23 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/completions', COMPLETION_PARAMETERS],
 ];
 
-const takenBy = (backend: Backend): BackendColumn['takes'] => {
-  const { takes }: { readonly takes: ReadonlySet<string> } = profileOf(backend, null);
-  return (field) => {
-    if (!EDIT_FIELDS.some((known) => known === field)) throw new Error(`the relay sets no field ${field}`);
-    return takes.has(field);
-  };
-};
+const column = (title: string, profile: BackendProfile | null, lane: Lane = 'full'): BackendColumn => ({
+  title,
+  becomes: (setting) => fateOf(setting, { profile, lane, refuses: new Set() }),
+});
 
-const BACKENDS: readonly BackendColumn[] = [
-  { title: 'without the relay', takes: () => false },
-  {
-    title: 'OpenAI, other providers',
-    takes: takenBy({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }),
-  },
-  { title: 'ChatGPT login', takes: takenBy(directLogin('chatgpt')) },
-];
+const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);
+const CHATGPT = profileOf(directLogin('chatgpt'), null);
+
+const BACKENDS: BackendSide = {
+  columns: [
+    column('without the relay', null),
+    column('OpenAI, other providers, demo', PROVIDER),
+    column('ChatGPT login, full lane', CHATGPT),
+    column('ChatGPT login, lite lane', CHATGPT, 'lite'),
+  ],
+  noteOf: (setting) => SETTINGS[setting].note ?? null,
+};
 
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
 const PURPOSES: Readonly<Record<string, string>> = {
@@ -183,7 +192,7 @@ const describeAllParameters = (): string =>
     'What becomes of each field of a request:',
     '',
     '- **mapped**: it does what it does at OpenAI;',
-    '- **emulated**: the app-server has no field for it, so this server does it;',
+    '- **emulated**: the backend is not told, so this server does it;',
     '- **echoed**: it changes nothing and comes back in the response;',
     '- **ignored**: it has no effect, and a value that asks for one is named in the response header',
     '  `x-proxy-ignored-params` (with `PROXY_STRICT_PARAMS=true` it gets 400 `unsupported_parameter`);',
@@ -192,7 +201,8 @@ const describeAllParameters = (): string =>
     '',
     'Much can only be said in the request to the backend: the relay does that (see `PROXY_WIRE`), as far as the',
     'backend takes it. What a backend refuses is left out for the same caller, model and effort for ten minutes,',
-    'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand.',
+    'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand. With a ChatGPT login a request',
+    'takes the lane that has a place for what it asks for, unless `PROXY_CHATGPT_LANE` or a refusal says otherwise.',
     '',
     'Fields that are not in a table are treated as ignored.',
     '',

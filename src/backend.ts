@@ -87,9 +87,12 @@ const demo: ChosenBackend = {
 
 /** Serves nobody; the failure says how to change that. */
 export const signedOutEngine: Engine = {
-  unheard: () => [],
-  // eslint-disable-next-line require-yield
-  async *run() {
-    throw fail('sign_in_required');
-  },
+  plan: () => ({
+    ignored: [],
+    refused: [],
+    // eslint-disable-next-line require-yield
+    async *run() {
+      throw fail('sign_in_required');
+    },
+  }),
 };

@@ -16,7 +16,7 @@ import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
 import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
-import type { Engine } from './engine/engine.ts';
+import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
@@ -153,6 +153,7 @@ const engineOf = (
       approvalPolicy: config.codex.approvalPolicy,
       workdir: config.codex.workDir,
       hasRelay: relay !== null,
+      knows: (model) => offered.current().knows(model),
     },
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
@@ -164,8 +165,8 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = limitTime(engine, config.upstream.turnTimeoutMs);
-  return keepSecrets(withEmulations(limited, deps.tokenizer), secretsOf(config));
+  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs));
+  return withPlans(withEmulations(limited, deps.tokenizer), keepSecrets(secretsOf(config)));
 };
 
 const createPool = (

@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { planOf } from '../test/support/plan.ts';
 import { collect } from '../test/support/turn-events.ts';
 import { turnRequest } from '../test/support/turn-request.ts';
 import { fail } from './canonical/failure.ts';
 import type { TurnEvent } from './canonical/turn-event.ts';
+import type { Plan } from './engine/engine.ts';
 import type { South } from './south.ts';
 import { createSwitchboard, type Choice, type Switchboard } from './switchboard.ts';
 
@@ -19,7 +21,7 @@ interface FakeSouth extends South {
 }
 
 /** Says its name; its close waits until it is released, as one with running turns does. */
-const fakeSouth = (name: string, turn?: South['engine']['run']): FakeSouth => {
+const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -30,13 +32,16 @@ const fakeSouth = (name: string, turn?: South['engine']['run']): FakeSouth => {
     closed: null,
     release: () => release(),
     engine: {
-      unheard: () => [name],
-      run:
-        turn ??
-        async function* says() {
-          yield said(name);
-          yield ended;
-        },
+      plan: () =>
+        planOf(
+          turn ??
+            async function* says(_signal, onSettled) {
+              yield said(name);
+              onSettled?.();
+              yield ended;
+            },
+          { ignored: [{ include: name }] },
+        ),
     },
     models: { names: async () => ({}) as never },
     state: { kind: 'demo' },
@@ -82,7 +87,7 @@ const choiceOf = (south: South, identity: string, revision = ''): Choice => ({
   revision,
   make: async () => south,
 });
-const run = (on: Switchboard): Promise<TurnEvent[]> => collect(on.engine.run(turnRequest(), never));
+const run = (on: Switchboard): Promise<TurnEvent[]> => collect(on.engine.plan(turnRequest()).run(never));
 
 describe('the switchboard', () => {
   it('serves turns by what is chosen now, and lets the one before finish', async () => {
@@ -93,7 +98,7 @@ describe('the switchboard', () => {
     expect(noted.switches).toEqual([]);
     await change(() => choiceOf(two, '2'));
     expect(await run(on)).toEqual([said('two'), ended]);
-    expect(on.engine.unheard(turnRequest())).toEqual(['two']);
+    expect(on.engine.plan(turnRequest()).ignored).toEqual([{ include: 'two' }]);
     expect(noted).toEqual({ switches: ['two'], troubles: [] });
     // It waits for its turns as long as they take.
     expect(one.closed).toBeGreaterThan(1_000_000);
@@ -137,7 +142,11 @@ describe('the switchboard', () => {
     });
     const { board: on, change } = await start(choiceOf(one, '1'));
     letGo = change(() => choiceOf(two, '2'));
-    expect(await run(on)).toEqual([said('two'), ended]);
+    let settled = 0;
+    const turn = on.engine.plan(turnRequest()).run(never, () => {
+      settled += 1;
+    });
+    expect([await collect(turn), settled]).toEqual([[said('two'), ended], 1]);
     one.release();
   });
 

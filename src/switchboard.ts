@@ -88,22 +88,29 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
 
   return {
     engine: {
-      unheard: (request) => current.south.engine.unheard(request),
-      async *run(request, signal, onSettled) {
-        for (;;) {
-          const { south } = current;
-          let hasBegun = false;
-          try {
-            for await (const event of south.engine.run(request, signal, onSettled)) {
-              hasBegun = true;
-              yield event;
+      plan(request) {
+        const asked = current.south;
+        const planned = asked.engine.plan(request);
+        return {
+          ...planned,
+          async *run(signal, onSettled) {
+            for (let south = asked, plan = planned; ;) {
+              let hasBegun = false;
+              try {
+                for await (const event of plan.run(signal, onSettled)) {
+                  hasBegun = true;
+                  yield event;
+                }
+                return;
+              } catch (error) {
+                // It was let go between being chosen and being asked.
+                if (hasBegun || south === current.south || isClosed || !isShuttingDown(error)) throw error;
+              }
+              ({ south } = current);
+              plan = south.engine.plan(request);
             }
-            return;
-          } catch (error) {
-            // It was let go between being chosen and being asked.
-            if (hasBegun || south === current.south || isClosed || !isShuttingDown(error)) throw error;
-          }
-        }
+          },
+        };
       },
     },
     models: { names: () => current.south.models.names() },

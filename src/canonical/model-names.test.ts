@@ -14,7 +14,7 @@ const NAMES = createModelNames({
   unlisted: [knownModel('gpt-4', { efforts: ['low'], serviceTiers: ['priority'] })],
 });
 
-const plain = (model: string, listed = true) => ({ model, effort: null, serviceTier: null, listed });
+const plain = (model: string) => ({ model, effort: null, serviceTier: null });
 
 describe('createModelNames', () => {
   it('lists models, then their aliases, then the family of the default', () => {
@@ -41,9 +41,9 @@ describe('createModelNames', () => {
     // A model goes before an alias of the same name.
     ['gpt-6-low', plain('gpt-6-low')],
     // It has no such tier, so this is no alias.
-    ['gpt-6-fast', plain('gpt-6-fast', false)],
-    ['llama', plain('llama', false)],
-    ['llama-high', plain('llama-high', false)],
+    ['gpt-6-fast', plain('gpt-6-fast')],
+    ['llama', plain('llama')],
+    ['llama-high', plain('llama-high')],
     // Not on offer, but its aliases have a meaning.
     ['gpt-4-low', { ...plain('gpt-4'), effort: 'low' }],
     ['gpt-4-low-fast', { ...plain('gpt-4'), effort: 'low', serviceTier: 'priority' }],
@@ -52,11 +52,11 @@ describe('createModelNames', () => {
     ['codex-5-fast', plain('gpt-6')],
     ['codex-5.3-codex', plain('gpt-6')],
     ['codex-5-mini-low', { ...plain('gpt-6'), effort: 'low' }],
-    ['gpt-5.5-purple', plain('gpt-5.5-purple', false)],
-    ['GPT-5.5', plain('GPT-5.5', false)],
-    ['claude', plain('claude', false)],
-    ['', plain('', false)],
-    ['__proto__', plain('__proto__', false)],
+    ['gpt-5.5-purple', plain('gpt-5.5-purple')],
+    ['GPT-5.5', plain('GPT-5.5')],
+    ['claude', plain('claude')],
+    ['', plain('')],
+    ['__proto__', plain('__proto__')],
   ])('%s', (name, resolved) => {
     expect(NAMES.resolve(name)).toEqual(resolved);
   });
@@ -73,15 +73,15 @@ describe('createModelNames', () => {
     const names = createModelNames(modelList([unknownModel('llama')]));
     expect(names.all.map(({ id }) => id)).toEqual(['llama', 'codex-5']);
     expect(['codex-5-high', 'codex-5-xhigh-fast', 'codex-5-max'].map((name) => names.resolve(name))).toEqual([
-      { model: 'llama', effort: 'high', serviceTier: null, listed: false },
-      { model: 'llama', effort: 'xhigh', serviceTier: 'priority', listed: false },
-      plain('llama', false),
+      { model: 'llama', effort: 'high', serviceTier: null },
+      { model: 'llama', effort: 'xhigh', serviceTier: 'priority' },
+      plain('llama'),
     ]);
   });
 
   it('hands every name on where there is no model at all', () => {
     const names = createModelNames(modelList([]));
-    expect([names.all, names.resolve('codex-5')]).toEqual([[], plain('codex-5', false)]);
+    expect([names.all, names.resolve('codex-5')]).toEqual([[], plain('codex-5')]);
   });
 
   it('finds what is on offer, also under a name that is too much for the list', () => {

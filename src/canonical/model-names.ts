@@ -1,8 +1,6 @@
 /** What is known of a model. Null stands for what nobody said. */
 export interface ModelInfo {
   readonly id: string;
-  /** Whether codex's own catalogue has it: some settings go by another way to models that it has not. */
-  readonly isKnown: boolean;
   readonly displayName: string | null;
   readonly ownedBy: string;
   /** Seconds since the Unix epoch. */
@@ -22,7 +20,6 @@ export interface ModelInfo {
 /** A model of which nothing but its name is known. */
 export const unknownModel = (id: string): ModelInfo => ({
   id,
-  isKnown: false,
   displayName: null,
   ownedBy: 'codex',
   created: null,
@@ -52,8 +49,6 @@ export interface ResolvedModel {
   readonly effort: string | null;
   /** The tier that the alias stands for. */
   readonly serviceTier: string | null;
-  /** Whether codex's own catalogue has it. */
-  readonly listed: boolean;
 }
 
 /** One name of the list: a model itself, or an alias. */
@@ -83,8 +78,7 @@ const FAST_TIER = 'priority';
 export const createModelNames = ({ models, standard, unlisted }: ModelList): ModelNames => {
   const table = new Map<string, ModelName>();
   const add = (id: string, info: ModelInfo, effort: string | null, serviceTier: string | null): void => {
-    if (!table.has(id))
-      table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier, listed: info.isKnown } });
+    if (!table.has(id)) table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier } });
   };
   const addModel = (info: ModelInfo): void => add(info.id, info, null, null);
   const addAliases = (name: string, info: ModelInfo): void => {
@@ -119,7 +113,7 @@ export const createModelNames = ({ models, standard, unlisted }: ModelList): Mod
       table.get(name)?.meaning ??
       (chosen !== undefined && name.startsWith(FAMILY)
         ? ofFamily(name, chosen)
-        : { model: name, effort: null, serviceTier: null, listed: false }),
+        : { model: name, effort: null, serviceTier: null }),
   };
 };
 
@@ -133,6 +127,5 @@ const ofFamily = (name: string, info: ModelInfo): ResolvedModel => {
     model: info.id,
     effort: (info.efforts ?? USUAL_EFFORTS).find((effort) => rest.endsWith(`-${effort}`)) ?? null,
     serviceTier: isFastName && (info.serviceTiers === null || isFast(info)) ? FAST_TIER : null,
-    listed: info.isKnown,
   };
 };

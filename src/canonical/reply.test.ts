@@ -28,7 +28,7 @@ const ended = (itemId: string, text: string): TurnEvent => ({
 describe('fold', () => {
   it('makes one item of what was told about it, in the order in which items began', async () => {
     const events: readonly TurnEvent[] = [
-      { type: 'turn-accepted', ignored: ['seed'], limitsOutput: false, headers: {} },
+      { type: 'turn-accepted', ignored: ['sampling.seed'], limitsOutput: false, headers: {} },
       { type: 'message-started', itemId: 'm', phase: null },
       { type: 'reasoning-started', itemId: 'r' },
       { type: 'text-delta', itemId: 'm', delta: 'a' },

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../kit/json.ts';
 import type { Phase } from './item.ts';
 import type { Outcome } from './outcome.ts';
+import type { Path } from './path.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -34,8 +35,8 @@ export type TurnEvent =
 /** The backend has begun to answer: from here on there is an answer, however it ends. */
 export interface TurnAccepted {
   readonly type: 'turn-accepted';
-  /** The caller's names of parameters that had no effect. */
-  readonly ignored: readonly string[];
+  /** What was asked for and had no effect. */
+  readonly ignored: readonly Path[];
   /** The backend was told the limit of the output and keeps it itself. */
   readonly limitsOutput: boolean;
   /** What the backend said about the request in headers, for the caller's answer. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -7,9 +7,7 @@ export interface AskedTurn {
   readonly model: string;
   readonly instructions: string | null;
   readonly items: readonly Item[];
-  /** The caller's name for the place of each item, such as `input[2]`, to say what became of it. */
-  readonly places: readonly string[];
-  readonly tools: readonly FunctionTool[];
+  readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice;
   /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
   readonly parallelToolCalls: boolean | null;
@@ -20,16 +18,26 @@ export interface AskedTurn {
   readonly maxOutputTokens: number | null;
   /** The answer ends before the first of these texts. */
   readonly stop: readonly string[];
-  /** What the app-server has no field for, and only the request to the backend can carry. */
-  readonly wire: readonly WireParam[];
+  readonly sampling: Sampling;
+  readonly logprobs: Logprobs;
+  /** `auto`: a conversation that is too long loses its middle instead of failing. */
+  readonly truncation: 'auto' | null;
+  /** What the answer is to hold beside the usual, by the names of the Responses API. */
+  readonly include: readonly string[];
+  readonly cache: CacheSettings;
+  /** The caller's own notes about the request. */
+  readonly metadata: JsonObject | null;
+  /** Who the caller asks for, in the caller's words. */
+  readonly user: string | null;
+  readonly safetyIdentifier: string | null;
 }
 
 /** An ask, who asks, and which conversation it belongs to. */
 export interface TurnRequest extends AskedTurn {
   /** The same for all requests of one caller: what one taught us does not hold for another. */
   readonly caller: string;
-  /** Names of parameters that are tried even if they were refused before: who asks wants no answer without them. */
-  readonly insists: readonly string[] | 'all';
+  /** No answer is wanted in which something that was asked for has no effect. */
+  readonly isStrict: boolean;
   /**
    * The same for all requests of one conversation of one caller, and for no others: so its prompt
    * cache stays warm. A hash; it says nothing about what is in the conversation.
@@ -41,47 +49,35 @@ export interface TurnRequest extends AskedTurn {
 export const circumstancesOf = ({ caller, model, reasoning }: TurnRequest): string =>
   JSON.stringify([caller, model, reasoning.effort]);
 
-/** Whether this parameter must not be left out because of an earlier refusal. */
-export const isInsistedOn = ({ insists }: TurnRequest, name: string): boolean =>
-  insists === 'all' || insists.includes(name);
-
-/**
- * A parameter of the backend's own request, which is a Responses request. Whether it takes effect
- * depends on what stands between the app-server and the backend, and on the backend.
- */
-export interface WireParam {
-  readonly field: WireField;
-  readonly value: Json;
-  /** The caller's name for it, to say that it had no effect. */
-  readonly name: string;
-  /** False: the caller does not see a difference, so nothing is said when it is not carried. */
-  readonly matters: boolean;
+/** How the next token is chosen. Null stands for what the caller did not say. */
+export interface Sampling {
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly presencePenalty: number | null;
+  readonly frequencyPenalty: number | null;
+  readonly seed: number | null;
 }
 
-export type WireField =
-  | 'temperature'
-  | 'top_p'
-  | 'presence_penalty'
-  | 'frequency_penalty'
-  | 'seed'
-  | 'top_logprobs'
-  | 'truncation'
-  | 'metadata'
-  | 'user'
-  | 'safety_identifier'
-  | 'prompt_cache_key'
-  | 'prompt_cache_retention'
-  | 'prompt_cache_options'
-  /** A further value of `include`. */
-  | 'include'
-  /** A choice that must be forced. */
-  | 'tool_choice'
-  | 'text.verbosity'
-  | 'text.format'
-  /** A detail of an input item that the app-server would change. */
-  | 'input';
+/** Log probabilities. That they are wanted at all is an entry of `include`. */
+export interface Logprobs {
+  /** How many other tokens are told for each place. */
+  readonly top: number | null;
+  /** The caller's API has no answer without them. */
+  readonly isNeeded: boolean;
+}
+
+/** What a caller says about the prompt cache. */
+export interface CacheSettings {
+  readonly key: string | null;
+  readonly retention: string | null;
+  readonly options: JsonObject | null;
+}
+
+/** What the model may call. Every other kind of tool is a further variant. */
+export type Tool = FunctionTool;
 
 export interface FunctionTool {
+  readonly kind: 'function';
   readonly name: string;
   readonly description: string | null;
   /** The JSON schema of the arguments, as the client sent it. Absent parameters are an empty schema. */
@@ -106,8 +102,6 @@ export const isForced = (choice: ToolChoice): boolean =>
 
 export interface ReasoningSettings {
   readonly effort: string | null;
-  /** The caller's name for the effort, to say that it had no effect. */
-  readonly effortName: string;
   readonly summary: ReasoningSummary | null;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';

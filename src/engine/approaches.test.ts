@@ -17,14 +17,14 @@ const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
 
 const LITE: Approach = { lane: 'lite', slug: 'sol', instructions: 'message', reasoning: 'kept' };
 const FULL: Approach = { lane: 'full', slug: 'sol--full', instructions: 'field', reasoning: 'kept' };
-const tool = { name: 'f', description: null, parameters: null, strict: null };
+const tool = { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null };
 const image = (detail: 'auto' | 'high') => ({
   kind: 'message' as const,
   role: 'user' as const,
   parts: [{ kind: 'image' as const, url: 'data:', detail }],
 });
 const sol = (different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({ model: 'sol', places: ['input[0]', 'input[1]'], ...different });
+  turnRequest({ model: 'sol', ...different });
 const refusal = (message: string, code?: string) =>
   failure('invalid_prompt', code === undefined ? { message } : { message, code });
 
@@ -152,7 +152,7 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ caller: 'b', conversation: 'new' }))).toEqual(LITE);
     expect(ways.first(sol({ caller: 'a', ...needy }))).toEqual(FULL);
     expect(ways.first(sol({ caller: 'b', ...needy }))).toEqual(asMessage);
-    const high = { effort: 'high', effortName: 'reasoning.effort', summary: null };
+    const high = { effort: 'high', summary: null };
     expect(ways.first(sol({ caller: 'a', conversation: 'new', reasoning: high }))).toEqual(LITE);
   });
 
@@ -161,8 +161,8 @@ describe('what is learnt', () => {
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
     ways.worked(forced, [FULL, LITE]);
     expect(ways.first(forced)).toEqual(LITE);
-    expect(ways.first({ ...forced, insists: 'all' })).toEqual(FULL);
-    expect(ways.first(sol({ insists: 'all' }))).toEqual(LITE);
+    expect(ways.first({ ...forced, isStrict: true })).toEqual(FULL);
+    expect(ways.first(sol({ isStrict: true }))).toEqual(LITE);
   });
 
   it('where instructions stand', () => {
@@ -177,13 +177,5 @@ describe('what is learnt', () => {
     ways.worked(sol({ conversation: 'a' }), [FULL]);
     expect(ways.first(sol({ conversation: 'a' }))).toEqual(FULL);
     expect(ways.first(sol({ conversation: 'b' }))).toEqual(LITE);
-  });
-});
-
-describe('what a lane loses', () => {
-  it('is named, on the lite lane only', () => {
-    const request = sol({ tools: [tool], parallelToolCalls: true, items: [image('high')] });
-    expect(approaches().losses(request, LITE)).toEqual(['parallel_tool_calls', 'input[0].content[0].detail']);
-    expect(approaches().losses(request, FULL)).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import type { Failure } from '../canonical/failure.ts';
-import { partsOf } from '../canonical/item.ts';
 import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
+import { needsFullLane } from '../codex/capabilities/lanes.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
-import { withoutReasoning } from '../codex/translate/fit-history.ts';
+import { wholeHistory, withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/recent.ts';
 
@@ -61,7 +61,8 @@ export class Approaches {
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
-      const canGoWithout = last.reasoning === 'kept' && withoutReasoning(request) !== null;
+      const canGoWithout =
+        last.reasoning === 'kept' && withoutReasoning(wholeHistory(request.items)) !== null;
       return canGoWithout ? { ...last, reasoning: 'left-out' } : null;
     }
     if (last.instructions === 'field' && isAboutInstructions(refusal)) {
@@ -98,13 +99,6 @@ export class Approaches {
     this.#lanes.set(request.conversation, last.lane);
   }
 
-  /** The caller's names of what this lane has no place for, besides parameters of the request itself. */
-  losses(request: TurnRequest, { lane }: Approach): readonly string[] {
-    if (lane === 'full') return [];
-    const isParallelLost = request.parallelToolCalls === true && request.tools.length > 0;
-    return [...(isParallelLost ? ['parallel_tool_calls'] : []), ...imageDetails(request)];
-  }
-
   #laneFor(request: TurnRequest): Lane {
     const { lanes, hasRelay } = this.#options;
     if (lanes === null || !lanes.isLite(request.model)) return 'full';
@@ -113,7 +107,7 @@ export class Approaches {
     if (lanes.setting !== 'auto') return lanes.setting;
     const refused = this.#refusedLanes.get(circumstancesOf(request));
     // Who wants no answer without what only that lane can say gets it tried again.
-    const isWanted = refused === 'full' && request.insists === 'all' && needsFullLane(request);
+    const isWanted = refused === 'full' && request.isStrict && needsFullLane(request);
     if (refused !== undefined && !isWanted) return refused === 'full' ? 'lite' : 'full';
     return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
   }
@@ -152,22 +146,6 @@ const ONLY_WITH_RELAY =
 
 /** Both lanes, instructions in both places, with and without reasoning: more is no answer. */
 const MAX_APPROACHES = 5;
-
-/** A choice among the tools, several calls at once, how closely an image is looked at. */
-const needsFullLane = (request: TurnRequest): boolean =>
-  (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
-  imageDetails(request).length > 0;
-
-/** The places where a caller says how closely an image is to be looked at; `auto` says nothing. */
-const imageDetails = ({ items, places }: TurnRequest): readonly string[] =>
-  items.flatMap((item, index) => {
-    const { field, parts } = partsOf(item);
-    return parts.flatMap((part, at) =>
-      part.kind === 'image' && part.detail !== undefined && part.detail !== 'auto'
-        ? [`${places[index]}.${field}[${at}].detail`]
-        : [],
-    );
-  });
 
 /** Reasoning of another account, or of a key that is gone. */
 const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';

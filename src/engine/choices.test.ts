@@ -4,10 +4,9 @@ import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import { collect } from '../../test/support/turn-events.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { planOf } from '../../test/support/plan.ts';
 import type { Place } from './admission.ts';
 import { runChoices } from './choices.ts';
-import type { Engine } from './engine.ts';
 
 const started: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
 const completed: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
@@ -18,29 +17,26 @@ const failed: TurnEvent = {
 };
 
 /** The first turn runs as told; the others say something and then wait until they are interrupted. */
-const engineWith = (first: () => AsyncIterable<TurnEvent>) => {
+const planWith = (first: () => AsyncIterable<TurnEvent>) => {
   const ended: number[] = [];
   let count = 0;
-  const engine: Engine = {
-    unheard: () => [],
-    async *run(_, signal) {
-      const index = count;
-      count += 1;
-      try {
-        if (index === 0) return yield* first();
-        yield started;
-        await new Promise<void>((resolve) => {
-          if (signal.aborted) resolve();
-          else signal.addEventListener('abort', () => resolve(), { once: true });
-        });
-        // What the app-server's client throws then is not the reason.
-        throw new Error('interrupted');
-      } finally {
-        ended.push(index);
-      }
-    },
-  };
-  return { engine, ended: () => ended.toSorted((a, b) => a - b) };
+  const plan = planOf(async function* (signal) {
+    const index = count;
+    count += 1;
+    try {
+      if (index === 0) return yield* first();
+      yield started;
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      // What the app-server's client throws then is not the reason.
+      throw new Error('interrupted');
+    } finally {
+      ended.push(index);
+    }
+  });
+  return { plan, ended: () => ended.toSorted((a, b) => a - b) };
 };
 
 const never = new AbortController().signal;
@@ -54,35 +50,27 @@ describe('runChoices', () => {
   it('hands one turn on as it is', () => {
     const events: AsyncIterable<TurnEvent> = { [Symbol.asyncIterator]: () => [][Symbol.iterator]() as never };
     const signals: AbortSignal[] = [];
-    const engine: Engine = {
-      unheard: () => [],
-      run(_, signal) {
-        signals.push(signal);
-        return events;
-      },
-    };
-    expect(runChoices(engine, turnRequest(), placesOf(1), { signal: never, pace: 'at-once' })).toEqual([
-      events,
-    ]);
+    const plan = planOf((signal) => {
+      signals.push(signal);
+      return events;
+    });
+    expect(runChoices(plan, placesOf(1), { signal: never, pace: 'at-once' })).toEqual([events]);
     expect(signals).toEqual([never]);
   });
 
   it('runs as many turns as are asked for', async () => {
-    const engine: Engine = {
-      unheard: () => [],
-      async *run() {
-        yield completed;
-      },
-    };
-    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'at-once' });
+    const plan = planOf(async function* () {
+      yield completed;
+    });
+    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'at-once' });
     expect(await Promise.all(turns.map(collect))).toEqual([[completed], [completed], [completed]]);
   });
 
   it('interrupts all when one fails, for its reason', async () => {
-    const { engine, ended } = engineWith(async function* () {
+    const { plan, ended } = planWith(async function* () {
       yield failed;
     });
-    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'at-once' });
+    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'at-once' });
     const results = await Promise.allSettled(turns.map(collect));
     const reason = new GatewayError(failure('upstream_error'));
     expect(results).toEqual([
@@ -94,11 +82,11 @@ describe('runChoices', () => {
   });
 
   it('interrupts all when one cannot be started', async () => {
-    const { engine, ended } = engineWith(() => {
+    const { plan, ended } = planWith(() => {
       throw fail('worker_unavailable');
     });
     const results = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
+      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     const reason = fail('worker_unavailable');
     expect(results).toEqual([
@@ -109,23 +97,23 @@ describe('runChoices', () => {
   });
 
   it('does not tell the words of an unknown error', async () => {
-    const { engine } = engineWith(() => {
+    const { plan } = planWith(() => {
       throw new Error('/home/secret');
     });
     const [first, second] = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
+      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
     expect(second).toEqual({ status: 'rejected', reason: fail('server_error') });
   });
 
   it('interrupts all when the reader leaves one', async () => {
-    const { engine, ended } = engineWith(async function* () {
+    const { plan, ended } = planWith(async function* () {
       yield started;
       yield completed;
     });
     const [first, second] = mapAll(
-      runChoices(engine, turnRequest(), placesOf(2), { signal: never, pace: 'at-once' }),
+      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }),
       (turn) => turn[Symbol.asyncIterator](),
     );
     await first.next();
@@ -137,13 +125,13 @@ describe('runChoices', () => {
 
   it('interrupts all when the client goes', async () => {
     const client = new AbortController();
-    const { engine, ended } = engineWith(async function* () {
+    const { plan, ended } = planWith(async function* () {
       yield started;
       client.abort();
       client.signal.throwIfAborted();
     });
     const results = await Promise.allSettled(
-      runChoices(engine, turnRequest(), placesOf(3), { signal: client.signal, pace: 'at-once' }).map(collect),
+      runChoices(plan, placesOf(3), { signal: client.signal, pace: 'at-once' }).map(collect),
     );
     expect(results.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(ended()).toEqual([0, 1, 2]);
@@ -151,14 +139,11 @@ describe('runChoices', () => {
 
   it('gives the place of each turn back when the engine says that it runs no more', async () => {
     const left: number[] = [];
-    const engine: Engine = {
-      unheard: () => [],
-      async *run(_request, _signal, onSettled) {
-        yield started;
-        onSettled?.();
-      },
-    };
-    const turns = runChoices(engine, turnRequest(), placesOf(3, left), { signal: never, pace: 'at-once' });
+    const plan = planOf(async function* (_signal, onSettled) {
+      yield started;
+      onSettled?.();
+    });
+    const turns = runChoices(plan, placesOf(3, left), { signal: never, pace: 'at-once' });
     const [first, second] = turns;
     await collect(second ?? first);
     expect(left).toEqual([1]);
@@ -171,20 +156,17 @@ describe('runChoices', () => {
     const accepted = Promise.withResolvers<void>();
     const ends = Promise.withResolvers<void>();
     let count = 0;
-    const engine: Engine = {
-      unheard: () => [],
-      async *run() {
-        const index = count;
-        count += 1;
-        log.push(`${index} starts`);
-        await accepted.promise;
-        log.push(`${index} begins`);
-        yield started;
-        await ends.promise;
-        yield completed;
-      },
-    };
-    const turns = runChoices(engine, turnRequest(), placesOf(3), { signal: never, pace: 'one-by-one' });
+    const plan = planOf(async function* () {
+      const index = count;
+      count += 1;
+      log.push(`${index} starts`);
+      await accepted.promise;
+      log.push(`${index} begins`);
+      yield started;
+      await ends.promise;
+      yield completed;
+    });
+    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'one-by-one' });
     const reading = Promise.all(turns.map(collect));
     await Promise.resolve();
     expect(log).toEqual(['0 starts']);
@@ -193,14 +175,11 @@ describe('runChoices', () => {
     expect(log).toEqual(['0 starts', '0 begins', '1 starts', '1 begins', '2 starts', '2 begins']);
     ends.resolve();
     expect(await reading).toEqual(Array.from({ length: 3 }, () => [started, completed]));
-    const broken: Engine = {
-      unheard: () => [],
-      // eslint-disable-next-line require-yield
-      async *run() {
-        throw fail('upstream_error');
-      },
-    };
-    const failing = runChoices(broken, turnRequest(), placesOf(3), { signal: never, pace: 'one-by-one' });
+    // eslint-disable-next-line require-yield
+    const broken = planOf(async function* () {
+      throw fail('upstream_error');
+    });
+    const failing = runChoices(broken, placesOf(3), { signal: never, pace: 'one-by-one' });
     const results = await Promise.allSettled(failing.map(collect));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });

@@ -1,9 +1,8 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { Place } from './admission.ts';
-import type { Engine } from './engine.ts';
+import type { Plan } from './engine.ts';
 
 export interface ChoicesOptions {
   readonly signal: AbortSignal;
@@ -20,19 +19,18 @@ export interface ChoicesOptions {
  * for the same reason.
  */
 export const runChoices = (
-  engine: Engine,
-  request: TurnRequest,
+  plan: Plan,
   places: OneOrMore<Place>,
   { signal, pace }: ChoicesOptions,
 ): OneOrMore<AsyncIterable<TurnEvent>> => {
   const [only] = places;
-  if (places.length === 1) return [engine.run(request, signal, () => only.leave())];
+  if (places.length === 1) return [plan.run(signal, () => only.leave())];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   let ahead: Promise<void> = Promise.resolve();
   return mapAll(places, (place) => {
     const events = bound(
-      engine.run(request, either, () => place.leave()),
+      plan.run(either, () => place.leave()),
       stop,
     );
     if (pace === 'at-once') return events;

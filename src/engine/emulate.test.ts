@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
+import { engineOf, planOf } from '../../test/support/plan.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
 import { withEmulations } from './emulate.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -28,8 +30,9 @@ const TURN: readonly TurnEvent[] = [
 ];
 
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
-  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, characters);
-  const events = await collect(engine.run(turnRequest(different), new AbortController().signal));
+  const engine = withEmulations(engineOf(planOf(() => emit(TURN))), characters);
+  const plan = engine.plan(turnRequest(different));
+  const events = await collect(plan.run(new AbortController().signal));
   const last = events.at(-1);
   const text = events.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
   return [text, last?.type === 'turn-ended' ? last.outcome.kind : 'no end'];
@@ -48,7 +51,40 @@ describe('withEmulations', () => {
 
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
-    const engine = withEmulations({ unheard: () => [], run: () => events }, characters);
-    expect(engine.run(turnRequest(), new AbortController().signal)).toBe(events);
+    const engine = withEmulations(engineOf(planOf(() => events)), characters);
+    expect(engine.plan(turnRequest()).run(new AbortController().signal)).toBe(events);
+  });
+
+  it('asks for less where it does something itself, and passes on what is said about the rest', async () => {
+    const asked: TurnRequest[] = [];
+    let settled = 0;
+    const said = {
+      ignored: ['truncation'],
+      refused: [{ path: 'tools', kind: 'invalid_value', why: 'x' }],
+    } as const;
+    const engine = withEmulations(
+      {
+        plan(request) {
+          asked.push(request);
+          return planOf((_signal, onSettled) => {
+            onSettled?.();
+            return emit(TURN);
+          }, said);
+        },
+      },
+      characters,
+    );
+    const plan = engine.plan(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }));
+    await collect(
+      plan.run(new AbortController().signal, () => {
+        settled += 1;
+      }),
+    );
+    expect([asked, plan.ignored, plan.refused, settled]).toEqual([
+      [turnRequest({ maxOutputTokens: 9 })],
+      said.ignored,
+      said.refused,
+      1,
+    ]);
   });
 });

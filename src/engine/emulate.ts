@@ -1,15 +1,41 @@
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Engine } from './engine.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** Does for the backend what it cannot do itself. */
-export const withEmulations = (engine: Engine, tokenizer: Tokenizer): Engine => ({
-  unheard: (request) => engine.unheard(request),
-  run(request, signal, onSettled) {
-    const whole = engine.run(request, signal, onSettled);
-    const events = request.stop.length === 0 ? whole : stopAt(whole, request.stop);
-    const { maxOutputTokens } = request;
-    return maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, tokenizer);
+/** Does for a backend what it cannot do itself. */
+export interface Emulation {
+  /** What the backend is asked for instead. */
+  request(request: TurnRequest): TurnRequest;
+  /** The events of that, as the caller is to see them. `request` is the caller's own. */
+  events(events: AsyncIterable<TurnEvent>, request: TurnRequest): AsyncIterable<TurnEvent>;
+}
+
+/** The plan for what is asked instead, with the caller's own view of its events. */
+const emulate = (engine: Engine, emulation: Emulation): Engine => ({
+  plan(request) {
+    const plan = engine.plan(emulation.request(request));
+    return {
+      ...plan,
+      run: (signal, onSettled) => emulation.events(plan.run(signal, onSettled), request),
+    };
   },
 });
+
+/** No backend behind an app-server has stops. */
+const stops: Emulation = {
+  request: (request) => (request.stop.length === 0 ? request : { ...request, stop: [] }),
+  events: (events, { stop }) => (stop.length === 0 ? events : stopAt(events, stop)),
+};
+
+/** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
+const outputLimit = (tokenizer: Tokenizer): Emulation => ({
+  request: (request) => request,
+  events: (events, { maxOutputTokens }) =>
+    maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, tokenizer),
+});
+
+export const withEmulations = (engine: Engine, tokenizer: Tokenizer): Engine =>
+  [stops, outputLimit(tokenizer)].reduce(emulate, engine);

@@ -1,17 +1,31 @@
+import type { Path } from '../canonical/path.ts';
+import type { Refusal } from '../canonical/refusal.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 
 /** Runs turns. The port between the edge, which knows no app-server, and the south, which knows no HTTP. */
 export interface Engine {
-  /** The caller's names of parameters that are known beforehand to have no effect. */
-  unheard(request: TurnRequest): readonly string[];
+  /** What will become of a request, as far as that is known before its backend is asked. */
+  plan(request: TurnRequest): Plan;
+}
+
+export interface Plan {
+  /** What was asked for and will have no effect. The first event of the turn says it again, with what was found out since. */
+  readonly ignored: readonly Path[];
+  /** Why the request is not to be run; empty: it may be. */
+  readonly refused: readonly Refusal[];
   /**
-   * The events of one turn. Throws a `GatewayError` when the turn could not be started; once it runs,
-   * its failure is the outcome of `turn-ended`. Aborting the signal, or leaving the iteration early,
-   * interrupts the turn.
+   * The events of one turn; a plan may be run several times. Throws a `GatewayError` when the turn could
+   * not be started; once it runs, its failure is the outcome of `turn-ended`. Aborting the signal, or
+   * leaving the iteration early, interrupts the turn.
    *
    * `onSettled` is called once a turn that was accepted does not run upstream any more. Its reader may
    * be far behind by then, and need not hold up others.
    */
-  run(request: TurnRequest, signal: AbortSignal, onSettled?: () => void): AsyncIterable<TurnEvent>;
+  run(signal: AbortSignal, onSettled?: () => void): AsyncIterable<TurnEvent>;
 }
+
+/** An engine whose plans are changed by each of these, the first of them innermost. */
+export const withPlans = (engine: Engine, ...changes: readonly ((plan: Plan) => Plan)[]): Engine => ({
+  plan: (request) => changes.reduce((plan, change) => change(plan), engine.plan(request)),
+});

@@ -1,28 +1,27 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { planOf } from '../../test/support/plan.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { Engine } from './engine.ts';
+import type { Plan } from './engine.ts';
 import { keepSecrets } from './keep-secrets.ts';
 
 const quoting = { message: 'You sent hunter22 to us.', param: 'hunter22' };
 const hidden = { message: 'You sent *** to us.', param: '***' };
 
-const engineOf = (run: () => AsyncGenerator<TurnEvent>): Engine =>
-  keepSecrets({ unheard: () => ['a'], run }, ['hunter22']);
+const kept = (run: Plan['run']): Plan => keepSecrets(['hunter22'])(planOf(run, { ignored: ['user'] }));
 const { signal } = new AbortController();
 
 describe('keepSecrets', () => {
   it('hides them in the failure of a turn, and leaves the rest alone', async () => {
     const text: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'hunter22' };
-    const engine = engineOf(async function* () {
+    const plan = kept(async function* () {
       yield text;
       const outcome = { kind: 'failed', failure: failure('invalid_prompt', quoting) } as const;
       yield { type: 'turn-ended', outcome, usage: null };
     });
-    expect(await collect(engine.run(turnRequest(), signal))).toEqual([
+    expect(await collect(plan.run(signal))).toEqual([
       text,
       {
         type: 'turn-ended',
@@ -30,15 +29,29 @@ describe('keepSecrets', () => {
         usage: null,
       },
     ]);
-    expect(engine.unheard(turnRequest())).toEqual(['a']);
+    expect(plan.ignored).toEqual(['user']);
+  });
+
+  it('passes on that a turn is settled', async () => {
+    let settled = 0;
+    const plan = kept(async function* (_signal, onSettled) {
+      yield* [];
+      onSettled?.();
+    });
+    await collect(
+      plan.run(signal, () => {
+        settled += 1;
+      }),
+    );
+    expect(settled).toBe(1);
   });
 
   it('hides them in what is thrown', async () => {
-    const engine = engineOf(async function* () {
+    const plan = kept(async function* () {
       yield* [];
       throw fail('invalid_prompt', quoting);
     });
-    await expect(collect(engine.run(turnRequest(), signal))).rejects.toEqual(
+    await expect(collect(plan.run(signal))).rejects.toEqual(
       new GatewayError(failure('invalid_prompt', hidden)),
     );
   });

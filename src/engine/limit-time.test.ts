@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { planOf } from '../../test/support/plan.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { Engine } from './engine.ts';
+import type { Plan } from './engine.ts';
 import { limitTime } from './limit-time.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -20,29 +20,32 @@ const late: TurnEvent = {
 };
 
 /** Says these, and then nothing until it is aborted. */
-const engineOf = (...events: readonly TurnEvent[]): Engine => ({
-  unheard: () => ['x'],
-  async *run(_, signal) {
-    yield* events;
-    await new Promise((resolve) => {
-      signal.addEventListener('abort', resolve);
-    });
-    signal.throwIfAborted();
-  },
-});
+const saying = (...events: readonly TurnEvent[]): Plan =>
+  planOf(
+    async function* (signal, onSettled) {
+      yield* events;
+      onSettled?.();
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      signal.throwIfAborted();
+    },
+    { ignored: ['user'] },
+  );
 
-const run = (engine: Engine, signal = new AbortController().signal) => {
+const run = (plan: Plan, signal = new AbortController().signal) => {
   const events: TurnEvent[] = [];
+  const settled = vi.fn<() => void>();
   const ended = (async () => {
-    for await (const event of limitTime(engine, 1_000).run(turnRequest(), signal)) events.push(event);
+    for await (const event of limitTime(1_000)(plan).run(signal, settled)) events.push(event);
   })();
   ended.catch(() => {});
-  return { events, ended };
+  return { events, ended, settled };
 };
 
 describe('limitTime', () => {
   it('ends a turn that has said nothing', async () => {
-    const { events, ended } = run(engineOf());
+    const { events, ended } = run(saying());
     await vi.advanceTimersByTimeAsync(999);
     expect(events).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -51,7 +54,7 @@ describe('limitTime', () => {
   });
 
   it('ends one in its middle, with what is open', async () => {
-    const { events, ended } = run(engineOf(accepted, started, said));
+    const { events, ended } = run(saying(accepted, started, said));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
     const message = { text: 'a', refusal: null, phase: null, annotations: [], logprobs: [], complete: false };
@@ -65,15 +68,16 @@ describe('limitTime', () => {
   });
 
   it('lets those alone that end in time', async () => {
-    const { events, ended } = run(engineOf(accepted, done));
+    const { events, ended, settled } = run(saying(accepted, done));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
     expect(events).toEqual([accepted, done]);
+    expect(settled).toHaveBeenCalledOnce();
   });
 
   it('is no reason where the client went', async () => {
     const gone = new AbortController();
-    const { events, ended } = run(engineOf(accepted), gone.signal);
+    const { events, ended } = run(saying(accepted), gone.signal);
     await vi.advanceTimersByTimeAsync(10);
     gone.abort(new Error('gone'));
     await expect(ended).rejects.toThrow('gone');
@@ -81,21 +85,18 @@ describe('limitTime', () => {
   });
 
   it('passes on what goes wrong otherwise', async () => {
-    const broken: Engine = {
-      unheard: () => [],
-      async *run() {
-        yield accepted;
-        throw new Error('broken');
-      },
-    };
+    const broken = planOf(async function* () {
+      yield accepted;
+      throw new Error('broken');
+    });
     const { events, ended } = run(broken);
     await expect(ended).rejects.toThrow('broken');
     expect(events).toEqual([accepted]);
   });
 
   it('of nothing is no limit', () => {
-    const engine = engineOf();
-    expect(limitTime(engine, 0)).toBe(engine);
-    expect(limitTime(engine, 1).unheard(turnRequest())).toEqual(['x']);
+    const plan = saying();
+    expect(limitTime(0)(plan)).toBe(plan);
+    expect(limitTime(1)(plan).ignored).toEqual(['user']);
   });
 });

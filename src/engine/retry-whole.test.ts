@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { planOf } from '../../test/support/plan.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { retryWhole } from './retry-whole.ts';
@@ -18,19 +18,26 @@ const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, us
 
 const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
   let count = 0;
-  const engine = retryWhole({
-    unheard: () => [],
-    run() {
+  /** In which attempts the turn was said to be settled. */
+  const settled: number[] = [];
+  const plan = retryWhole(
+    planOf((_signal, onSettled) => {
       count += 1;
+      onSettled?.();
       return emit(attempts[count - 1] ?? [lost]);
-    },
-  });
-  return { events: await collect(engine.run(turnRequest(), new AbortController().signal)), count };
+    }),
+  );
+  const events = await collect(plan.run(new AbortController().signal, () => void settled.push(count)));
+  return { events, count, settled };
 };
 
 describe('retryWhole', () => {
   it('hands on a turn that came to an end', async () => {
-    expect(await run([accepted, said, done])).toEqual({ events: [accepted, said, done], count: 1 });
+    expect(await run([accepted, said, done])).toEqual({
+      events: [accepted, said, done],
+      count: 1,
+      settled: [1],
+    });
   });
 
   it('lets others go first while a long one is handed on', async () => {
@@ -42,6 +49,8 @@ describe('retryWhole', () => {
     expect(await run([accepted, said, lost], [accepted, done])).toEqual({
       events: [accepted, done],
       count: 2,
+      // A turn that is run again keeps its place.
+      settled: [2],
     });
   });
 
@@ -49,7 +58,8 @@ describe('retryWhole', () => {
     expect(await run([accepted, said, lost], [accepted, said, lost])).toEqual({
       events: [accepted, said, lost],
       count: 2,
+      settled: [2],
     });
-    expect(await run([lost])).toEqual({ events: [lost], count: 1 });
+    expect(await run([lost])).toEqual({ events: [lost], count: 1, settled: [1] });
   });
 });

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { breathe } from '../kit/loop-turns.ts';
-import type { Engine } from './engine.ts';
+import type { Plan } from './engine.ts';
 
 /** A turn that was lost in its middle is run once more. */
 const ATTEMPTS = 2;
@@ -10,19 +10,25 @@ const ATTEMPTS = 2;
  * whose worker died in the middle is run again. That it was accepted is told at once, the rest when
  * the turn has ended.
  */
-export const retryWhole = (engine: Engine): Engine => ({
-  unheard: (request) => engine.unheard(request),
-  async *run(request, signal) {
+export const retryWhole = (plan: Plan): Plan => ({
+  ...plan,
+  async *run(signal, onSettled) {
     for (let attempt = 1; ; attempt += 1) {
       const events: TurnEvent[] = [];
       let isAccepted = false;
-      for await (const event of engine.run(request, signal)) {
+      let isSettled = false;
+      const settle = (): void => {
+        isSettled = true;
+      };
+      for await (const event of plan.run(signal, settle)) {
         if (event.type !== 'turn-accepted') events.push(event);
         else if (attempt === 1) yield event;
         isAccepted ||= event.type === 'turn-accepted';
       }
       // One that was lost before it was accepted has been tried again by the engine itself.
       if (attempt < ATTEMPTS && isAccepted && wasLost(events.at(-1))) continue;
+      // Not before: a turn that is run again needs its place.
+      if (isSettled) onSettled?.();
       for (const event of events) {
         // All of a long answer at once: others are not to wait until it has been read.
         await breathe();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -116,6 +116,7 @@ const engineOf = ({ pool }: FakePool, maxUnread = Infinity) =>
       approvalPolicy: 'never',
       workdir: '/tmp/work',
       hasRelay: false,
+      knows: () => true,
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: maxUnread, onChange() {} }),
@@ -126,7 +127,7 @@ const engineOf = ({ pool }: FakePool, maxUnread = Infinity) =>
 
 const never = new AbortController().signal;
 const run = (fake: FakePool, different: Parameters<typeof turnRequest>[0] = {}): Promise<TurnEvent[]> =>
-  collect(engineOf(fake).run(turnRequest(different), never));
+  collect(engineOf(fake).plan(turnRequest(different)).run(never));
 const outcomeOf = (events: readonly TurnEvent[]): unknown => {
   const last = events.at(-1);
   return last?.type === 'turn-ended' ? last.outcome : null;
@@ -166,14 +167,11 @@ describe('createEngine', () => {
 
   it('names what nobody can tell the backend without a relay', async () => {
     const fake = fakePool([(thread) => thread.answer('x')]);
-    const wire = [
-      { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
-      { field: 'metadata', value: {}, name: 'metadata', matters: false },
-    ] as const;
-    const [first] = await run(fake, { wire });
+    const sampling = { ...NO_SAMPLING, temperature: 0.5 };
+    const [first] = await run(fake, { sampling, metadata: {} });
     expect(first).toEqual({
       type: 'turn-accepted',
-      ignored: ['temperature'],
+      ignored: ['sampling.temperature'],
       limitsOutput: false,
       headers: {},
     });
@@ -189,7 +187,9 @@ describe('createEngine', () => {
         thread.send('rawResponse/completed', { responseId: 'r', usage: null });
       },
     ]);
-    const tools = [{ name: 'f', description: null, parameters: null, strict: null }];
+    const tools = [
+      { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null },
+    ];
     const events = await run(fake, { tools });
     expect(outcomeOf(events)).toEqual({ kind: 'tool-calls' });
     await settled();
@@ -289,7 +289,7 @@ describe('a reader', () => {
 
   it('that leaves: the turn is interrupted and the worker given back', async () => {
     const fake = fakePool([hanging]);
-    for await (const event of engineOf(fake).run(turnRequest(), never)) {
+    for await (const event of engineOf(fake).plan(turnRequest()).run(never)) {
       if (event.type === 'text-delta') break;
     }
     await settled();
@@ -300,7 +300,7 @@ describe('a reader', () => {
     const fake = fakePool([() => {}]);
     const controller = new AbortController();
     const reason = new Error('gone');
-    const reading = collect(engineOf(fake).run(turnRequest(), controller.signal));
+    const reading = collect(engineOf(fake).plan(turnRequest()).run(controller.signal));
     while (!fake.calls.includes('turn/start')) await settled();
     controller.abort(reason);
     await expect(reading).rejects.toBe(reason);
@@ -324,7 +324,7 @@ describe('a reader', () => {
       (method) => (method === held ? gate.promise : Promise.resolve()),
     );
     const controller = new AbortController();
-    const reading = collect(engineOf(fake).run(turnRequest(), controller.signal));
+    const reading = collect(engineOf(fake).plan(turnRequest()).run(controller.signal));
     while (!fake.calls.includes(held)) await settled();
     controller.abort(new Error('gone'));
     await expect(reading).rejects.toThrow('gone');
@@ -336,7 +336,11 @@ describe('a reader', () => {
 
   it('whose client is gone from the start: no worker is taken', async () => {
     const fake = fakePool([hanging]);
-    const reading = collect(engineOf(fake).run(turnRequest(), AbortSignal.abort(new Error('gone'))));
+    const reading = collect(
+      engineOf(fake)
+        .plan(turnRequest())
+        .run(AbortSignal.abort(new Error('gone'))),
+    );
     await expect(reading).rejects.toThrow('gone');
     expect([fake.calls, fake.openLeases()]).toEqual([[], 0]);
   });
@@ -367,7 +371,7 @@ describe('a reader', () => {
     const fake = fakePool([writes, writes]);
     const engine = engineOf(fake, 1024 * 1024);
     const begin = async () => {
-      const reader = engine.run(turnRequest(), never)[Symbol.asyncIterator]();
+      const reader = engine.plan(turnRequest()).run(never)[Symbol.asyncIterator]();
       await reader.next();
       return reader;
     };
@@ -387,9 +391,11 @@ describe('a reader', () => {
   it('does not hold up those who want to know that its turn is over', async () => {
     const fake = fakePool([(thread) => thread.answer('a', 'b')]);
     let isSettled = false;
-    const turn = engineOf(fake).run(turnRequest(), never, () => {
-      isSettled = true;
-    });
+    const turn = engineOf(fake)
+      .plan(turnRequest())
+      .run(never, () => {
+        isSettled = true;
+      });
     const reader = turn[Symbol.asyncIterator]();
     await reader.next();
     await settled();

@@ -9,6 +9,7 @@ import type { Approach } from '../codex/translate/approach.ts';
 import {
   callableTools,
   developerInstructionsOf,
+  saysVerbosity,
   toThreadStart,
   type ThreadSettings,
 } from '../codex/translate/thread-start.ts';
@@ -19,6 +20,7 @@ import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import type { Draft } from './draft-turn.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -66,10 +68,7 @@ export class RefusedEarly extends Error {
 }
 
 interface Attempt {
-  readonly request: TurnRequest;
-  readonly approach: Approach;
-  /** The caller's names of what this attempt leaves out. */
-  readonly ignored: readonly string[];
+  readonly draft: Draft;
   readonly signal: AbortSignal;
   /** Whether there is another attempt if the worker dies. */
   readonly mayRetry: boolean;
@@ -81,7 +80,7 @@ export class TurnAttempt {
   readonly #lease: Lease;
   readonly #request: TurnRequest;
   readonly #approach: Approach;
-  readonly #ignored: readonly string[];
+  readonly #draft: Draft;
   readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
@@ -100,12 +99,13 @@ export class TurnAttempt {
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, { request, approach, ignored, signal, mayRetry }: Attempt) {
+  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry }: Attempt) {
+    const { request, approach } = draft;
     this.#deps = deps;
     this.#lease = lease;
     this.#request = request;
     this.#approach = approach;
-    this.#ignored = ignored;
+    this.#draft = draft;
     this.#mayRetry = mayRetry;
     this.#signal = signal;
     this.#mailbox = new Mailbox(
@@ -205,6 +205,7 @@ export class TurnAttempt {
             approach: this.#approach,
             injected,
             developerInstructions: developerInstructionsOf(this.#request, settings),
+            saysVerbosity: saysVerbosity(this.#request, settings),
           },
           onEvent: (event) => this.#receive({ kind: 'wire', event }),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
@@ -284,10 +285,10 @@ export class TurnAttempt {
 
   #accepted(): TurnEvent {
     const report = this.#ticket?.report ?? null;
-    const unheard = report === null ? withoutRelay(this.#request) : report.ignored;
+    const { unsaid, leftOut } = this.#draft;
     return {
       type: 'turn-accepted',
-      ignored: [...unheard, ...this.#ignored],
+      ignored: [...(report?.ignored ?? unsaid), ...leftOut],
       limitsOutput: report?.limitsOutput ?? false,
       headers: report?.headers ?? {},
     };
@@ -313,7 +314,3 @@ export class TurnAttempt {
 
 const isFailed = (event: TurnEvent): event is FailedTurn =>
   event.type === 'turn-ended' && event.outcome.kind === 'failed';
-
-/** Nothing stands between the app-server and its backend that could say these things. */
-export const withoutRelay = (request: TurnRequest): string[] =>
-  request.wire.filter((param) => param.matters).map((param) => param.name);

@@ -13,7 +13,9 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items, places });
+const placeOf = (item: number): string => places[item] ?? 'nowhere';
+
+const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
 
 const user = (...urls: readonly string[]): Item => ({
   kind: 'message',
@@ -40,8 +42,8 @@ describe('resolveAttachments', () => {
       user(dataUrl),
       { kind: 'function-output', callId: 'c', output: 'http://a.test' },
     ]);
-    expect(await resolveAttachments(plain, nothing, { signal })).toBe(plain);
-    expect(await resolveAttachments(good, nothing, { signal })).toBe(good);
+    expect(await resolveAttachments(plain, nothing, { signal, placeOf })).toBe(plain);
+    expect(await resolveAttachments(good, nothing, { signal, placeOf })).toBe(good);
   });
 
   it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
@@ -68,7 +70,7 @@ describe('resolveAttachments', () => {
       fetched.push([url, param]);
       return `data:${url}`;
     };
-    const resolved = await resolveAttachments(request, fetchImage, { signal });
+    const resolved = await resolveAttachments(request, fetchImage, { signal, placeOf });
     expect(resolved).toEqual({
       ...request,
       items: [
@@ -116,21 +118,23 @@ describe('resolveAttachments', () => {
       return `data:${url}`;
     };
     const urls = Array.from({ length: 11 }, (_, index) => `http://a.test/${index}`);
-    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal });
+    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, placeOf });
     expect(resolved).toEqual(requestOf([user(...urls.map((url) => `data:${url}`))]));
     expect(most).toBe(2);
   });
 
   it('refuses a bad data URL before it fetches anything', async () => {
     const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal }))).toEqual(
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal, placeOf }))).toEqual(
       failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
     );
   });
 
   it('names places in the words of the caller', async () => {
-    const request = { ...requestOf([user('data:x')]), places: ['messages[7]'] };
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal }))).toMatchObject({
+    const options = { signal, placeOf: (item: number) => `messages[${item + 7}]` };
+    expect(
+      await failureFrom(resolveAttachments(requestOf([user('data:x')]), nothing, options)),
+    ).toMatchObject({
       param: 'messages[7].content[0]',
     });
   });
@@ -139,7 +143,9 @@ describe('resolveAttachments', () => {
     const request = requestOf([
       user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
     ]);
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal, maxFetches: 2 }))).toEqual(
+    expect(
+      await failureFrom(resolveAttachments(request, nothing, { signal, placeOf, maxFetches: 2 })),
+    ).toEqual(
       failure('invalid_image', {
         message: 'Too many image URLs: at most 2 images are fetched for one request.',
         param: 'input[0].content[3]',
@@ -149,13 +155,15 @@ describe('resolveAttachments', () => {
 
   it('refuses images that are too large together', async () => {
     const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
-    expect(await failureFrom(resolveAttachments(request, fortyBytes, { signal, maxTotalBytes: 79 }))).toEqual(
+    expect(
+      await failureFrom(resolveAttachments(request, fortyBytes, { signal, placeOf, maxTotalBytes: 79 })),
+    ).toEqual(
       failure('invalid_image', {
         message: 'The images of the request are too large together.',
         param: 'input[0].content[1]',
       }),
     );
-    expect(await resolveAttachments(request, fortyBytes, { signal, maxTotalBytes: 80 })).toEqual(
+    expect(await resolveAttachments(request, fortyBytes, { signal, placeOf, maxTotalBytes: 80 })).toEqual(
       requestOf([user('x'.repeat(40), 'x'.repeat(40))]),
     );
   });
@@ -181,9 +189,9 @@ describe('resolveAttachments', () => {
       'http://a.test/3',
       'http://a.test/4',
     ];
-    expect(await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal }))).toEqual(
-      failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }),
-    );
+    expect(
+      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, placeOf })),
+    ).toEqual(failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }));
     expect(started).toEqual(urls.slice(0, 2));
     expect(ended).toEqual(['http://a.test/0']);
   });
@@ -191,7 +199,7 @@ describe('resolveAttachments', () => {
   it('fetches nothing for a caller that is gone', async () => {
     const gone = AbortSignal.abort(new Error('the client went away'));
     const request = requestOf([user('http://a.test/1')]);
-    await expect(resolveAttachments(request, nothing, { signal: gone })).rejects.toThrow(
+    await expect(resolveAttachments(request, nothing, { signal: gone, placeOf })).rejects.toThrow(
       'the client went away',
     );
   });

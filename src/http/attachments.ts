@@ -7,6 +7,8 @@ import { canonicalDataUrl } from './image-data-url.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
+  /** The caller's name for the place of an item. */
+  readonly placeOf: (item: number) => string;
   readonly maxFetches?: number;
   /** All fetched images together, as data URLs: they are held in memory and sent on at once. */
   readonly maxTotalBytes?: number;
@@ -19,8 +21,8 @@ const FETCHES_AT_ONCE = 2;
 /** Longer than any server takes. */
 const MAX_URL_CHARS = 8_192;
 
-const paramOf = (place: string | undefined, item: Item, partIndex: number): string =>
-  `${place ?? 'input'}.${partsOf(item).field}[${partIndex}]`;
+const paramOf = (place: string, item: Item, partIndex: number): string =>
+  `${place}.${partsOf(item).field}[${partIndex}]`;
 
 const withParts = (item: Item, parts: readonly Part[]): Item => {
   if (item.kind === 'message') return { ...item, parts };
@@ -35,10 +37,10 @@ interface PlacedImage {
   readonly param: string;
 }
 
-const imagesOf = (request: TurnRequest): readonly PlacedImage[] =>
+const imagesOf = (request: TurnRequest, placeOf: AttachmentOptions['placeOf']): readonly PlacedImage[] =>
   request.items.flatMap((item, itemIndex) =>
     partsOf(item).parts.flatMap((part, partIndex) =>
-      part.kind === 'image' ? [{ part, param: paramOf(request.places[itemIndex], item, partIndex) }] : [],
+      part.kind === 'image' ? [{ part, param: paramOf(placeOf(itemIndex), item, partIndex) }] : [],
     ),
   );
 
@@ -124,7 +126,7 @@ export const resolveAttachments = async (
   options: AttachmentOptions,
 ): Promise<TurnRequest> => {
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
-  const placed = imagesOf(request);
+  const placed = imagesOf(request, options.placeOf);
   if (placed.length === 0) return request;
   const images = new Images();
   const jobs = new Map<string, string>();

@@ -1,16 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { planOf } from '../../test/support/plan.ts';
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { runChoices } from '../engine/choices.ts';
-import type { Engine } from '../engine/engine.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
 
 const ACCEPTED: TurnEvent = {
   type: 'turn-accepted',
-  ignored: ['seed'],
+  ignored: ['sampling.seed'],
   limitsOutput: false,
   headers: { a: 'b' },
 };
@@ -153,19 +152,16 @@ describe('one turn', () => {
 describe('several turns', () => {
   it('can be given up while one of them is silent: nobody waits for its first word', async () => {
     const given: AbortSignal[] = [];
-    const engine: Engine = {
-      unheard: () => [],
-      async *run(_, signal) {
-        given.push(signal);
-        if (given.length === 1) yield ACCEPTED;
-        await new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(fail('server_error')));
-        });
-      },
-    };
+    const plan = planOf(async function* (signal) {
+      given.push(signal);
+      if (given.length === 1) yield ACCEPTED;
+      await new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(fail('server_error')));
+      });
+    });
     const places = [{ leave() {} }, { leave() {} }] as const;
     const { signal } = new AbortController();
-    const turns = runChoices(engine, turnRequest({}), places, { signal, pace: 'at-once' });
+    const turns = runChoices(plan, places, { signal, pace: 'at-once' });
     const committed = await allPastCommitPoint(turns, 1, noBug);
     expect(committed.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
     await Promise.all(committed.map((one) => one.giveUp()));

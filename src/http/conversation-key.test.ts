@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { NO_CACHE, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { conversationKey, type Client } from './conversation-key.ts';
@@ -19,7 +19,7 @@ const showed = (url: string): TurnRequest =>
 const withKey = (value: string, different: Partial<TurnRequest> = {}): TurnRequest =>
   turnRequest({
     ...different,
-    wire: [{ field: 'prompt_cache_key', value, name: 'prompt_cache_key', matters: false }],
+    cache: { ...NO_CACHE, key: value },
   });
 
 describe('the key of a conversation', () => {
@@ -35,7 +35,7 @@ describe('the key of a conversation', () => {
         said('system', 'be brief'),
       ],
       maxOutputTokens: 100,
-      wire: [{ field: 'temperature', value: 0.5, name: 'temperature', matters: true }],
+      sampling: { ...NO_SAMPLING, temperature: 0.5 },
     });
     expect(conversationKey(later, ANYBODY)).toBe(conversationKey(first, ANYBODY));
     expect(conversationKey(first, ANYBODY)).toMatch(/^[0-9a-f]{32}$/);
@@ -53,7 +53,12 @@ describe('the key of a conversation', () => {
       conversationKey(turnRequest({ ...first, instructions: 'Be quick.' }), ANYBODY),
       conversationKey(turnRequest({ ...first, instructions: null }), ANYBODY),
       conversationKey(
-        turnRequest({ ...first, tools: [{ name: 'f', description: null, parameters: null, strict: null }] }),
+        turnRequest({
+          ...first,
+          tools: [
+            { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null },
+          ],
+        }),
         ANYBODY,
       ),
       conversationKey(turnRequest({ ...first, items: [said('assistant', 'nobody asked')] }), ANYBODY),
@@ -92,7 +97,13 @@ describe('the key of a conversation', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 9_000 }, (_, index) => [`p${index}`, { type: 'string' }]),
     );
-    const tool = (name: string) => ({ name, description: null, parameters: { properties }, strict: null });
+    const tool = (name: string) => ({
+      kind: 'function' as const,
+      name,
+      description: null,
+      parameters: { properties },
+      strict: null,
+    });
     const asked = (text: string, ...names: readonly string[]) =>
       conversationKey(turnRequest({ tools: names.map(tool), items: [said('user', text)] }), ANYBODY);
     expect(asked('hi', 'a', 'b', 'c')).toBe(asked('hi', 'a', 'b', 'c'));

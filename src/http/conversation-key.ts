@@ -17,16 +17,11 @@ export interface Client {
  * change from one turn to the next, and are not worth hashing by the megabyte.
  */
 export const conversationKey = (request: AskedTurn, { caller, session }: Client): string => {
-  const named = cacheKeyOf(request) ?? session;
+  const named = request.cache.key ?? session;
   const about = named === null ? beginningOf(request) : excerptOf(named);
   const text = JSON.stringify([excerptOf(caller), about]);
   // Half of the digest is more than enough to tell conversations apart.
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
-};
-
-const cacheKeyOf = ({ wire }: AskedTurn): string | null => {
-  const own = wire.find((param) => param.field === 'prompt_cache_key')?.value;
-  return typeof own === 'string' ? own : null;
 };
 
 /** What no later turn of a conversation changes: how it began, up to the first thing the user said. */

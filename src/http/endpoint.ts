@@ -1,4 +1,5 @@
 import type { ModelNames } from '../canonical/model-names.ts';
+import type { Path } from '../canonical/path.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
@@ -21,10 +22,10 @@ export interface TurnAsk {
   /** The model as the caller named it. */
   readonly model: string;
   readonly stream: boolean;
-  /** Fields that have no effect, by their place in the body. */
+  /** Fields that this API does not read, by their place in the body. */
   readonly ignored: readonly string[];
-  /** Names of parameters that must not be ignored: without them the answer is not what was asked for. */
-  readonly insists: readonly string[];
+  /** The caller's name for a part of the request. */
+  nameOf(path: Path): string;
   /** The place of the output format in the body, for messages about it. */
   readonly formatPlace: string;
   /** Which items the answer shows, and in which order. */

@@ -1,4 +1,5 @@
-import { fail, GatewayError } from '../canonical/failure.ts';
+import { GatewayError } from '../canonical/failure.ts';
+import { refusedAmong } from '../canonical/refusal.ts';
 import { fold } from '../canonical/reply.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
@@ -24,6 +25,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
+import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
   readonly engine: Engine;
@@ -66,18 +68,24 @@ export const serveTurn =
       ...ask.request,
       conversation,
       caller,
-      insists: deps.strictParams ? 'all' : ask.insists,
+      isStrict: deps.strictParams,
     };
-    refuseIgnored(ask, [...ask.ignored, ...deps.engine.unheard(asked)], deps.strictParams);
+    const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
+    if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), { signal });
+    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
+      signal,
+      placeOf: (item) => ask.nameOf({ item }),
+    });
     await breathe();
+    // Made anew: while the request waited, more may have been learnt about its backend.
+    const plan = deps.engine.plan(request);
     const events = mapAll(
-      runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, {
+      runChoices(ask.stream ? plan : retryWhole(plan), places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -94,14 +102,13 @@ export const serveTurn =
     });
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
-    const ignored = [...ask.ignored, ...(accepted?.ignored ?? deps.engine.unheard(asked))];
-    try {
-      refuseIgnored(ask, ignored, deps.strictParams);
-    } catch (error) {
+    const { ignored } = accepted ?? plan;
+    const lateRefusal = refusalOf(ask, refusedAmong(request, ignored), deps.strictParams);
+    if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
-      throw error;
+      throw lateRefusal;
     }
-    const headers = { ...accepted?.headers, ...ignoredHeader(ignored) };
+    const headers = { ...accepted?.headers, ...ignoredHeader(namesWithoutEffect(ask, ignored)) };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
       return sseResponse(ask.render(turns), {
@@ -139,16 +146,6 @@ const counted =
     held.grow(image.length);
     return image;
   };
-
-/** What has no effect is refused where the client insists on it, or the deployment does. */
-const refuseIgnored = (ask: TurnAsk, ignored: readonly string[], isStrict: boolean): void => {
-  const insisted = ignored.find((name) => ask.insists.includes(name));
-  const param = insisted ?? (isStrict ? ignored[0] : undefined);
-  if (param === undefined) return;
-  const why =
-    insisted === undefined ? 'has no effect here, and strict parameters are on' : 'has no effect here';
-  throw fail('unsupported_parameter', { param, message: `Unsupported parameter: '${param}' ${why}.` });
-};
 
 /** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
 const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {

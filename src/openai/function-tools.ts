@@ -13,6 +13,7 @@ export interface WireFunction {
 }
 
 export const toFunctionTool = (wire: WireFunction): FunctionTool => ({
+  kind: 'function',
   name: wire.name,
   description: wire.description ?? null,
   parameters: wire.parameters ?? null,
@@ -22,10 +23,9 @@ export const toFunctionTool = (wire: WireFunction): FunctionTool => ({
 /** The tools of a request, each read by its API. Only functions are served. */
 export const readFunctionTools = (
   wire: readonly unknown[],
-  read: (value: unknown, at: string) => { readonly tool: WireFunction; readonly nameAt: string },
-): readonly FunctionTool[] => {
-  const names = new Set<string>();
-  return wire.map((value, index) => {
+  read: (value: unknown, at: string) => WireFunction,
+): readonly FunctionTool[] =>
+  wire.map((value, index) => {
     const at = `tools[${index}]`;
     const type = isJsonObject(value) ? value['type'] : undefined;
     if (type === undefined) throw missing(`${at}.type`);
@@ -35,28 +35,8 @@ export const readFunctionTools = (
         message: `The tool type ${quoted(JSON.stringify(type))} at '${at}' is not supported here. Supported: 'function'.`,
       });
     }
-    const { tool, nameAt } = read(value, at);
-    checkName(tool.name, names, nameAt);
-    return toFunctionTool(tool);
+    return toFunctionTool(read(value, at));
   });
-};
-
-/** The app-server's own rules for names, said before it says them in its words. */
-export const checkName = (name: string, seen: Set<string>, param: string): void => {
-  if (name.startsWith('mcp__')) {
-    throw fail('invalid_value', {
-      param,
-      message: `Invalid '${param}': names that start with 'mcp__' are reserved.`,
-    });
-  }
-  if (seen.has(name)) {
-    throw fail('invalid_value', {
-      param,
-      message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
-    });
-  }
-  seen.add(name);
-};
 
 /** The choices that are a word; null for a choice that is not. */
 export const readChoiceWord = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice | null => {

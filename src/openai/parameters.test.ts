@@ -7,13 +7,19 @@ it('says of each parameter what becomes of it at each backend', () => {
     describeParameters(
       'POST /x',
       {
-        model: { policy: 'mapped', note: 'Always.' },
-        seed: { policy: 'mapped', wire: { field: 'seed', otherwise: 'ignored' }, note: 'Sometimes.' },
+        store: { policy: 'ignored', note: 'Always.' },
+        seed: { asks: ['sampling.seed'], note: 'Sometimes.' },
+        user: { asks: ['user'], otherwise: 'echoed', note: 'Comes back.' },
+        logprobs: { asks: ['include'], otherwise: 'rejected', note: '' },
+        text: { asks: ['format', 'verbosity'], note: 'Two in one.' },
       },
-      [
-        { title: 'poor', takes: () => false },
-        { title: 'rich', takes: (field) => field === 'seed' },
-      ],
+      {
+        columns: [
+          { title: 'poor', becomes: (setting) => (setting === 'format' ? 'emulated' : 'ignored') },
+          { title: 'rich', becomes: () => 'mapped' },
+        ],
+        noteOf: (setting) => (setting === 'include' ? 'If the backend can.' : null),
+      },
     ),
   ).toBe(
     [
@@ -21,8 +27,11 @@ it('says of each parameter what becomes of it at each backend', () => {
       '',
       '| parameter | poor | rich | what happens |',
       '|---|---|---|---|',
-      '| `model` | mapped | mapped | Always. |',
+      '| `store` | ignored | ignored | Always. |',
       '| `seed` | ignored | mapped | Sometimes. |',
+      '| `user` | echoed | mapped | Comes back. |',
+      '| `logprobs` | rejected | mapped | If the backend can. |',
+      '| `text` | emulated, ignored | mapped | Two in one. |',
       '',
     ].join('\n'),
   );

@@ -10,7 +10,7 @@ const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|
 const TEXT_AFTER_ALL: ReadonlySet<string> = new Set(['image/svg+xml', 'video/mp2t']);
 
 /**
- * The app-server takes no files, but a text file is text: it becomes a text part under its name.
+ * Files are not taken, but a text file is text: it becomes a text part under its name.
  * Anything else is an honest 400. What decides is the content, because clients label source code
  * with whatever type their platform guesses.
  */

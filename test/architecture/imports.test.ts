@@ -15,6 +15,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   canonical: ['kit'],
   'codex/failures': [...CENTRE],
   'codex/translate': [...CENTRE, 'codex/failures', 'codex/protocol'],
+  // Of home and translate only their types.
+  'codex/capabilities': [...CENTRE, 'codex/home', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
   // North and south never see each other.
   openai: [...CENTRE, 'zod'],
@@ -144,7 +146,11 @@ describe('imports', () => {
   it('have rules that keep the pure layers pure, the two sides apart, and http at the rim', () => {
     const outside = (layer: string): string[] =>
       (RULES[layer] ?? []).filter((one) => one === 'node:' || !Object.keys(RULES).includes(one));
-    expect(['kit', 'canonical', 'codex/failures', 'codex/translate', 'engine'].flatMap(outside)).toEqual([]);
+    expect(
+      ['kit', 'canonical', 'codex/capabilities', 'codex/failures', 'codex/translate', 'engine'].flatMap(
+        outside,
+      ),
+    ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
     expect(whoMayImport('http')).toEqual(['command', 'app']);

@@ -143,7 +143,6 @@ describe('the models of an account', () => {
       models: [
         {
           id: 'gpt-9-nova',
-          isKnown: true,
           displayName: 'Nova',
           efforts: ['giga'],
           defaultEffort: 'giga',

@@ -2,10 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { createModelNames } from '../../src/canonical/model-names.ts';
+import { plainValues } from '../../src/codex/capabilities/wants.ts';
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart, type ThreadSettings } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
+import { draftTurn } from '../../src/engine/draft-turn.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
+import { parameterName } from '../../src/openai/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';
 
 /** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
@@ -17,24 +21,40 @@ const settings: ThreadSettings = {
   approvalPolicy: 'never',
   workdir: '/tmp/codex-work',
   hasRelay: false,
+  knows: (model) => model === 'gpt-5.5',
 };
 
 const payloads = (body: object) => {
   const {
     request: ask,
     ignored,
-    insists,
+    names,
     isLegacy,
   } = toTurnRequest(body, {
     models,
     ignoreClientPrompt: false,
   });
-  const request = { ...ask, caller: 'caller', insists: [], conversation: 'conversation' };
+  const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation' };
+  const approach = { lane: 'full', slug: request.model, instructions: 'message', reasoning: 'kept' } as const;
+  const { unsaid, leftOut } = draftTurn(request, approach, {
+    relay: null,
+    historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
+    settings,
+  });
   return {
     'thread/start': toThreadStart(request, settings, { lane: 'full', slug: request.model }),
     'thread/inject_items': toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),
     'turn/start': toTurnStart(request, 'thread'),
-    'set on the wire': request.wire,
+    'set on the wire': [
+      ...plainValues(request).map(([field, value]) => ({ field, value })),
+      ...request.include.map((value) => ({ field: 'include', value })),
+    ],
+    'without effect where there is no relay': [...unsaid, ...leftOut].map((path) =>
+      parameterName(path, names),
+    ),
+    'cache key': request.cache.key,
+    'needs log probabilities': request.logprobs.isNeeded,
     'done by us': {
       stop: request.stop,
       maxOutputTokens: request.maxOutputTokens,
@@ -43,7 +63,6 @@ const payloads = (body: object) => {
       format: request.format,
     },
     ignored,
-    insists,
     isLegacy,
   };
 };

@@ -10,6 +10,7 @@ import { AnswerReader, noFindings } from '../../src/codex/relay/report.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
+import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { createEngine } from '../../src/engine/run-turn.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
@@ -65,7 +66,8 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   } as unknown as WorkerPool;
 
   const relay = {
-    unheard: () => [],
+    profile: profileOf({ kind: 'none' }, null),
+    refusedFor: () => new Set(),
     open(_, { onEvent }) {
       const findings = noFindings();
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
@@ -105,6 +107,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
       approvalPolicy: 'never',
       workdir: '/tmp',
       hasRelay: true,
+      knows: () => true,
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
@@ -112,9 +115,9 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     onOddity() {},
     onRefused() {},
   });
-  const tools = [{ name: 'f', description: null, parameters: {}, strict: false }];
+  const tools = [{ kind: 'function' as const, name: 'f', description: null, parameters: {}, strict: false }];
   const stop = new AbortController();
-  const ended = fold(engine.run(turnRequest({ tools }), stop.signal));
+  const ended = fold(engine.plan(turnRequest({ tools })).run(stop.signal));
   // Nothing here takes time: what has not ended after some rounds of the loop never will.
   const hang = (async () => {
     for (let round = 0; !stop.signal.aborted && round < 20; round += 1) await nextRound();

@@ -5,7 +5,7 @@ import { createModelNames } from '../../src/canonical/model-names.ts';
 import { fold, type Reply, type ReplyItem } from '../../src/canonical/reply.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
-import { CHATGPT_HISTORY, fitHistory } from '../../src/codex/translate/fit-history.ts';
+import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/translate/fit-history.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
@@ -120,8 +120,8 @@ describe('an answer of the Responses API, sent back', () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
         const { request } = await sentBack(events, choice);
-        const { ignored, ...fitted } = fitHistory(request, CHATGPT_HISTORY);
-        const leftOut = request.items.filter((_, index) => ignored.includes(request.places[index] ?? ''));
+        const { ignored, ...fitted } = fitHistory(wholeHistory(request.items), CHATGPT_HISTORY);
+        const leftOut = request.items.filter((_, index) => ignored.includes(index));
         expect(leftOut.filter((item) => item.kind !== 'reasoning')).toEqual([]);
         expect(fitted.items).toEqual(request.items.filter((item) => !leftOut.includes(item)));
       }),

@@ -7,7 +7,7 @@ import { Agent } from 'undici';
 import { afterEach, expect, vi } from 'vitest';
 
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
-import { profileOf } from '../../src/codex/relay/profile.ts';
+import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
 import type { WireEvent } from '../../src/codex/translate/wire-report.ts';
 import { conversations } from '../support/conversations.ts';
@@ -144,6 +144,7 @@ export const startTestRelay = async (
           approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
           injected: { instructions: null, items: [] },
           developerInstructions: null,
+          saysVerbosity: false,
         },
         onEvent: (event) => events.push(event),
         onLife() {},

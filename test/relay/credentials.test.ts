@@ -105,6 +105,7 @@ const signIn = async (script: Script): Promise<Signed> => {
       approvalPolicy: 'never',
       workdir: directory,
       hasRelay: true,
+      knows: () => true,
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
@@ -119,7 +120,7 @@ const signIn = async (script: Script): Promise<Signed> => {
     async run(request) {
       let outcome: Outcome | null = null;
       let text = '';
-      for await (const event of engine.run(turnRequest(request), new AbortController().signal)) {
+      for await (const event of engine.plan(turnRequest(request)).run(new AbortController().signal)) {
         if (event.type === 'text-delta') text += event.delta;
         if (event.type === 'turn-ended') ({ outcome } = event);
       }

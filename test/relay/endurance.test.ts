@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
+import { NO_SAMPLING } from '../support/turn-request.ts';
 import { completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
@@ -175,10 +176,8 @@ describe('2,000 requests', () => {
     });
     const one = async (index: number): Promise<void> => {
       const { ticket } = open(`t${index}`, {
-        wire: [
-          { field: 'temperature', value: index, name: 'temperature', matters: true },
-          { field: 'metadata', value: { of: String(index) }, name: 'metadata', matters: false },
-        ],
+        sampling: { ...NO_SAMPLING, temperature: index },
+        metadata: { of: String(index) },
       });
       const response = await post(`t${index}`, { filler: 'z'.repeat(2_000) });
       expect(response.status).toBe(200);

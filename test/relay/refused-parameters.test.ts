@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
+import { NO_SAMPLING } from '../support/turn-request.ts';
 import { completed, parsed, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
 
 describe('a backend that refuses parameters', () => {
   const params = {
-    wire: [
-      { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
-      { field: 'top_p', value: 0.5, name: 'top_p', matters: true },
-      { field: 'user', value: 'u', name: 'user', matters: false },
-    ],
+    sampling: { ...NO_SAMPLING, temperature: 0.5, topP: 0.5 },
+    user: 'u',
     maxOutputTokens: 20,
   } as const;
   /** Refuses one after the other, as long as it finds one. */
@@ -63,7 +61,7 @@ describe('a backend that refuses parameters', () => {
       served: 4,
       renewalsHeld: 0,
     });
-    const learnt = { ignored: ['temperature'], limitsOutput: false };
+    const learnt = { ignored: ['sampling.temperature'], limitsOutput: false };
     expect(first.ticket.report).toMatchObject(learnt);
     const second = open('t2', params);
     expect(second.ticket.report).toMatchObject(learnt);
@@ -113,7 +111,15 @@ describe('a backend that refuses parameters', () => {
     const { backend, open, post } = await start((response, arrival) =>
       status(400, wrong[nth])(response, arrival, nth),
     );
-    const tools = [{ name: 'f', description: null, parameters: { type: 'object' }, strict: true }];
+    const tools = [
+      {
+        kind: 'function' as const,
+        name: 'f',
+        description: null,
+        parameters: { type: 'object' },
+        strict: true,
+      },
+    ];
     for (const { error } of wrong) {
       const { ticket } = open(`t${nth}`, { ...params, tools });
       expect((await post(`t${nth}`, {})).status).toBe(400);
@@ -138,11 +144,11 @@ describe('a backend that refuses parameters', () => {
     const { ticket } = open('t1', { serviceTier: 'flex' });
     expect((await post('t1', { service_tier: 'flex', prompt_cache_key: 't1', x: 1 })).status).toBe(200);
     expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
-    expect(ticket.report.ignored).toEqual(['service_tier']);
+    expect(ticket.report.ignored).toEqual(['serviceTier']);
     const again = open('t2', { serviceTier: 'flex' });
     expect((await post('t2', { service_tier: 'flex', prompt_cache_key: 't2', x: 1 })).status).toBe(200);
     expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
-    expect(again.ticket.report.ignored).toEqual(['service_tier']);
+    expect(again.ticket.report.ignored).toEqual(['serviceTier']);
     // The key is known to be refused by now; a tier is asked for again, since another one may be taken.
     expect(backend.arrivals).toHaveLength(5);
   });

@@ -7,7 +7,7 @@ import { Agent } from 'undici';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
-import { profileOf } from '../../src/codex/relay/profile.ts';
+import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import { createWorkerPool, type WorkerPool } from '../../src/codex/worker/supervisor.ts';
@@ -147,6 +147,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
       approvalPolicy: 'never',
       workdir: stateDir,
       hasRelay: scenario.relay,
+      knows: () => true,
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
@@ -155,7 +156,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     onRefused() {},
   });
   try {
-    for await (const _ of engine.run(request, new AbortController().signal));
+    for await (const _ of engine.plan(request).run(new AbortController().signal));
   } finally {
     await workers.drain(2_000);
     await relay?.close();
@@ -171,7 +172,7 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
   const lines = normalise(
-    await run(scenario, { ...request, caller: 'caller', insists: [], conversation: name }),
+    await run(scenario, { ...request, caller: 'caller', isStrict: false, conversation: name }),
   );
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });

@@ -58,7 +58,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
   const translator = new TurnTranslator({
     turnId: turnIdIn(lines),
     callable: new Set(
-      callableTools({ ...request, caller: 'caller', insists: [], conversation: name }).map(
+      callableTools({ ...request, caller: 'caller', isStrict: false, conversation: name }).map(
         (tool) => tool.name,
       ),
     ),

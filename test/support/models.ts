@@ -3,7 +3,6 @@ import { unknownModel, type ModelInfo, type ModelList } from '../../src/canonica
 /** A model of codex's catalogue with these facts; all else is not known. */
 export const knownModel = (id: string, facts: Partial<ModelInfo> = {}): ModelInfo => ({
   ...unknownModel(id),
-  isKnown: true,
   ...facts,
 });
 

@@ -1,21 +1,36 @@
-import type { AskedTurn, TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { AskedTurn, CacheSettings, Sampling, TurnRequest } from '../../src/canonical/turn-request.ts';
+
+export const NO_SAMPLING: Sampling = {
+  temperature: null,
+  topP: null,
+  presencePenalty: null,
+  frequencyPenalty: null,
+  seed: null,
+};
+export const NO_CACHE: CacheSettings = { key: null, retention: null, options: null };
 
 /** The smallest ask, and what a test wants different. */
 export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
   model: 'gpt-5.5',
   instructions: null,
   items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
-  places: ['input'],
   tools: [],
   toolChoice: { mode: 'auto' },
   parallelToolCalls: null,
-  reasoning: { effort: null, effortName: 'reasoning.effort', summary: null },
+  reasoning: { effort: null, summary: null },
   format: { kind: 'text' },
   verbosity: null,
   serviceTier: null,
   maxOutputTokens: null,
   stop: [],
-  wire: [],
+  sampling: NO_SAMPLING,
+  logprobs: { top: null, isNeeded: false },
+  truncation: null,
+  include: [],
+  cache: NO_CACHE,
+  metadata: null,
+  user: null,
+  safetyIdentifier: null,
   ...different,
 });
 
@@ -23,7 +38,7 @@ export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
 export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
   ...askedTurn(),
   caller: 'caller',
-  insists: [],
+  isStrict: false,
   conversation: 'conversation',
   ...different,
 });

@@ -15,6 +15,8 @@ export interface Catalogue {
   readonly list: ModelList;
   /** Whether codex takes the lite lane for a name, also for one that it does not list. */
   isLite(name: string): boolean;
+  /** Whether a model is in codex's own list. */
+  knows(name: string): boolean;
   /** The efforts that a model has; null where that is not known. */
   effortsOf(name: string): readonly string[] | null;
   /** The name by which codex takes the full lane; `ownSlug` is the way back. */
@@ -127,6 +129,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Ca
   return {
     json: JSON.stringify({ models: [...clean, ...twins] }),
     list,
+    knows: (name) => efforts.has(name),
     effortsOf: (name) => efforts.get(name) ?? null,
     isLite: (name) => liteSlug(name) !== null,
     fullLane(name) {
@@ -163,7 +166,6 @@ const priorityOf = ({ priority }: JsonObject): number => (typeof priority === 'n
 
 const modelInfo = (entry: JsonObject): ModelInfo => ({
   ...unknownModel(slugOf(entry)),
-  isKnown: true,
   displayName: typeof entry['display_name'] === 'string' ? entry['display_name'] : null,
   efforts: namesIn(entry['supported_reasoning_levels'], 'effort'),
   defaultEffort:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { NO_CACHE, turnRequest } from '../../../test/support/turn-request.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { uuidV7 } from './uuid-v7.ts';
@@ -8,7 +8,7 @@ import { uuidV7 } from './uuid-v7.ts';
 const withKey = (value: string): TurnRequest =>
   turnRequest({
     conversation: 'c',
-    wire: [{ field: 'prompt_cache_key', value, name: 'prompt_cache_key', matters: false }],
+    cache: { ...NO_CACHE, key: value },
   });
 
 const conversations = { idOf: (key: string) => `id of ${key}`, close: async () => {} };

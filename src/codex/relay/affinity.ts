@@ -25,8 +25,7 @@ export const affinityKey = (
   request: TurnRequest,
   { conversations, cacheKeys }: AffinityOptions,
 ): AffinityKey => {
-  const value = request.wire.find((param) => param.field === 'prompt_cache_key')?.value;
-  const own = typeof value === 'string' ? value : null;
+  const own = request.cache.key;
   if (own !== null && isRealUuidV7(own, Date.now())) return { cacheKey: own, session: own };
   const session = conversations.idOf(request.conversation);
   if (own === null || cacheKeys === 'uuid') return { cacheKey: session, session };

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ToolChoice, TurnRequest, WireField } from '../../canonical/turn-request.ts';
+import type { ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Approach } from '../translate/approach.ts';
 import {
-  lacksTier,
   NEUTRAL_INSTRUCTIONS,
   wireEdits,
   type EditContext,
@@ -13,7 +12,7 @@ import {
   type Taste,
   type ThreadShape,
 } from './edits.ts';
-import { EDIT_FIELDS, profileOf, type EditField } from './profile.ts';
+import { EDIT_FIELDS, profileOf, type EditField } from '../capabilities/profile.ts';
 
 const SESSION = {
   threadId: 'thread-1',
@@ -26,6 +25,7 @@ const SHAPE: ThreadShape = {
   approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
   injected: { instructions: null, items: [] },
   developerInstructions: null,
+  saysVerbosity: false,
 };
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
 const CHATGPT = profileOf(
@@ -59,7 +59,6 @@ const edited = (
   profile: Taste['profile'] = PROVIDER,
 ): JsonObject =>
   wireEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
-const param = (field: WireField, value: Json) => ({ field, value, name: field, matters: true });
 
 describe('wire edits', () => {
   it('change nothing but the cache key where nothing was asked for', () => {
@@ -123,11 +122,6 @@ describe('wire edits', () => {
     expect(tierOf('fast')).toBe('priority');
     expect(tierOf('flex', { service_tier: 'flex' })).toBeUndefined();
     expect(tierOf('default', { service_tier: 'default' })).toBeUndefined();
-    const lacking = ['priority', 'fast', 'flex', 'default', 'auto', null].filter((tier) =>
-      lacksTier(tier, CHATGPT),
-    );
-    expect(lacking).toEqual(['flex']);
-    expect(lacksTier('flex', PROVIDER)).toBe(false);
   });
 
   it("put the client's items in place of the app-server's, and say what was found", () => {
@@ -154,21 +148,16 @@ describe('wire edits', () => {
   });
 
   it('set plain parameters as they are', () => {
-    const wire = [
-      param('temperature', 0.3),
-      param('top_p', 0.9),
-      param('presence_penalty', 1),
-      param('frequency_penalty', -1),
-      param('seed', 7),
-      param('top_logprobs', 2),
-      param('truncation', 'auto'),
-      param('metadata', { a: 'b' }),
-      param('user', 'u'),
-      param('safety_identifier', 's'),
-      param('prompt_cache_retention', '24h'),
-      param('prompt_cache_options', { x: 1 }),
-    ];
-    expect(edited({ wire, maxOutputTokens: 50, serviceTier: 'default' })).toEqual({
+    const request = {
+      sampling: { temperature: 0.3, topP: 0.9, presencePenalty: 1, frequencyPenalty: -1, seed: 7 },
+      logprobs: { top: 2, isNeeded: false },
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      user: 'u',
+      safetyIdentifier: 's',
+      cache: { key: null, retention: '24h', options: { x: 1 } },
+    } as const;
+    expect(edited({ ...request, maxOutputTokens: 50, serviceTier: 'default' })).toEqual({
       ...body,
       prompt_cache_key: 'cache-key',
       temperature: 0.3,
@@ -222,8 +211,8 @@ describe('wire edits', () => {
   it('restore tools wherever they stand, and touch no others', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
     const tools = [
-      { name: 'f', description: 'Does f.', parameters, strict: true },
-      { name: 'bare', description: null, parameters: null, strict: null },
+      { kind: 'function' as const, name: 'f', description: 'Does f.', parameters, strict: true },
+      { kind: 'function' as const, name: 'bare', description: null, parameters: null, strict: null },
     ];
     const thin = { type: 'function', name: 'f', description: 'Does f.', strict: false, parameters: {} };
     const bare = { type: 'function', name: 'bare', description: '', strict: false, parameters: { x: 1 } };
@@ -285,22 +274,22 @@ describe('wire edits', () => {
     expect(edited({ format: { kind: 'json-object' } }, {})['text']).toEqual({
       format: { type: 'json_object' },
     });
-    expect(edited({ wire: [param('text.verbosity', 'high')] })['text']).toEqual({ verbosity: 'high' });
+    expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
+    const told = { ...SHAPE, saysVerbosity: true };
+    const edits = wireEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
   it('add to what is included, once', () => {
-    const wire = [
-      param('include', 'message.output_text.logprobs'),
-      param('include', 'message.output_text.logprobs'),
-    ];
     const logprobs = 'message.output_text.logprobs';
-    expect(edited({ wire })['include']).toEqual([ENCRYPTED, logprobs]);
-    const refusing = wireEdits(turnRequest({ wire }), SHAPE, SESSION, {
+    const include = [logprobs, logprobs];
+    expect(edited({ include })['include']).toEqual([ENCRYPTED, logprobs]);
+    const refusing = wireEdits(turnRequest({ include }), SHAPE, SESSION, {
       ...everything,
       refuses: new Set<EditField>([ENCRYPTED]),
     });
     expect(refusing.apply(body, nothing)['include']).toEqual([logprobs]);
-    expect(edited({ wire }, {})['include']).toEqual([logprobs]);
+    expect(edited({ include }, {})['include']).toEqual([logprobs]);
   });
 
   it("name one session in codex's metadata", () => {
@@ -314,7 +303,7 @@ describe('wire edits', () => {
 
   it('leave out what the backend does not take, and what it has refused', () => {
     const request = turnRequest({
-      wire: [param('temperature', 0.3), param('top_p', 0.9)],
+      sampling: { ...NO_SAMPLING, temperature: 0.3, topP: 0.9 },
       maxOutputTokens: 9,
       serviceTier: 'flex',
       toolChoice: { mode: 'required' },
@@ -334,7 +323,7 @@ describe('wire edits', () => {
       profile: { ...PROVIDER, takes: new Set(EDIT_FIELDS) },
       refuses: new Set<EditField>(['temperature', 'service_tier', 'seed']),
     });
-    expect(learnt.refused).toEqual(new Set(['temperature', 'service_tier']));
+    expect(learnt.fields.has('temperature')).toBe(false);
     const { prompt_cache_key: _, service_tier: __, ...rest } = codex;
     const without = new Set<EditField>(['max_output_tokens', 'prompt_cache_key']);
     expect(learnt.apply(codex, { ...nothing, without })).toEqual({

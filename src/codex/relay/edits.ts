@@ -1,13 +1,16 @@
 import type { FunctionTool, OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { BackendProfile, EditField } from '../capabilities/profile.ts';
+import { tierAt } from '../capabilities/tiers.ts';
+import { plainValues } from '../capabilities/wants.ts';
+import { hasPlaceFor } from '../capabilities/way.ts';
 import type { Approach } from '../translate/approach.ts';
 import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { asTold, type Session } from './headers.ts';
 import { ownTool, setOwnFields } from './own-fields.ts';
-import type { BackendProfile, EditField } from './profile.ts';
 
 /** What the app-server was given to make its model requests of. */
 export interface ThreadShape {
@@ -15,13 +18,13 @@ export interface ThreadShape {
   readonly injected: Injected;
   /** What the app-server itself puts in front of all that; null: nothing. */
   readonly developerInstructions: string | null;
+  /** Whether the app-server says itself how much the model is to write. */
+  readonly saysVerbosity: boolean;
 }
 
 export interface WireEdits {
   /** What will be set, so that a refusal can be told from one that is not our doing. */
   readonly fields: ReadonlySet<EditField>;
-  /** What was asked for and will not be set, because the backend was found to refuse it. */
-  readonly refused: ReadonlySet<EditField>;
   apply(body: JsonObject, context: EditContext): JsonObject;
 }
 
@@ -46,9 +49,6 @@ export interface Taste {
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/** What the lite lane of a ChatGPT login has no place for. */
-const NOT_ON_LITE: ReadonlySet<EditField> = new Set(['tool_choice', 'parallel_tool_calls', 'image_detail']);
-
 /** A canonical request and what its backend takes → what the relay sets on the model request. */
 export const wireEdits = (
   request: TurnRequest,
@@ -58,9 +58,8 @@ export const wireEdits = (
 ): WireEdits => {
   const { approach } = shape;
   const plain = plainFields(request, profile);
-  const takes = (field: EditField): boolean =>
-    profile.takes.has(field) && !(approach.lane === 'lite' && NOT_ON_LITE.has(field));
-  const asked = [...plain.keys(), ...structuralFields(request)].filter(takes);
+  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
+  const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
   const exact = exactInput(shape.injected, {
     systemRole: takes('system_role'),
@@ -69,7 +68,6 @@ export const wireEdits = (
   const { developerInstructions } = shape;
   return {
     fields,
-    refused: new Set(asked.filter((field) => refuses.has(field))),
     apply(body, { without, isFirstRequest, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
       const edited: Record<string, Json | undefined> = { ...body };
@@ -83,7 +81,7 @@ export const wireEdits = (
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
       const include = new Set([
         ...(sets(ENCRYPTED) ? includeOf(body) : includeOf(body).filter((value) => value !== ENCRYPTED)),
-        ...(sets('include') ? includes(request) : []),
+        ...(sets('include') ? request.include : []),
       ]);
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
@@ -130,20 +128,6 @@ const setInstructions = (
   }
 };
 
-/** The tier by the backend's name for it; null: the backend has no such tier. */
-const tierAt = (tier: string | null, { tiers }: BackendProfile): string | null => {
-  if (tier === null || tiers === null) return tier;
-  const name = tier === 'fast' ? 'priority' : tier;
-  return tiers.has(name) ? name : null;
-};
-
-/** These ask for what happens anyway. */
-const USUAL_TIERS: ReadonlySet<string | null> = new Set([null, 'auto', 'default']);
-
-/** Whether the caller asked for a tier that the backend does not have. */
-export const lacksTier = (tier: string | null, profile: BackendProfile): boolean =>
-  !USUAL_TIERS.has(tier) && tierAt(tier, profile) === null;
-
 const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
 
 /** codex tells its backend the thread's id and the model's name here too. */
@@ -160,16 +144,7 @@ const LEAST_OUTPUT_TOKENS = 16;
 
 /** Parameters that are a member of the request and nothing else. */
 const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap<EditField, Json> => {
-  const structural = new Set([
-    'include',
-    'tool_choice',
-    'text.verbosity',
-    'text.format',
-    'input',
-    'prompt_cache_key',
-  ]);
-  const plain = new Map<EditField, Json>();
-  for (const { field, value } of request.wire) if (!structural.has(field)) plain.set(field, value);
+  const plain = new Map<EditField, Json>(plainValues(request));
   // A smaller limit, which Chat allows, is kept by us.
   if ((request.maxOutputTokens ?? 0) >= LEAST_OUTPUT_TOKENS) {
     plain.set('max_output_tokens', request.maxOutputTokens);
@@ -182,30 +157,23 @@ const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap
 /** What codex asks for in `include`. Models that do not reason have backends that refuse it. */
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-const structuralFields = (request: TurnRequest): EditField[] => {
+const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[] => {
   const asked: readonly (readonly [EditField, boolean])[] = [
     ['prompt_cache_key', true],
     [ENCRYPTED, true],
-    ['include', includes(request).length > 0],
+    ['include', request.include.length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0],
     ['text.format', request.format.kind !== 'text'],
-    ['text.verbosity', verbosityOf(request) !== null],
+    ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];
   return asked.filter(([, isAsked]) => isAsked).map(([field]) => field);
 };
 
-const includes = (request: TurnRequest): readonly Json[] =>
-  request.wire.filter((param) => param.field === 'include').map((param) => param.value);
-
 const includeOf = (body: JsonObject): readonly Json[] =>
   Array.isArray(body['include']) ? (body['include'] as readonly Json[]) : [];
-
-/** Only for models that codex does not list; for the others it sends the verbosity itself. */
-const verbosityOf = (request: TurnRequest): Json | null =>
-  request.wire.find((param) => param.field === 'text.verbosity')?.value ?? null;
 
 const wireToolChoice = (choice: ToolChoice): Json => {
   switch (choice.mode) {
@@ -232,7 +200,7 @@ const editText = (
   sets: (field: EditField) => boolean,
 ): JsonObject => ({
   ...(isJsonObject(body['text']) ? body['text'] : {}),
-  ...(sets('text.verbosity') ? { verbosity: verbosityOf(request) } : {}),
+  ...(sets('text.verbosity') ? { verbosity: request.verbosity } : {}),
   ...(sets('text.format') ? { format: wireFormat(request.format) } : {}),
 });
 

@@ -10,7 +10,7 @@ import { callerHeaders } from './headers.ts';
 import { passedBack, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
 import { httpFailure, sourceOf } from './http-failure.ts';
 import { Patience } from './patience.ts';
-import type { EditField } from './profile.ts';
+import type { EditField } from '../capabilities/profile.ts';
 import { refusedField } from './refused-field.ts';
 import { sendOnce, type BegunAnswer } from './send-once.ts';
 import { streamBack } from './stream-back.ts';

@@ -9,7 +9,7 @@ import type { InputFindings, WireEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import type { Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
-import type { EditField } from './profile.ts';
+import type { EditField } from '../capabilities/profile.ts';
 import type { AnswerListener, Findings } from './report.ts';
 
 /** A turn of ours to which a model request belongs. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { LearntRefusals } from './learnt.ts';
 
 const warm: TurnRequest = turnRequest({
-  wire: [{ field: 'temperature', value: 1, name: 'temperature', matters: true }],
+  sampling: { ...NO_SAMPLING, temperature: 0.5 },
 });
 const high = { ...warm.reasoning, effort: 'high' };
 
@@ -31,13 +31,13 @@ describe('what was learnt', () => {
     const learnt = new LearntRefusals({ now: () => 0 });
     learnt.remember(warm, 'temperature');
     learnt.remember(warm, 'max_output_tokens');
-    expect([...learnt.refusedFor({ ...warm, insists: ['top_p'] })]).toEqual([
-      'temperature',
-      'max_output_tokens',
-    ]);
+    learnt.remember(warm, 'top_logprobs');
+    const probable = { ...warm, logprobs: { top: 2, isNeeded: false } };
+    expect([...learnt.refusedFor(probable)]).toEqual(['temperature', 'top_logprobs', 'max_output_tokens']);
+    const needy = { ...warm, logprobs: { top: 2, isNeeded: true } };
+    expect([...learnt.refusedFor(needy)]).toEqual(['temperature', 'max_output_tokens']);
     // We keep that limit ourselves: there is nothing to insist on.
-    expect([...learnt.refusedFor({ ...warm, insists: ['temperature'] })]).toEqual(['max_output_tokens']);
-    expect([...learnt.refusedFor({ ...warm, insists: 'all' })]).toEqual(['max_output_tokens']);
+    expect([...learnt.refusedFor({ ...probable, isStrict: true })]).toEqual(['max_output_tokens']);
   });
 
   it('is nothing where only a value was refused', () => {

@@ -1,7 +1,9 @@
-import { circumstancesOf, isInsistedOn, type TurnRequest } from '../../canonical/turn-request.ts';
+import { isDemanded } from '../../canonical/refusal.ts';
+import { circumstancesOf, type TurnRequest } from '../../canonical/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/recent.ts';
-import { EDIT_FIELDS, type EditField } from './profile.ts';
+import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
+import { wantsOf } from '../capabilities/wants.ts';
 
 /** Model names come from clients: what is remembered about them has an end. */
 const MAX_LEARNT = 10_000;
@@ -33,12 +35,18 @@ export class LearntRefusals {
     const refused = EDIT_FIELDS.filter(
       (field) => this.#refused.get(keyOf(circumstances, field)) !== undefined,
     );
-    return new Set(refused.filter((field) => !isWanted(request, field)));
+    if (refused.length === 0) return new Set();
+    const demanded = demandedFields(request);
+    return new Set(refused.filter((field) => !demanded.has(field)));
   }
 }
 
 const keyOf = (circumstances: string, field: EditField): string => `${field} ${circumstances}`;
 
-/** Whether the caller would get no answer without it. */
-const isWanted = (request: TurnRequest, field: EditField): boolean =>
-  request.wire.some((param) => param.field === field && param.matters && isInsistedOn(request, param.name));
+/** The fields without which the caller would get no answer: they are tried again. */
+const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
+  new Set(
+    wantsOf(request)
+      .filter(({ path }) => isDemanded(request, path))
+      .map(({ field }) => field),
+  );

@@ -54,14 +54,16 @@ describe('setOwnFields', () => {
 describe('ownTool', () => {
   it('is the tool as the client declared it', () => {
     const parameters = { type: 'object' };
-    expect(ownTool({ name: 'f', description: '', parameters, strict: false })).toEqual({
+    expect(ownTool({ kind: 'function', name: 'f', description: '', parameters, strict: false })).toEqual({
       type: 'function',
       name: 'f',
       description: '',
       parameters,
       strict: false,
     });
-    expect(ownTool({ name: 'f', description: null, parameters: null, strict: null })).toEqual({
+    expect(
+      ownTool({ kind: 'function', name: 'f', description: null, parameters: null, strict: null }),
+    ).toEqual({
       type: 'function',
       name: 'f',
     });

@@ -1,6 +1,6 @@
 import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import type { EditField } from './profile.ts';
+import type { EditField } from '../capabilities/profile.ts';
 
 /**
  * codex fills in what a client left out, and fits the rest to what it knows about the model. A backend

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { EDIT_FIELDS, type EditField } from './profile.ts';
+import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
 import { refusedField } from './refused-field.ts';
 
 const all = new Set(EDIT_FIELDS);

@@ -1,5 +1,5 @@
 import { readErrorBody } from '../failures/read-error.ts';
-import { OVERRIDABLE, type EditField } from './profile.ts';
+import { OVERRIDABLE, type EditField } from '../capabilities/profile.ts';
 
 /** "I do not know this", in the words of OpenAI, ChatGPT and others. */
 const SAYS_UNSUPPORTED =

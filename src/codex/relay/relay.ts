@@ -8,11 +8,11 @@ import { joinSteps } from '../../kit/json-bytes.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
-import { lacksTier, type InputFindings, type ThreadShape } from './edits.ts';
+import type { InputFindings, ThreadShape } from './edits.ts';
 import { forward } from './forward.ts';
 import type { ForwardOptions, Hop } from './hop.ts';
 import { LearntRefusals } from './learnt.ts';
-import type { BackendProfile, EditField } from './profile.ts';
+import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
 import { Ticket } from './ticket.ts';
 import { forgetOldest } from '../../kit/forget-oldest.ts';
@@ -21,8 +21,9 @@ import { forgetOldest } from '../../kit/forget-oldest.ts';
 export interface Relay {
   /** What the app-server is told instead of the real addresses. The paths cannot be guessed. */
   readonly addresses: RelayAddresses;
-  /** The caller's names of parameters that the backend is known not to take. */
-  unheard(request: TurnRequest): readonly string[];
+  readonly profile: BackendProfile;
+  /** What the backend is known to refuse of a request like this. */
+  refusedFor(request: TurnRequest): ReadonlySet<EditField>;
   /** Model requests of this thread are ours from now on. */
   open(threadId: string, ask: RelayAsk): RelayTicket;
   close(): Promise<void>;
@@ -154,13 +155,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       refresh: `${origin}/${SEGMENTS.refresh}`,
       revoke: `${origin}/${SEGMENTS.revoke}`,
     },
-    unheard(request) {
-      const { wire, serviceTier } = request;
-      const refuses = learnt.refusedFor(request);
-      const isTaken = (field: EditField): boolean => options.profile.takes.has(field) && !refuses.has(field);
-      const names = wire.filter(({ field, matters }) => matters && !isTaken(field)).map(({ name }) => name);
-      return lacksTier(serviceTier, options.profile) ? [...names, 'service_tier'] : names;
-    },
+    profile: options.profile,
+    refusedFor: (request) => learnt.refusedFor(request),
     open(threadId, { request, shape, ...listeners }) {
       const ticket = new Ticket({
         threadId,

@@ -1,19 +1,13 @@
 import type { Failure } from '../../canonical/failure.ts';
+import type { Path } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { EditField } from '../capabilities/profile.ts';
+import { unsaidOf } from '../capabilities/wants.ts';
 import type { WireEvent, WireReport } from '../translate/wire-report.ts';
 import type { AffinityKey } from './affinity.ts';
-import {
-  lacksTier,
-  wireEdits,
-  type InputFindings,
-  type Taste,
-  type ThreadShape,
-  type WireEdits,
-} from './edits.ts';
-
+import { wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
 import type { Session } from './headers.ts';
 import type { ModelCall } from './hop.ts';
-import type { EditField } from './profile.ts';
 import { noFindings, type Findings } from './report.ts';
 
 export interface TicketOptions {
@@ -90,16 +84,11 @@ export class Ticket implements WireReport, ModelCall {
   get limitsOutput(): boolean {
     return this.#sets('max_output_tokens');
   }
-  get ignored(): readonly string[] {
-    const { request, taste } = this.#options;
-    const unset = request.wire
-      .filter(({ field, matters }) => matters && field !== 'input' && !this.#sets(field))
-      .map(({ name }) => name);
-    const isTierUnset =
-      lacksTier(request.serviceTier, taste.profile) ||
-      this.edits.refused.has('service_tier') ||
-      this.#withheld.has('service_tier');
-    return [...unset, ...(isTierUnset ? ['service_tier'] : []), ...(this.#isInputLost ? ['input'] : [])];
+  get ignored(): readonly Path[] {
+    const { request, shape } = this.#options;
+    const isSaid = (field: EditField): boolean =>
+      this.#sets(field) || (field === 'text.verbosity' && shape.saysVerbosity);
+    return [...unsaidOf(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
   }
 
   onInput(found: InputFindings): void {

@@ -1,17 +1,22 @@
-import { fail } from '../../canonical/failure.ts';
 import type { Item, ReasoningItem } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 
-/** What a client sent, and its name for the place of each item. */
+/** What a client sent, and where each item stands in its request. */
 export interface History {
   readonly items: readonly Item[];
-  readonly places: readonly string[];
+  readonly places: readonly number[];
 }
 
 export interface FittedHistory extends History {
   /** The places of items that were left out and might have meant something to the model. */
-  readonly ignored: readonly string[];
+  readonly ignored: readonly number[];
 }
+
+/** The whole history of a request. */
+export const wholeHistory = (items: readonly Item[]): History => ({
+  items,
+  places: items.map((_, index) => index),
+});
 
 export interface HistoryRules {
   /** `own`: ids must look like the backend's own, with the prefix of their kind and at most 64 characters. */
@@ -27,12 +32,11 @@ export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
 
 /**
  * A history as real clients send it → one that the backend takes: clients make up ids, carry a
- * conversation from one backend to another, and keep reasoning that nobody stored.
+ * conversation from one backend to another, and keep reasoning that nobody stored. Nothing may be left.
  */
 export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
   const next = nextOfEach(history.items);
   const kept = without(history, (item, index) => !isReadable(item, next[index], rules));
-  if (kept.items.length === 0 && history.items.length > 0) throw nothingLeft(history.places);
   return rules.ids === 'any' ? kept : { ...kept, items: withFittingIds(kept.items) };
 };
 
@@ -56,13 +60,6 @@ const without = (
     ignored: places.filter((_, index) => leftOut[index] === true),
   };
 };
-
-const nothingLeft = ([first]: readonly string[]): Error =>
-  fail('invalid_value', {
-    param: first ?? 'input',
-    message:
-      'Nothing is left of the input: reasoning is not stored here, and without its encrypted content it cannot be sent.',
-  });
 
 /** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
 const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {

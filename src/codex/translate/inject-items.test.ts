@@ -177,6 +177,7 @@ describe('injectedOf', () => {
     approvalPolicy: 'never',
     workdir: '/work',
     hasRelay: false,
+    knows: () => true,
   };
   const items = [message('system', text('A')), message('user', text('B'))];
 

@@ -13,9 +13,16 @@ const settings = (different: Partial<ThreadSettings> = {}): ThreadSettings => ({
   approvalPolicy: 'never',
   workdir: '/work',
   hasRelay: false,
+  knows: () => true,
   ...different,
 });
-const tool = (name: string) => ({ name, description: null, parameters: null, strict: null });
+const tool = (name: string) => ({
+  kind: 'function' as const,
+  name,
+  description: null,
+  parameters: null,
+  strict: null,
+});
 const message = (role: 'system' | 'developer' | 'user', ...texts: readonly string[]): Item => ({
   kind: 'message',
   role,
@@ -68,7 +75,10 @@ describe('toThreadStart', () => {
 
   it('declares tools as they are; one without parameters takes an empty object', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } } };
-    const tools = [tool('a'), { name: 'b', description: 'B', parameters, strict: true }];
+    const tools = [
+      tool('a'),
+      { kind: 'function' as const, name: 'b', description: 'B', parameters, strict: true },
+    ];
     expect(start(turnRequest({ tools })).dynamicTools).toEqual([
       { type: 'function', name: 'a', description: '', inputSchema: { type: 'object', properties: {} } },
       { type: 'function', name: 'b', description: 'B', inputSchema: parameters },

@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/item.ts';
-import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
+import type { Tool, TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
@@ -14,6 +14,8 @@ export interface ThreadSettings {
   readonly workdir: string;
   /** A relay sets on the model request what the app-server has no field for. */
   readonly hasRelay: boolean;
+  /** Whether codex has the model in its own list: only then it passes on how much the model is to write. */
+  readonly knows: (model: string) => boolean;
 }
 
 /** An empty schema: a function without parameters. */
@@ -38,7 +40,7 @@ export const toThreadStart = (
     // text is sent twice to models of its newest kind. See `injectedOf` for the client's instructions.
     baseInstructions: '',
     ...(developerInstructions === null ? {} : { developerInstructions }),
-    ...(request.verbosity === null ? {} : { config: { model_verbosity: request.verbosity } }),
+    ...(saysVerbosity(request, settings) ? { config: { model_verbosity: request.verbosity } } : {}),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
     dynamicTools: (choosesOnWire ? request.tools : callableTools(request)).map((tool) => ({
       type: 'function' as const,
@@ -52,8 +54,14 @@ export const toThreadStart = (
   };
 };
 
+/** Whether the app-server tells the backend how much the model is to write. */
+export const saysVerbosity = (
+  { verbosity, model }: TurnRequest,
+  { knows }: Pick<ThreadSettings, 'knows'>,
+): boolean => verbosity !== null && knows(model);
+
 /** The tools that the model may call. Where the backend cannot be told, it sees no others. */
-export const callableTools = (request: TurnRequest): readonly FunctionTool[] => {
+export const callableTools = (request: TurnRequest): readonly Tool[] => {
   const choice = request.toolChoice;
   if (choice.mode === 'none') return [];
   if (choice.mode !== 'allowed') return request.tools;

@@ -1,12 +1,13 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { IncompleteReason } from '../../canonical/outcome.ts';
+import type { Path } from '../../canonical/path.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 
 /** What the relay saw of an answer and the app-server does not tell. */
 export interface WireReport {
-  /** The caller's names of parameters that did not reach the backend. */
-  readonly ignored: readonly string[];
+  /** What was asked for and did not reach the backend. */
+  readonly ignored: readonly Path[];
   /** The backend was told the limit of the output. */
   readonly limitsOutput: boolean;
   /** For the caller: the backend's request id and rate limits. */

@@ -2,6 +2,7 @@ import { arrange } from '../../openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
+import { parameterName } from '../../openai/parameter-names.ts';
 import type { Endpoint } from '../endpoint.ts';
 
 export interface ChatOptions {
@@ -14,7 +15,7 @@ export interface ChatOptions {
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
   path: '/v1/chat/completions',
   read(body, { ambient, models }) {
-    const { wire, request, ignored, insists, isLegacy } = toTurnRequest(body, {
+    const { wire, request, ignored, names, isLegacy } = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
@@ -35,7 +36,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       model: wire.model,
       stream: wire.stream ?? false,
       ignored,
-      insists,
+      nameOf: (path) => parameterName(path, names),
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

@@ -1,6 +1,7 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
+import { parameterName } from '../../openai/parameter-names.ts';
 import type { Endpoint } from '../endpoint.ts';
 
 export interface CompletionsOptions {
@@ -11,7 +12,7 @@ export interface CompletionsOptions {
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
   read(body, { ambient, models }) {
-    const { wire, request, ignored } = toTurnRequest(body, { models });
+    const { wire, request, ignored, names } = toTurnRequest(body, { models });
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
@@ -25,7 +26,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
       model: wire.model,
       stream: wire.stream ?? false,
       ignored,
-      insists: [],
+      nameOf: (path) => parameterName(path, names),
       formatPlace: 'prompt',
       arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
       render: (turns) => renderCompletion(turns, meta),

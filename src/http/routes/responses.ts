@@ -1,3 +1,4 @@
+import { parameterName } from '../../openai/parameter-names.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
@@ -18,7 +19,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
   read(body, { headers, ambient, models }) {
     const asked = askedLayout(headers);
-    const { wire, request, ignored, wantsReasoning } = toTurnRequest(body, {
+    const { wire, request, ignored, names, wantsReasoning } = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
@@ -42,7 +43,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     return {
       request,
       choices: 1,
-      insists: [],
+      nameOf: (path) => parameterName(path, names),
       model: wire.model,
       stream: wire.stream ?? false,
       // Who asks for reasoning and for an order in which it has no place gets the order.

@@ -152,7 +152,7 @@ class MessageReader implements ReadMessages {
     return readContent(wire, PARTS[role], `${at}.content`, this.unread);
   }
 
-  /** Nothing that the app-server takes has a place for it. */
+  /** No item of a conversation has a place for it. */
   #noteName(given: string | null | undefined, at: string): void {
     if (typeof given === 'string' && given !== '') this.unread.push(`${at}.name`);
   }

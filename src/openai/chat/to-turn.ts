@@ -1,26 +1,26 @@
 import { fail } from '../../canonical/failure.ts';
-import type { ResolvedModel } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
-import { isForced, type AskedTurn, type OutputFormat, type WireParam } from '../../canonical/turn-request.ts';
+import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
+import type { ParameterNames } from '../parameter-names.ts';
+import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseWire } from '../validation.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
+import { chatNames } from './names.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
-import { readChatTools, type ReadTools } from './tools.ts';
-import { samplingParams } from '../wire-params.ts';
+import { readChatTools } from './tools.ts';
 import { append } from '../../kit/append.ts';
 import { quoted } from '../../kit/quote.ts';
 
 export interface ChatAsk {
   readonly wire: CreateChat;
   readonly request: AskedTurn;
+  readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
-  /** Parameters without which the answer would not be what was asked for. */
-  readonly insists: readonly string[];
   /** The client uses `functions`, not `tools`. */
   readonly isLegacy: boolean;
 }
@@ -42,31 +42,45 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
     prompt = rest;
   }
   const model = options.models.resolve(wire.model);
+  const hasLogprobs = wire.logprobs === true;
   return {
     wire,
     ignored,
-    insists: wire.logprobs === true ? ['logprobs', 'top_logprobs'] : [],
+    names: chatNames({
+      places: prompt.places,
+      isLegacy: tools.isLegacy,
+      hasReasoning: (wire.reasoning_effort ?? null) === null && (wire.reasoning?.effort ?? null) !== null,
+    }),
     isLegacy: tools.isLegacy,
     request: {
       model: model.model,
       instructions: null,
       items: prompt.items,
-      places: prompt.places,
       tools: tools.tools,
       toolChoice: tools.choice,
       // The older form has room for one call only.
       parallelToolCalls: tools.isLegacy ? false : (wire.parallel_tool_calls ?? null),
       reasoning: {
         effort: readEffort(wire) ?? model.effort,
-        effortName: 'reasoning_effort',
         summary: wire.reasoning?.summary ?? null,
       },
       format: readFormat(wire),
-      verbosity: model.listed ? (wire.verbosity ?? null) : null,
+      verbosity: wire.verbosity ?? null,
       serviceTier: wire.service_tier ?? model.serviceTier,
       maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
-      wire: wireParams(wire, model, tools, read),
+      sampling: readSampling(wire),
+      // A chat that asks for log probabilities has a place for them in every choice.
+      logprobs: {
+        top: hasLogprobs ? unlessZero(wire.top_logprobs) : null,
+        isNeeded: hasLogprobs,
+      },
+      truncation: null,
+      include: hasLogprobs ? ['message.output_text.logprobs'] : [],
+      cache: readCache(wire),
+      metadata: wire.metadata ?? null,
+      user: wire.user ?? null,
+      safetyIdentifier: wire.safety_identifier ?? null,
     },
   };
 };
@@ -192,28 +206,4 @@ const withoutEffect = (wire: CreateChat): string[] => {
     ['moderation', (wire.moderation ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
-};
-
-/** What only the request to the backend can carry. Values that ask for what happens anyway are left out. */
-const wireParams = (
-  wire: CreateChat,
-  model: ResolvedModel,
-  { choice, isLegacy }: ReadTools,
-  read: ReadMessages,
-): readonly WireParam[] => {
-  const params = samplingParams(wire);
-  params.addSilent('metadata', wire.metadata);
-  params.addSilent('safety_identifier', wire.safety_identifier);
-  params.addSilent('prompt_cache_key', wire.prompt_cache_key);
-  params.addSilent('prompt_cache_retention', wire.prompt_cache_retention);
-  params.add('prompt_cache_options', wire.prompt_cache_options);
-  if (wire.logprobs === true) {
-    params.add('include', 'message.output_text.logprobs', 'logprobs');
-    params.add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);
-  }
-  // The choice itself is the request's `toolChoice`; this only names it.
-  if (isForced(choice)) params.add('tool_choice', choice.mode, isLegacy ? 'function_call' : 'tool_choice');
-  if (!model.listed) params.add('text.verbosity', wire.verbosity, 'verbosity');
-  params.addInput(read.items, read.places);
-  return params.list;
 };

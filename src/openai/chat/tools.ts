@@ -7,7 +7,6 @@ import { functionFields } from '../fields.ts';
 import {
   checkAllDeclared,
   checkDeclared,
-  checkName,
   readChoiceWord,
   readFunctionTools,
   TOOL_CHOICES,
@@ -39,11 +38,7 @@ export const readChatTools = (wire: CreateChat, ignored: string[]): ReadTools =>
       message: "Invalid 'functions': 'functions' and 'tools' cannot be used in the same request.",
     });
   }
-  const names = new Set<string>();
-  const tools = wire.functions.map((one, index) => {
-    checkName(one.name, names, `functions[${index}].name`);
-    return toFunctionTool(looseUnlessSaid(one));
-  });
+  const tools = wire.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   return { tools, choice: readFunctionCall(wire.function_call, tools), isLegacy: true };
 };
 
@@ -53,7 +48,7 @@ const readTools = (wire: readonly unknown[], ignored: string[]): readonly Functi
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(toolSchema, value, at).function;
     noteUnread(ignored, toolSchema, value, at);
-    return { tool: looseUnlessSaid(tool), nameAt: `${at}.function.name` };
+    return looseUnlessSaid(tool);
   });
 
 /** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */

@@ -6,14 +6,14 @@ import type { CreateCompletion } from './schema.ts';
 export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   model: CHAT_PARAMETERS.model,
   prompt: {
-    policy: 'mapped',
+    asks: ['items'],
     note: 'A text, or a list of one: it becomes the message of a user. Lists of tokens or of several prompts get a 400.',
   },
   stream: CHAT_PARAMETERS.stream,
   stream_options: CHAT_PARAMETERS.stream_options,
   n: CHAT_PARAMETERS.n,
   max_tokens: {
-    ...CHAT_PARAMETERS.max_completion_tokens,
+    asks: ['maxOutputTokens'],
     note: 'As `max_completion_tokens` in chat. Without it there is no limit.',
   },
   stop: CHAT_PARAMETERS.stop,

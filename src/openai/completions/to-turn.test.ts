@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
-import { askedTurn } from '../../../test/support/turn-request.ts';
+import { askedTurn, NO_SAMPLING } from '../../../test/support/turn-request.ts';
+import type { Path } from '../../canonical/path.ts';
+import { parameterName } from '../parameter-names.ts';
 import { toTurnRequest } from './to-turn.ts';
 import { modelList } from '../../../test/support/models.ts';
 
@@ -21,15 +23,15 @@ const refusalOf = (some: object): string => {
 
 describe('a completion request', () => {
   it("is a user's message", () => {
-    const { request, ignored } = read({});
+    const { request, ignored, names } = read({});
     expect(request).toEqual(
       askedTurn({
-        reasoning: { effort: null, effortName: 'model', summary: null },
-        places: ['prompt'],
         model: 'm',
       }),
     );
     expect(ignored).toEqual([]);
+    const paths: readonly Path[] = [{ item: 0 }, 'items', 'reasoning.effort', 'sampling.topP'];
+    expect(paths.map((path) => parameterName(path, names))).toEqual(['prompt', 'prompt', 'model', 'top_p']);
     expect(read({ prompt: ['hi'] }).request).toEqual(request);
   });
 
@@ -47,15 +49,11 @@ describe('a completion request', () => {
     });
     expect(request).toEqual(
       askedTurn({
-        reasoning: { effort: null, effortName: 'model', summary: null },
-        places: ['prompt'],
         model: 'm',
         maxOutputTokens: 5,
         stop: ['a', 'b'],
-        wire: [
-          { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
-          { field: 'user', value: 'ann', name: 'user', matters: false },
-        ],
+        sampling: { ...NO_SAMPLING, temperature: 0.5 },
+        user: 'ann',
       }),
     );
     expect(ignored).toEqual(['logit_bias']);

@@ -1,7 +1,9 @@
 import { fail } from '../../canonical/failure.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
-import { samplingParams } from '../wire-params.ts';
+import { CHAT_SETTINGS } from '../chat/names.ts';
+import type { ParameterNames } from '../parameter-names.ts';
+import { readSampling } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { parseWire } from '../validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
@@ -10,6 +12,7 @@ import { createCompletionSchema, type CreateCompletion } from './schema.ts';
 export interface CompletionAsk {
   readonly wire: CreateCompletion;
   readonly request: AskedTurn;
+  readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
 }
@@ -23,23 +26,38 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
   return {
     wire,
     ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(wire)],
+    names: NAMES,
     request: {
       model: model.model,
       instructions: null,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(wire) }] }],
-      places: ['prompt'],
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
-      reasoning: { effort: model.effort, effortName: 'model', summary: null },
+      reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,
       serviceTier: model.serviceTier,
       maxOutputTokens: wire.max_tokens ?? null,
       stop: stopsOf(wire.stop),
-      wire: samplingParams(wire).list,
+      sampling: readSampling(wire),
+      logprobs: { top: null, isNeeded: false },
+      truncation: null,
+      include: [],
+      cache: { key: null, retention: null, options: null },
+      metadata: null,
+      user: wire.user ?? null,
+      safetyIdentifier: null,
     },
   };
+};
+
+/** The prompt is all there is of a conversation, and an effort can only stand in the model's name. */
+const NAMES: ParameterNames = {
+  settings: { ...CHAT_SETTINGS, items: 'prompt', 'reasoning.effort': 'model', maxOutputTokens: 'max_tokens' },
+  places: ['prompt'],
+  toolName: () => CHAT_SETTINGS.tools,
+  include: () => CHAT_SETTINGS.include,
 };
 
 const promptOf = ({ prompt }: CreateCompletion): string => {

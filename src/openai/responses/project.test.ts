@@ -78,7 +78,7 @@ describe('projectStarted', () => {
 
   it('gives back what the client asked for', () => {
     const schema = { type: 'object', properties: {} };
-    const tool = { name: 'f', description: null, parameters: null, strict: null };
+    const tool = { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null };
     const body = projectStarted(
       meta({
         wire: {

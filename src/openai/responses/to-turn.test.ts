@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { failureOf, type Failure } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
+import { NO_CACHE, NO_SAMPLING } from '../../../test/support/turn-request.ts';
+import type { Path } from '../../canonical/path.ts';
+import { parameterName } from '../parameter-names.ts';
 import { toTurnRequest, type ToTurnOptions } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
@@ -37,17 +40,23 @@ describe('toTurnRequest', () => {
       model: 'gpt-5.5',
       instructions: null,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
-      places: ['input'],
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
-      reasoning: { effort: null, effortName: 'reasoning.effort', summary: null },
+      reasoning: { effort: null, summary: null },
       format: { kind: 'text' },
       verbosity: null,
       serviceTier: null,
       maxOutputTokens: null,
       stop: [],
-      wire: [],
+      sampling: NO_SAMPLING,
+      logprobs: { top: null, isNeeded: false },
+      truncation: null,
+      include: [],
+      cache: NO_CACHE,
+      metadata: null,
+      user: null,
+      safetyIdentifier: null,
     });
   });
 
@@ -140,7 +149,7 @@ describe('toTurnRequest', () => {
       role: 'assistant',
       content: [{ type: 'output_text', text: '', annotations: [] }],
     };
-    expect(read({ model: 'm', input: [user('a'), empty, user('b')] }).request.places).toEqual([
+    expect(read({ model: 'm', input: [user('a'), empty, user('b')] }).names.places).toEqual([
       'input[0]',
       'input[2]',
     ]);
@@ -193,8 +202,8 @@ describe('toTurnRequest', () => {
     expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
   });
 
-  it('keeps what only the wire can carry, under the name that the client gave it', () => {
-    const { request } = read({
+  it('keeps every setting, and knows the name that the client has for it', () => {
+    const { request, names } = read({
       model: 'llama',
       input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'low' }] }],
       temperature: 0.5,
@@ -206,36 +215,43 @@ describe('toTurnRequest', () => {
       tools: [{ type: 'function', name: 'f', parameters: {}, strict: true }],
       tool_choice: 'required',
     });
-    expect(request.wire).toEqual([
-      { field: 'temperature', value: 0.5, name: 'temperature', matters: true },
-      { field: 'top_p', value: 1, name: 'top_p', matters: false },
-      { field: 'truncation', value: 'auto', name: 'truncation', matters: true },
-      { field: 'metadata', value: { a: 'b' }, name: 'metadata', matters: false },
-      {
-        field: 'include',
-        value: 'message.output_text.logprobs',
-        name: 'include.message.output_text.logprobs',
-        matters: true,
-      },
-      { field: 'tool_choice', value: 'required', name: 'tool_choice', matters: true },
-      { field: 'text.verbosity', value: 'low', name: 'text.verbosity', matters: true },
-      { field: 'input', value: 'low', name: 'input[0].content[0].detail', matters: true },
+    const { sampling, truncation, metadata, include, verbosity } = request;
+    expect({ sampling, truncation, metadata, include, verbosity }).toEqual({
+      sampling: { ...NO_SAMPLING, temperature: 0.5, topP: 1 },
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      include: ['message.output_text.logprobs'],
+      verbosity: 'low',
+    });
+    const paths: readonly Path[] = [
+      'sampling.topP',
+      'toolChoice',
+      'verbosity',
+      { include: 'message.output_text.logprobs' },
+      { item: 0 },
+      { imageDetail: { item: 0, of: 'content', part: 0 } },
+      { toolName: 0 },
+    ];
+    expect(paths.map((path) => parameterName(path, names))).toEqual([
+      'top_p',
+      'tool_choice',
+      'text.verbosity',
+      'include.message.output_text.logprobs',
+      'input[0]',
+      'input[0].content[0].detail',
+      'tools[0].name',
     ]);
-    const plain = {
-      truncation: 'disabled',
-      text: { verbosity: 'low' },
-      tool_choice: 'auto',
-      top_logprobs: 0,
-    };
-    expect(read({ model: 'gpt-6', input: 'x', ...plain }).request.wire).toEqual([]);
+    const plain = { truncation: 'disabled', tool_choice: 'auto', top_logprobs: 0, presence_penalty: 0 };
+    const { request: usual } = read({ model: 'gpt-6', input: 'x', ...plain });
+    expect(usual).toEqual(read({ model: 'gpt-6', input: 'x' }).request);
   });
 
   it("leaves out the client's prompts when the deployment wants it so, and says so", () => {
-    const { request, ignored } = read(
+    const { request, names, ignored } = read(
       { model: 'm', instructions: 'i', input: [{ role: 'developer', content: 'd' }, user('u')] },
       { ignoreClientPrompt: true },
     );
-    expect([request.instructions, request.items.length, ignored, request.places]).toEqual([
+    expect([request.instructions, request.items.length, ignored, names.places]).toEqual([
       null,
       1,
       ['instructions', 'input[0]'],

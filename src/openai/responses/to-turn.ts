@@ -1,19 +1,15 @@
 import { fail } from '../../canonical/failure.ts';
-import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
+import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
-import {
-  isForced,
-  type AskedTurn,
-  type OutputFormat,
-  type ToolChoice,
-  type WireParam,
-} from '../../canonical/turn-request.ts';
+import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
+import type { ParameterNames } from '../parameter-names.ts';
+import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseWire } from '../validation.ts';
-import { samplingParams } from '../wire-params.ts';
 import { readInput, type ReadItems } from './input-items.ts';
+import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice, readTools } from './tools.ts';
@@ -23,6 +19,7 @@ import { quoted } from '../../kit/quote.ts';
 export interface ResponsesAsk {
   readonly wire: CreateResponse;
   readonly request: AskedTurn;
+  readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
   /** The fields by which the client asked to see reasoning. */
@@ -97,25 +94,32 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
     wire,
     ignored,
     wantsReasoning: wantsReasoning(wire),
+    names: responsesNames(prompt.places),
     request: {
       model: model.model,
       instructions: prompt.instructions,
       items: prompt.items,
-      places: prompt.places,
       tools,
       toolChoice,
       parallelToolCalls: wire.parallel_tool_calls ?? null,
       reasoning: {
         effort: wire.reasoning?.effort ?? model.effort,
-        effortName: 'reasoning.effort',
         summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
       },
       format: readFormat(wire),
-      verbosity: model.listed ? (wire.text?.verbosity ?? null) : null,
+      verbosity: wire.text?.verbosity ?? null,
       serviceTier: wire.service_tier ?? model.serviceTier,
       maxOutputTokens: wire.max_output_tokens ?? null,
       stop: [],
-      wire: wireParams(wire, model, toolChoice, input),
+      sampling: readSampling(wire),
+      logprobs: { top: unlessZero(wire.top_logprobs), isNeeded: false },
+      truncation: wire.truncation === 'auto' ? 'auto' : null,
+      // Reasoning is asked for in any case; the response says whether it is shown.
+      include: (wire.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
+      cache: readCache(wire),
+      metadata: wire.metadata ?? null,
+      user: wire.user ?? null,
+      safetyIdentifier: wire.safety_identifier ?? null,
     },
   };
 };
@@ -170,32 +174,6 @@ const withoutEffect = (wire: CreateResponse): string[] => {
     ['context_management', (wire.context_management ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
-};
-
-/** What only the request to the backend can carry. Values that ask for what happens anyway are left out. */
-const wireParams = (
-  wire: CreateResponse,
-  model: ResolvedModel,
-  choice: ToolChoice,
-  { items, places }: ReadItems,
-): readonly WireParam[] => {
-  const params = samplingParams(wire);
-  params.add('top_logprobs', wire.top_logprobs === 0 ? null : wire.top_logprobs);
-  params.add('truncation', wire.truncation === 'disabled' ? null : wire.truncation);
-  // These come back in the response and change nothing in the answer.
-  params.addSilent('metadata', wire.metadata);
-  params.addSilent('safety_identifier', wire.safety_identifier);
-  params.addSilent('prompt_cache_key', wire.prompt_cache_key);
-  params.addSilent('prompt_cache_retention', wire.prompt_cache_retention);
-  params.add('prompt_cache_options', wire.prompt_cache_options);
-  for (const value of wire.include ?? []) {
-    if (value !== 'reasoning.encrypted_content') params.add('include', value, `include.${quoted(value)}`);
-  }
-  // The choice itself is the request's `toolChoice`; this only names it.
-  if (isForced(choice)) params.add('tool_choice', choice.mode);
-  if (!model.listed) params.add('text.verbosity', wire.text?.verbosity);
-  params.addInput(items, places);
-  return params.list;
 };
 
 const readFormat = (wire: CreateResponse): OutputFormat => {

@@ -18,7 +18,7 @@ export const readTools = (wire: readonly unknown[], unread: string[]): readonly 
   readFunctionTools(wire, (value, at) => {
     const tool = parseWire(functionToolSchema, value, at);
     noteUnread(unread, functionToolSchema, value, at);
-    return { tool, nameAt: `${at}.name` };
+    return tool;
   });
 
 const forcedSchema = z.object({ type: z.literal('function'), name: z.string().min(1) });

@@ -1,9 +1,24 @@
-import type { WireField } from '../../canonical/turn-request.ts';
 import type { Backend } from '../home/backend.ts';
 
-/** Everything that the relay may set on a model request. */
+/** Everything that the relay may set on a model request, by the names of the Responses API. */
 export type EditField =
-  | WireField
+  | 'temperature'
+  | 'top_p'
+  | 'presence_penalty'
+  | 'frequency_penalty'
+  | 'seed'
+  | 'top_logprobs'
+  | 'truncation'
+  | 'metadata'
+  | 'user'
+  | 'safety_identifier'
+  | 'prompt_cache_key'
+  | 'prompt_cache_retention'
+  | 'prompt_cache_options'
+  | 'include'
+  | 'tool_choice'
+  | 'text.verbosity'
+  | 'text.format'
   | 'max_output_tokens'
   | 'service_tier'
   /** The value of `include` that codex asks for by itself. */
@@ -31,7 +46,6 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   tool_choice: true,
   'text.verbosity': true,
   'text.format': true,
-  input: true,
   max_output_tokens: true,
   service_tier: true,
   'reasoning.encrypted_content': true,

@@ -24,7 +24,6 @@ describe('backend profiles', () => {
         'tool_choice',
         'text.verbosity',
         'text.format',
-        'input',
         'service_tier',
         'reasoning.encrypted_content',
         'tools',

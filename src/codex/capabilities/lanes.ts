@@ -1,0 +1,34 @@
+import { partsOf, type ImageDetail } from '../../canonical/item.ts';
+import type { Path } from '../../canonical/path.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Lane } from '../translate/approach.ts';
+
+/** A choice among the tools, several calls at once, how closely an image is looked at. */
+export const needsFullLane = (request: TurnRequest): boolean =>
+  (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
+  imageDetails(request, () => true).length > 0;
+
+/**
+ * What a lane has no place for, besides fields of the backend's request. Without the relay the
+ * app-server would put a sentence in the place of an image of low detail, so it goes without its detail.
+ */
+export const lostOnLane = (request: TurnRequest, lane: Lane, hasRelay: boolean): readonly Path[] => {
+  const isLite = lane === 'lite';
+  const isParallelLost = isLite && request.parallelToolCalls === true && request.tools.length > 0;
+  return [
+    ...(isParallelLost ? (['parallelToolCalls'] as const) : []),
+    ...imageDetails(request, (detail) => isLite || (!hasRelay && detail === 'low')),
+  ];
+};
+
+/** Where a caller says how closely an image is to be looked at; `auto` says nothing. */
+const imageDetails = ({ items }: TurnRequest, isMeant: (detail: ImageDetail) => boolean): readonly Path[] =>
+  items.flatMap((item, index) => {
+    const { field, parts } = partsOf(item);
+    return parts.flatMap((part, at): readonly Path[] => {
+      const detail = part.kind === 'image' ? (part.detail ?? 'auto') : 'auto';
+      return detail === 'auto' || !isMeant(detail)
+        ? []
+        : [{ imageDetail: { item: index, of: field, part: at } }];
+    });
+  });

@@ -1,0 +1,133 @@
+import type { Setting } from '../../canonical/path.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Json } from '../../kit/json.ts';
+import type { EditField } from './profile.ts';
+
+/** What becomes of a setting. */
+export type Fate =
+  /** It has OpenAI's meaning. */
+  | 'mapped'
+  /** The backend is not told; this server does it. */
+  | 'emulated'
+  /** It would change nothing in the answer, so nothing is said when the backend is not told. */
+  | 'silent'
+  /** It has no effect, and the caller is told so. */
+  | 'ignored';
+
+export type SettingRule = {
+  /** For the docs: what depends on the backend. */
+  readonly note?: string;
+} & (FixedRule | FieldRule);
+
+/** The same for every backend: the app-server has a field for it, or this server does it. */
+interface FixedRule {
+  readonly always: Fate;
+}
+
+/** The app-server has no field for it, or one that says less: the relay sets the backend's own. */
+interface FieldRule {
+  readonly field: EditField;
+  /** Where that field is not set. */
+  readonly otherwise: Fate;
+  /** Where the field holds this value as it is. */
+  readonly value?: (request: TurnRequest) => Json;
+  /** A value that asks for what happens anyway: it is passed on, and nobody misses it. */
+  readonly usual?: Json;
+}
+
+/** What becomes of everything that a turn request may ask for. `way.ts` says which fields can be set where. */
+export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
+  model: { always: 'mapped' },
+  instructions: {
+    always: 'mapped',
+    note: "In the backend's own field; without the relay, and on the lite lane of a ChatGPT login, the first message (see `PROXY_INSTRUCTIONS_TARGET`).",
+  },
+  items: {
+    always: 'mapped',
+    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, and an image of low detail without its detail.',
+  },
+  tools: {
+    always: 'mapped',
+    note: 'Without the relay the app-server thins the schema out, and `strict` is lost.',
+  },
+  toolChoice: {
+    field: 'tool_choice',
+    otherwise: 'emulated',
+    note: 'Emulated: `none` and `allowed_tools` by declaring fewer tools; a call that must come cannot be forced and is named as ignored. A request that makes a choice takes the full lane of a ChatGPT login.',
+  },
+  parallelToolCalls: {
+    field: 'parallel_tool_calls',
+    otherwise: 'emulated',
+    note: '`false`: the answer ends after the first call in any case. `true` takes the full lane of a ChatGPT login, where several calls are possible; on the lite lane it is named as ignored.',
+  },
+  'reasoning.effort': {
+    always: 'mapped',
+    note: 'With a ChatGPT login an effort that the model does not have becomes the nearest one, and is named as ignored.',
+  },
+  'reasoning.summary': { always: 'mapped' },
+  format: { always: 'mapped', note: 'Without the relay json_object is checked only.' },
+  verbosity: {
+    always: 'mapped',
+    note: "Without the relay `verbosity` is for the models of codex's own list; for others it is named as ignored.",
+  },
+  serviceTier: {
+    always: 'mapped',
+    note: 'With a ChatGPT login only `priority` goes to the backend (`fast` is the same), without the relay also `flex`.',
+  },
+  maxOutputTokens: {
+    field: 'max_output_tokens',
+    otherwise: 'emulated',
+    note: 'Emulated: the visible text is counted with a tokenizer and cut; the turn is interrupted there, and then the upstream gives no usage.',
+  },
+  stop: { always: 'emulated', note: 'The turn is interrupted there, and then the upstream gives no usage.' },
+  'sampling.temperature': {
+    field: 'temperature',
+    otherwise: 'ignored',
+    value: ({ sampling }) => sampling.temperature,
+    usual: 1,
+  },
+  'sampling.topP': {
+    field: 'top_p',
+    otherwise: 'ignored',
+    value: ({ sampling }) => sampling.topP,
+    usual: 1,
+  },
+  'sampling.presencePenalty': {
+    field: 'presence_penalty',
+    otherwise: 'ignored',
+    value: ({ sampling }) => sampling.presencePenalty,
+  },
+  'sampling.frequencyPenalty': {
+    field: 'frequency_penalty',
+    otherwise: 'ignored',
+    value: ({ sampling }) => sampling.frequencyPenalty,
+  },
+  'sampling.seed': {
+    field: 'seed',
+    otherwise: 'ignored',
+    value: ({ sampling }) => sampling.seed,
+    note: 'A backend that does not know it is asked again without it.',
+  },
+  include: { field: 'include', otherwise: 'ignored' },
+  'logprobs.top': { field: 'top_logprobs', otherwise: 'ignored', value: ({ logprobs }) => logprobs.top },
+  truncation: { field: 'truncation', otherwise: 'ignored', value: ({ truncation }) => truncation },
+  // The relay has a key for every conversation, so this is no plain value.
+  'cache.key': { field: 'prompt_cache_key', otherwise: 'silent' },
+  'cache.retention': {
+    field: 'prompt_cache_retention',
+    otherwise: 'silent',
+    value: ({ cache }) => cache.retention,
+  },
+  'cache.options': {
+    field: 'prompt_cache_options',
+    otherwise: 'ignored',
+    value: ({ cache }) => cache.options,
+  },
+  metadata: { field: 'metadata', otherwise: 'silent', value: ({ metadata }) => metadata },
+  user: { field: 'user', otherwise: 'silent', value: ({ user }) => user },
+  safetyIdentifier: {
+    field: 'safety_identifier',
+    otherwise: 'silent',
+    value: ({ safetyIdentifier }) => safetyIdentifier,
+  },
+};

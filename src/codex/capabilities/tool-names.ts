@@ -1,0 +1,20 @@
+import type { Refusal } from '../../canonical/refusal.ts';
+import type { Tool } from '../../canonical/turn-request.ts';
+import { quoted } from '../../kit/quote.ts';
+
+/** codex's own tools of MCP servers have names like this. */
+const RESERVED = 'mcp__';
+
+/** Names that the app-server does not take: it would refuse the thread, in words about its own tools. */
+export const refusedToolNames = (tools: readonly Tool[]): readonly Refusal[] => {
+  const seen = new Set<string>();
+  return tools.flatMap(({ name }, index): readonly Refusal[] => {
+    const why = name.startsWith(RESERVED)
+      ? `names that start with '${RESERVED}' are reserved.`
+      : seen.has(name)
+        ? `duplicate tool name '${quoted(name)}'.`
+        : null;
+    seen.add(name);
+    return why === null ? [] : [{ path: { toolName: index }, kind: 'invalid_value', why }];
+  });
+};

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+
+import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import type { Path } from '../../canonical/path.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { directLogin } from '../home/backend.ts';
+import { profileOf } from './profile.ts';
+import { plainValues, unsaidOf, wantsOf } from './wants.ts';
+import { willSay, type Way } from './way.ts';
+
+const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
+const CHATGPT = profileOf(directLogin('chatgpt'), null);
+const nothing: Way['refuses'] = new Set();
+const WAYS = {
+  'without the relay': { profile: null, lane: 'full', refuses: nothing },
+  'a provider': { profile: PROVIDER, lane: 'full', refuses: nothing },
+  'a provider that refuses': {
+    profile: PROVIDER,
+    lane: 'full',
+    refuses: new Set(['temperature', 'include']),
+  },
+  'the full lane': { profile: CHATGPT, lane: 'full', refuses: nothing },
+  'the lite lane': { profile: CHATGPT, lane: 'lite', refuses: nothing },
+} as const satisfies Record<string, Way>;
+
+const missedOn = (way: keyof typeof WAYS, different: Partial<TurnRequest>, saysVerbosity = false) => {
+  const request = turnRequest(different);
+  return unsaidOf(request, willSay(request, { ...WAYS[way], saysVerbosity }));
+};
+
+describe('what a request wants', () => {
+  it('is nothing where it asks for what happens anyway, or for what changes no answer', () => {
+    const request = turnRequest({
+      sampling: { ...NO_SAMPLING, temperature: 1, topP: 1 },
+      metadata: { a: 'b' },
+      user: 'u',
+      safetyIdentifier: 's',
+      cache: { key: 'k', retention: '24h', options: null },
+      toolChoice: { mode: 'none' },
+      serviceTier: 'auto',
+      maxOutputTokens: 7,
+      stop: ['x'],
+    });
+    expect(wantsOf(request)).toEqual([]);
+    expect(plainValues(request)).toEqual([
+      ['temperature', 1],
+      ['top_p', 1],
+      ['prompt_cache_retention', '24h'],
+      ['metadata', { a: 'b' }],
+      ['user', 'u'],
+      ['safety_identifier', 's'],
+    ]);
+  });
+
+  const all: Partial<TurnRequest> = {
+    sampling: { temperature: 0, topP: 0.5, presencePenalty: 1, frequencyPenalty: 1, seed: 1 },
+    include: ['message.output_text.logprobs'],
+    logprobs: { top: 2, isNeeded: false },
+    truncation: 'auto',
+    cache: { key: null, retention: null, options: { mode: 'x' } },
+    toolChoice: { mode: 'required' },
+    verbosity: 'low',
+    serviceTier: 'flex',
+  };
+  const sampling: readonly Path[] = [
+    'sampling.temperature',
+    'sampling.topP',
+    'sampling.presencePenalty',
+    'sampling.frequencyPenalty',
+    'sampling.seed',
+  ];
+  const include = { include: 'message.output_text.logprobs' };
+  it.each([
+    [
+      'without the relay',
+      [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'toolChoice', 'verbosity'],
+    ],
+    ['a provider', []],
+    ['a provider that refuses', ['sampling.temperature', include]],
+    ['the full lane', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
+    [
+      'the lite lane',
+      [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'toolChoice', 'serviceTier'],
+    ],
+  ] satisfies [keyof typeof WAYS, readonly Path[]][])('goes unheard: %s', (way, missed) => {
+    expect(missedOn(way, all)).toEqual(missed);
+  });
+
+  it('may be said by the app-server itself', () => {
+    expect(missedOn('without the relay', { verbosity: 'low' }, true)).toEqual([]);
+    const tiers = ['priority', 'fast', 'flex', 'default', 'auto', null];
+    const lacking = (way: keyof typeof WAYS) =>
+      tiers.filter((serviceTier) => missedOn(way, { serviceTier }).length > 0);
+    expect([lacking('the full lane'), lacking('a provider'), lacking('without the relay')]).toEqual([
+      ['flex'],
+      [],
+      [],
+    ]);
+  });
+});

@@ -1,0 +1,46 @@
+import type { Path, Setting } from '../../canonical/path.ts';
+import { isForced, type TurnRequest } from '../../canonical/turn-request.ts';
+import type { Json } from '../../kit/json.ts';
+import type { EditField } from './profile.ts';
+import { SETTINGS } from './settings.ts';
+import { isSpecialTier } from './tiers.ts';
+
+/** Something that a caller misses if no field of the backend's request says it. */
+export interface Want {
+  readonly path: Path;
+  readonly field: EditField;
+}
+
+const NAMES = Object.keys(SETTINGS) as readonly Setting[];
+
+/** Settings that are a member of the backend's request and nothing else. */
+export const plainValues = (request: TurnRequest): readonly (readonly [EditField, Json])[] =>
+  NAMES.flatMap((name) => {
+    const rule = SETTINGS[name];
+    if ('always' in rule) return [];
+    const value = rule.value?.(request) ?? null;
+    return value === null ? [] : [[rule.field, value] as const];
+  });
+
+/** What a request asks for that only the backend's own request can say. */
+export const wantsOf = (request: TurnRequest): readonly Want[] => [
+  ...NAMES.flatMap((path): readonly Want[] => {
+    const rule = SETTINGS[path];
+    if ('always' in rule || rule.otherwise !== 'ignored') return [];
+    if (path === 'include') {
+      return request.include.map((include) => ({ path: { include }, field: rule.field }));
+    }
+    const value = rule.value?.(request) ?? null;
+    return value === null || value === rule.usual ? [] : [{ path, field: rule.field }];
+  }),
+  // Every other choice is kept by declaring fewer tools.
+  ...(isForced(request.toolChoice) ? [{ path: 'toolChoice', field: 'tool_choice' } as const] : []),
+  ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
+  ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
+];
+
+/** What of it has no effect, if these are the fields that say something. */
+export const unsaidOf = (request: TurnRequest, says: (field: EditField) => boolean): readonly Path[] =>
+  wantsOf(request)
+    .filter(({ field }) => !says(field))
+    .map(({ path }) => path);

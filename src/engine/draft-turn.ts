@@ -1,0 +1,78 @@
+import type { Path } from '../canonical/path.ts';
+import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
+import { lostOnLane } from '../codex/capabilities/lanes.ts';
+import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
+import { unsaidOf } from '../codex/capabilities/wants.ts';
+import { willSay } from '../codex/capabilities/way.ts';
+import type { Relay } from '../codex/relay/relay.ts';
+import type { Approach } from '../codex/translate/approach.ts';
+import { fitEffort } from '../codex/translate/fit-effort.ts';
+import {
+  fitHistory,
+  wholeHistory,
+  withoutReasoning,
+  type HistoryRules,
+} from '../codex/translate/fit-history.ts';
+import { saysVerbosity, type ThreadSettings } from '../codex/translate/thread-start.ts';
+
+/** What is known of the backend before it is asked. */
+export interface DraftDeps {
+  /** Null: the app-server talks to its backend directly. */
+  readonly relay: Pick<Relay, 'profile' | 'refusedFor'> | null;
+  /** What the backend takes of a history. */
+  readonly historyRules: HistoryRules;
+  /** The efforts of a model, where its backend refuses others; null: not known. */
+  readonly effortsOf: (model: string) => readonly string[] | null;
+  readonly settings: Pick<ThreadSettings, 'knows'>;
+}
+
+/** A request as it is put before its backend in one way. */
+export interface Draft {
+  readonly approach: Approach;
+  /** What its backend takes of it. */
+  readonly request: TurnRequest;
+  /** What only a field of the backend's request could say, and none will. */
+  readonly unsaid: readonly Path[];
+  /** What is left out or changed beside that. */
+  readonly leftOut: readonly Path[];
+  readonly refused: readonly Refusal[];
+}
+
+export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftDeps): Draft => {
+  const { relay, historyRules, effortsOf, settings } = deps;
+  const whole = wholeHistory(request.items);
+  const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
+  const { items, ignored } = fitHistory(rest ?? whole, historyRules);
+  const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
+  const fitted = { ...request, items, reasoning: { ...request.reasoning, effort } };
+  const says = willSay(request, {
+    profile: relay?.profile ?? null,
+    lane: approach.lane,
+    refuses: relay?.refusedFor(fitted) ?? new Set(),
+    saysVerbosity: saysVerbosity(request, settings),
+  });
+  const unsaid = unsaidOf(request, says);
+  const leftOut: readonly Path[] = [
+    ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
+    ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
+    ...lostOnLane(request, approach.lane, relay !== null),
+  ];
+  return {
+    approach,
+    request: fitted,
+    unsaid,
+    leftOut,
+    refused: [
+      ...refusedToolNames(request.tools),
+      ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
+      ...refusedAmong(request, [...unsaid, ...leftOut]),
+    ],
+  };
+};
+
+const NOTHING_LEFT: Refusal = {
+  path: { item: 0 },
+  kind: 'invalid_value',
+  why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+};

@@ -1,0 +1,28 @@
+import { fail, type GatewayError } from '../canonical/failure.ts';
+import type { Path } from '../canonical/path.ts';
+import { NO_EFFECT_IN_STRICT, type Refusal } from '../canonical/refusal.ts';
+import type { TurnAsk } from './endpoint.ts';
+
+/** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
+export const namesWithoutEffect = (ask: TurnAsk, ignored: readonly Path[]): readonly string[] => [
+  ...ask.ignored,
+  ...ignored.map((path) => ask.nameOf(path)),
+];
+
+/** Why an ask is not answered, in the caller's words; null: it is. */
+export const refusalOf = (
+  ask: TurnAsk,
+  refused: readonly Refusal[],
+  isStrict: boolean,
+): GatewayError | null => {
+  const [unread] = isStrict ? ask.ignored : [];
+  if (unread !== undefined) return refusal(unread, 'unsupported_parameter', NO_EFFECT_IN_STRICT);
+  const [first] = refused;
+  return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
+};
+
+const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError => {
+  const message =
+    kind === 'invalid_value' ? `Invalid '${param}': ${why}` : `Unsupported parameter: '${param}' ${why}.`;
+  return fail(kind, { param, message });
+};

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+
+import type { Path } from '../../canonical/path.ts';
+import { parameterName } from '../parameter-names.ts';
+import { chatNames } from './names.ts';
+
+const PATHS: readonly Path[] = [
+  'toolChoice',
+  'reasoning.effort',
+  'items',
+  { item: 1 },
+  { item: 7 },
+  { imageDetail: { item: 0, of: 'content', part: 2 } },
+  { include: 'message.output_text.logprobs' },
+  { toolName: 3 },
+];
+
+it('names the parts of a request as its caller wrote them', () => {
+  const places = ['messages[0]', 'messages[2]'];
+  const named = (isLegacy: boolean, hasReasoning: boolean) =>
+    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, hasReasoning })));
+  const rest = ['messages', 'messages[2]', 'messages', 'messages[0].content[2].detail', 'logprobs'];
+  expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3].function.name']);
+  expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3].name']);
+});
