@@ -1,0 +1,79 @@
+import type { Json } from '../../kit/json.ts';
+import type { Outcome } from '../outcome.ts';
+import type { Usage } from '../usage.ts';
+import type { Produced, Slot } from './item.ts';
+
+/**
+ * One thing that happened in a turn: the only currency between the engine and the edge. No event is
+ * about one kind of item: the kind is in the item.
+ *
+ * Grammar, which every producer and every transform keeps (`checkGrammar` in test/support holds it):
+ * - `turn-accepted` comes first, if the turn got that far;
+ * - an item's events stand between its `item-started` and its `item-ended`; every started item is ended,
+ *   also when the turn fails (then as `incomplete`);
+ * - what the head of an item says, the ended item says too;
+ * - deltas joined are the texts of the ended item;
+ * - `turn-ended` comes exactly once and is the last event.
+ * Items may overlap.
+ */
+export type TurnEvent = TurnAccepted | ItemStarted | ItemDelta | ItemStatusChanged | ItemEnded | TurnEnded;
+
+/** The backend has begun to answer: from here on there is an answer, however it ends. */
+export interface TurnAccepted {
+  readonly type: 'turn-accepted';
+  /** The caller's names of parameters that had no effect. */
+  readonly ignored: readonly string[];
+  /** The backend was told the limit of the output and keeps it itself. */
+  readonly limitsOutput: boolean;
+  /** What the backend said about the request in headers, for the caller's answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface ItemStarted {
+  readonly type: 'item-started';
+  /** Its head: the item with everything that is known at its start, its texts and lists still empty. */
+  readonly item: Produced;
+}
+
+export interface ItemDelta {
+  readonly type: 'item-delta';
+  readonly itemId: string;
+  readonly at: Slot;
+  /** May be empty: it opens a part of a list, or comes with one of the following. */
+  readonly delta: string;
+  /** Of the tokens of this delta. */
+  readonly logprobs?: readonly Json[];
+  /** A citation in the text so far. */
+  readonly annotation?: Json;
+}
+
+/** What a hosted tool is doing: `searching`, `interpreting` … in the backend's words. */
+export interface ItemStatusChanged {
+  readonly type: 'item-status';
+  readonly itemId: string;
+  readonly status: string;
+}
+
+export interface ItemEnded {
+  readonly type: 'item-ended';
+  readonly item: Produced;
+}
+
+export interface TurnEnded {
+  readonly type: 'turn-ended';
+  readonly outcome: Outcome;
+  /** Null when the upstream gave no numbers. */
+  readonly usage: Usage | null;
+  /** When, in milliseconds since the Unix epoch: data, so that a replay renders the same. */
+  readonly at: number;
+}
+
+/** The id of the item that an event is about; null: it is about the turn. */
+export const itemIdOf = (event: TurnEvent): string | null => {
+  if (event.type === 'item-started' || event.type === 'item-ended') return event.item.id;
+  return event.type === 'item-delta' || event.type === 'item-status' ? event.itemId : null;
+};
+
+/** Whether two deltas belong to the same text. */
+export const isSameSlot = (a: Slot, b: Slot): boolean =>
+  typeof a === 'string' || typeof b === 'string' ? a === b : a.list === b.list && a.index === b.index;
