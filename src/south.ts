@@ -156,7 +156,7 @@ const engineOf = (
     },
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
-    ids: systemAmbient.ids,
+    ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
@@ -164,8 +164,8 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = limitTime(engine, config.upstream.turnTimeoutMs);
-  return keepSecrets(withEmulations(limited, deps.tokenizer), secretsOf(config));
+  const limited = limitTime(engine, config.upstream.turnTimeoutMs, systemAmbient.clock);
+  return keepSecrets(withEmulations(limited, deps.tokenizer, systemAmbient.clock), secretsOf(config));
 };
 
 const createPool = (

@@ -3,7 +3,8 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { fold, type Reply } from '../../src/canonical/reply.ts';
+import { isMessage, isToolCall, wordsOf } from '../../src/canonical/item.ts';
+import { fold, type Reply } from '../../src/canonical/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import type { Relay } from '../../src/codex/relay/relay.ts';
 import { AnswerReader, noFindings } from '../../src/codex/relay/report.ts';
@@ -108,7 +109,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-    ids,
+    ambient: { clock, ids },
     onOddity() {},
     onRefused() {},
   });
@@ -150,8 +151,8 @@ describe('a whole answer', () => {
       const stream = STREAMS[name] ?? SECOND_ANSWER;
       const reply = await runCut(stream, stream.bytes.length, 'relay first');
       return reply.items.map((item) => {
-        if (item.kind === 'message') return item.text;
-        return item.kind === 'call' ? [item.callId, item.arguments, item.complete] : item.kind;
+        if (isMessage(item)) return wordsOf(item, 'text');
+        return isToolCall(item) ? [item.callId, item.input, item.status === 'completed'] : item.kind;
       });
     };
     expect(await items('text and two calls')).toEqual([
