@@ -16,6 +16,11 @@ import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import { ItemIds } from './item-ids.ts';
 import { withoutMetadata } from './without-metadata.ts';
 
+type ListName = 'summary' | 'reasoning';
+
+/** An upstream's index must not make a list of any length. */
+const MAX_SKIPPED = 100;
+
 /** The items of a turn: what has been told of each, and what is still to be told when it comes whole. */
 export class ToldItems {
   readonly #items = new Accumulator();
@@ -27,31 +32,30 @@ export class ToldItems {
     this.#onTextDiffers = onTextDiffers;
   }
 
-  /** Remembers what was told. */
-  follow(events: readonly TurnEvent[]): void {
-    for (const event of events) this.#items.add(event);
-  }
-
   endOpen(status: ItemStatus): readonly ItemEnded[] {
     return this.#items.endOpen(status);
   }
 
   messageStarted(upstreamId: string, phase: unknown): TurnEvent[] {
-    return [{ type: 'item-started', item: messageHead(this.#ids.create(upstreamId, 'msg'), phase) }];
+    return this.#tell([
+      { type: 'item-started', item: messageHead(this.#ids.create(upstreamId, 'msg'), phase) },
+    ]);
   }
 
   reasoningStarted(upstreamId: string): TurnEvent[] {
-    return [{ type: 'item-started', item: reasoningHead(this.#ids.create(upstreamId, 'rs')) }];
+    return this.#tell([{ type: 'item-started', item: reasoningHead(this.#ids.create(upstreamId, 'rs')) }]);
   }
 
   callStarted(upstreamId: string, callId: string, name: string): TurnEvent[] {
-    return [{ type: 'item-started', item: callHead(this.#ids.create(upstreamId, 'fc'), callId, name) }];
+    const item = callHead(this.#ids.create(upstreamId, 'fc'), callId, name);
+    return this.#tell([{ type: 'item-started', item }]);
   }
 
   /** A delta of an item that is being told; of any other the end says everything. */
   delta(upstreamId: string, kind: Produced['kind'], at: Slot, delta: string): TurnEvent[] {
     const head = this.openOne(upstreamId, kind);
-    return head === null ? [] : [{ type: 'item-delta', itemId: head.id, at, delta }];
+    if (head === null || !this.#isNext(head.id, at)) return [];
+    return this.#tell([{ type: 'item-delta', itemId: head.id, at, delta }]);
   }
 
   /** The head of an item of this kind that is being told right now. */
@@ -70,10 +74,18 @@ export class ToldItems {
     return '';
   }
 
+  /** Parts of a list come one after the other: what was left behind gets no more, and none is skipped far. */
+  #isNext(itemId: string, at: Slot): boolean {
+    if (typeof at === 'string') return true;
+    const count = this.#items.partsOf(itemId, at.list).length;
+    return at.index >= count - 1 && at.index <= count + MAX_SKIPPED;
+  }
+
   /** Tells what of a text is still to be told, and says what the whole of it is. */
   #complete(events: TurnEvent[], itemId: string, at: Slot, given: string): string {
     const streamed = this.#items.textOf(itemId, at);
-    const delta = this.#rest(given, streamed);
+    const rest = this.#rest(given, streamed);
+    const delta = this.#isNext(itemId, at) ? rest : '';
     if (delta !== '') events.push({ type: 'item-delta', itemId, at, delta });
     return streamed + delta;
   }
@@ -92,24 +104,19 @@ export class ToldItems {
     });
     const status = item.status === 'incomplete' ? 'incomplete' : 'completed';
     events.push({ type: 'item-ended', item: { ...phaseOf(item.phase), ...head, parts, status } });
-    return events;
+    return this.#tell(events);
   }
 
   reasoning(item: Extract<ResponseItem, { type: 'reasoning' }>): TurnEvent[] {
     const open = this.openOne(item.id, 'reasoning');
     const head = open ?? reasoningHead(this.#ids.create(item.id, 'rs'));
     const events: TurnEvent[] = open === null ? [{ type: 'item-started', item: head }] : [];
-    const complete = (
-      list: 'summary' | 'reasoning',
-      parts: readonly { readonly text: string }[],
-    ): string[] => {
-      const texts = parts.map(({ text }, index) => this.#complete(events, head.id, { list, index }, text));
+    const complete = (list: ListName, parts: readonly { readonly text: string }[]): string[] => {
       // A part that was streamed is there, also if the whole has fewer.
-      for (let index = texts.length; ; index += 1) {
-        const streamed = this.#items.textOf(head.id, { list, index });
-        if (streamed === '') return texts;
-        texts.push(streamed);
-      }
+      const streamed = this.#items.partsOf(head.id, list);
+      return Array.from({ length: Math.max(parts.length, streamed.length) }, (_, index) =>
+        this.#complete(events, head.id, { list, index }, parts[index]?.text ?? ''),
+      );
     };
     const summary = complete('summary', item.summary);
     const content = complete('reasoning', item.content ?? []);
@@ -124,7 +131,7 @@ export class ToldItems {
         status: 'completed',
       },
     });
-    return events;
+    return this.#tell(events);
   }
 
   /** A call of the client's tool, of which nothing may have been told yet. */
@@ -132,7 +139,7 @@ export class ToldItems {
     const head = open ?? callHead(this.#ids.create(item.id, 'fc'), item.call_id, item.name);
     const events: TurnEvent[] = open === null ? [{ type: 'item-started', item: head }] : [];
     const input = this.#complete(events, head.id, 'input', item.arguments === '' ? '{}' : item.arguments);
-    return [...events, { type: 'item-ended', item: { ...head, input, status: 'completed' } }];
+    return this.#tell([...events, { type: 'item-ended', item: { ...head, input, status: 'completed' } }]);
   }
 
   /** An item that comes whole, and of which nobody reads more than that. */
@@ -144,10 +151,10 @@ export class ToldItems {
       item.type === 'compaction'
         ? { kind: 'compaction', id, encryptedContent: item.encrypted_content }
         : { kind: 'hosted-call', id, raw: withoutMetadata(item) };
-    return [
+    return this.#tell([
       { type: 'item-started', item: produced },
       { type: 'item-ended', item: produced },
-    ];
+    ]);
   }
 
   /** The app-server tells nothing of a refusal but that a message began. */
@@ -156,11 +163,17 @@ export class ToldItems {
     const head = open ?? messageHead(this.#ids.create(upstreamId, 'msg'), null);
     const text = this.#items.textOf(head.id, 'text');
     const parts = saidParts({ text, refusal, annotations: [], logprobs: [] });
-    return [
+    return this.#tell([
       ...(open === null ? [{ type: 'item-started', item: head } as const] : []),
       { type: 'item-delta', itemId: head.id, at: 'refusal', delta: refusal },
       { type: 'item-ended', item: { ...head, parts, status } },
-    ];
+    ]);
+  }
+
+  /** What is told is remembered at once: the next item may be about the same. */
+  #tell(events: TurnEvent[]): TurnEvent[] {
+    for (const event of events) this.#items.add(event);
+    return events;
   }
 }
 

@@ -529,6 +529,14 @@ describe('with a relay', () => {
     ]);
   });
 
+  it('a message that refuses keeps the phase that it began with', () => {
+    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
+    const events = run(started('agentMessage', 'm', 'final_answer'), rawDone(null));
+    expect(events.at(-1)).toEqual(
+      messageEnded('m', '', { phase: 'final_answer', parts: [{ kind: 'refusal', text: 'No.' }] }),
+    );
+  });
+
   it('a failure has the words of the backend', () => {
     const own = failure('rate_limit_exceeded', { retryAfterSeconds: 7 });
     const { run } = translator({ report: report({ failure: own }) });

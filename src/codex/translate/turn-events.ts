@@ -60,7 +60,7 @@ export class TurnTranslator {
   }
 
   next(notification: KnownNotification): TurnEvent[] {
-    return this.#ended ? [] : this.#followed(this.#translate(notification));
+    return this.#ended ? [] : this.#translate(notification);
   }
 
   /** What a relay sees as it happens: a call whose arguments are still being written, the end of an answer. */
@@ -70,7 +70,7 @@ export class TurnTranslator {
       if (event.how === 'completed') this.#unstreamed.push(event.unstreamed);
       return [];
     }
-    return this.#ended ? [] : this.#followed(this.#shown(this.#liveCalls.take(event)));
+    return this.#ended ? [] : this.#shown(this.#liveCalls.take(event));
   }
 
   /** Ends the turn: because it has ended, or the worker is gone, or the reader is too slow. */
@@ -78,7 +78,7 @@ export class TurnTranslator {
     if (this.#ended) return [];
     const outcome = refine(given, this.#options.report);
     const status = statusAfter(outcome);
-    const refusals = this.#followed(this.#newRefusals(status));
+    const refusals = this.#newRefusals(status);
     this.#ended = true;
     const usage = outcome.kind === 'incomplete' ? this.#usageSoFar() : this.#usage;
     const at = this.#options.ambient.clock.now();
@@ -89,11 +89,6 @@ export class TurnTranslator {
   #usageSoFar(): Usage | null {
     const last = this.#options.report?.usage ?? null;
     return last === null ? (this.#threadUsage ?? this.#usage) : addUsage(this.#usage, last);
-  }
-
-  #followed(events: TurnEvent[]): TurnEvent[] {
-    this.#items.follow(events);
-    return events;
   }
 
   #translate(notification: KnownNotification): TurnEvent[] {
@@ -141,7 +136,7 @@ export class TurnTranslator {
 
   #answerCompleted(): TurnEvent[] {
     const unstreamed = this.#unstreamed.shift() ?? [];
-    const events = this.#followed(unstreamed.flatMap((item) => this.#itemCompleted(item)));
+    const events = unstreamed.flatMap((item) => (this.#ended ? [] : this.#itemCompleted(item)));
     if (this.#ended) return events;
     if (this.#calls > 0) return [...events, ...this.end({ kind: 'tool-calls' })];
     return [...events, ...this.#newRefusals('completed'), ...this.#shown(this.#liveCalls.answerDone())];
