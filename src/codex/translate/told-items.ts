@@ -14,7 +14,6 @@ import type { IdSource } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import { ItemIds } from './item-ids.ts';
-import { withoutMetadata } from './without-metadata.ts';
 
 type ListName = 'summary' | 'reasoning';
 
@@ -143,17 +142,11 @@ export class ToldItems {
   }
 
   /** An item that comes whole, and of which nobody reads more than that. */
-  whole(
-    item: Extract<ResponseItem, { type: 'web_search_call' | 'image_generation_call' | 'compaction' }>,
-  ): TurnEvent[] {
-    const id = this.#ids.create(item.id, 'item');
-    const produced: Produced =
-      item.type === 'compaction'
-        ? { kind: 'compaction', id, encryptedContent: item.encrypted_content }
-        : { kind: 'hosted-call', id, raw: withoutMetadata(item) };
+  whole(upstreamId: string | undefined, produced: (id: string) => Produced): TurnEvent[] {
+    const item = produced(this.#ids.create(upstreamId, 'item'));
     return this.#tell([
-      { type: 'item-started', item: produced },
-      { type: 'item-ended', item: produced },
+      { type: 'item-started', item },
+      { type: 'item-ended', item },
     ]);
   }
 

@@ -1,5 +1,5 @@
 import { failure } from '../../canonical/failure.ts';
-import type { ItemStatus } from '../../canonical/item.ts';
+import type { ItemStatus, Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
@@ -14,6 +14,7 @@ import { LiveCalls, type Shown } from './live-calls.ts';
 import { refine, toOutcome } from './outcomes.ts';
 import { toUsage } from './to-usage.ts';
 import { ToldItems } from './told-items.ts';
+import { withoutMetadata } from './without-metadata.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
@@ -157,9 +158,14 @@ export class TurnTranslator {
       case 'function_call':
         return this.#done(item.id, this.#callCompleted(item));
       case 'web_search_call':
-      case 'image_generation_call':
-      case 'compaction':
-        return this.#done(item.id, this.#items.whole(item));
+      case 'image_generation_call': {
+        const raw = withoutMetadata(item);
+        return this.#whole(item.id, (id) => ({ kind: 'hosted-call', id, raw }));
+      }
+      case 'compaction': {
+        const { encrypted_content: encryptedContent } = item;
+        return this.#whole(item.id, (id) => ({ kind: 'compaction', id, encryptedContent }));
+      }
       case 'custom_tool_call':
       case 'local_shell_call':
       case 'tool_search_call':
@@ -179,6 +185,10 @@ export class TurnTranslator {
       default:
         return assertNever(item);
     }
+  }
+
+  #whole(upstreamId: string | undefined, produced: (id: string) => Produced): TurnEvent[] {
+    return this.#done(upstreamId, this.#items.whole(upstreamId, produced));
   }
 
   /** An item of the model is done; calls behind it may now be shown. */
