@@ -331,4 +331,71 @@ describe('items', () => {
       { type: 'response.output_item.done', output_index: 0, item: { ...wire, id: 'w' } },
     ]);
   });
+
+  it('a call of a custom tool has events of its own', async () => {
+    const head = {
+      kind: 'tool-call',
+      id: 'c',
+      tool: 'custom',
+      callId: 'call_1',
+      name: 'patch',
+      input: '',
+    } as const;
+    const wire = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
+    const at = { item_id: 'c', output_index: 0 };
+    expect(
+      await told(
+        { type: 'item-started', item: head },
+        { type: 'item-delta', itemId: 'c', at: 'input', delta: '***' },
+        { type: 'item-ended', item: { ...head, input: '***', status: 'completed' } },
+      ),
+    ).toEqual([
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...wire, status: 'in_progress', input: '' },
+      },
+      { type: 'response.custom_tool_call_input.delta', ...at, delta: '***' },
+      { type: 'response.custom_tool_call_input.done', ...at, input: '***' },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { ...wire, status: 'completed', input: '***' },
+      },
+    ]);
+  });
+
+  it('what a hosted call is doing is told under its type', async () => {
+    const item = { kind: 'hosted-call', id: 'w', raw: { type: 'web_search_call' } } as const;
+    const events = await told(
+      { type: 'item-started', item },
+      { type: 'item-status', itemId: 'w', status: 'searching' },
+      { type: 'item-ended', item },
+    );
+    expect(events[1]).toEqual({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'w' });
+  });
+
+  it('citations and log probabilities are told as they come', async () => {
+    const annotation = { type: 'url_citation', url: 'https://example.org' };
+    const logprobs = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }];
+    const head = { kind: 'message', id: 'm', role: 'assistant', parts: [] } as const;
+    const events = await told(
+      { type: 'item-started', item: head },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a', logprobs },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: '', annotation },
+      {
+        type: 'item-ended',
+        item: {
+          ...head,
+          parts: [{ kind: 'text', text: 'a', annotations: [annotation], logprobs }],
+          status: 'completed',
+        },
+      },
+    );
+    expect(events.slice(2, 5)).toEqual([
+      { type: 'response.output_text.delta', ...place, delta: 'a', logprobs },
+      { type: 'response.output_text.annotation.added', ...place, annotation_index: 0, annotation },
+      { type: 'response.output_text.done', ...place, text: 'a', logprobs },
+    ]);
+  });
 });
