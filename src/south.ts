@@ -157,7 +157,7 @@ const engineOf = (
     },
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
-    ids: systemAmbient.ids,
+    ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
@@ -165,8 +165,11 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs));
-  return withPlans(withEmulations(limited, deps.tokenizer), keepSecrets(secretsOf(config)));
+  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
+  return withPlans(
+    withEmulations(limited, deps.tokenizer, systemAmbient.clock),
+    keepSecrets(secretsOf(config)),
+  );
 };
 
 const createPool = (

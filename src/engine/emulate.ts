@@ -1,5 +1,7 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
+import type { Clock } from '../kit/ambient.ts';
 import type { Engine } from './engine.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
@@ -25,17 +27,18 @@ const emulate = (engine: Engine, emulation: Emulation): Engine => ({
 });
 
 /** No backend behind an app-server has stops. */
-const stops: Emulation = {
+const stops = (clock: Clock): Emulation => ({
   request: (request) => (request.stop.length === 0 ? request : { ...request, stop: [] }),
-  events: (events, { stop }) => (stop.length === 0 ? events : stopAt(events, stop)),
-};
-
-/** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
-const outputLimit = (tokenizer: Tokenizer): Emulation => ({
-  request: (request) => request,
-  events: (events, { maxOutputTokens }) =>
-    maxOutputTokens === null ? events : limitOutput(events, maxOutputTokens, tokenizer),
+  events: (events, { stop }) =>
+    stop.length === 0 ? events : wellFormed(stopAt(events, stop, clock), { clock }),
 });
 
-export const withEmulations = (engine: Engine, tokenizer: Tokenizer): Engine =>
-  [stops, outputLimit(tokenizer)].reduce(emulate, engine);
+/** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
+const outputLimit = (tokenizer: Tokenizer, clock: Clock): Emulation => ({
+  request: (request) => request,
+  events: (events, { maxOutputTokens: maxTokens }) =>
+    maxTokens === null ? events : wellFormed(limitOutput(events, { maxTokens, tokenizer, clock }), { clock }),
+});
+
+export const withEmulations = (engine: Engine, tokenizer: Tokenizer, clock: Clock): Engine =>
+  [stops(clock), outputLimit(tokenizer, clock)].reduce(emulate, engine);

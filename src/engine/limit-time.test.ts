@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
+import { fixedAmbient } from '../../test/support/turn-events.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Plan } from './engine.ts';
@@ -10,21 +11,30 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const started: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
-const said: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'a' };
-const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const started: TurnEvent = {
+  type: 'item-started',
+  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
+};
+const said: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' };
+const done: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 const late: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'failed', failure: failure('turn_timeout') },
   usage: null,
+  at: 1_800_000_000_000,
 };
 
 /** Says these, and then nothing until it is aborted. */
 const saying = (...events: readonly TurnEvent[]): Plan =>
   planOf(
     async function* (signal, onSettled) {
-      yield* events;
       onSettled?.();
+      yield* events;
       await new Promise((resolve) => {
         signal.addEventListener('abort', resolve);
       });
@@ -33,11 +43,13 @@ const saying = (...events: readonly TurnEvent[]): Plan =>
     { ignored: ['user'] },
   );
 
+const { clock } = fixedAmbient();
+
 const run = (plan: Plan, signal = new AbortController().signal) => {
   const events: TurnEvent[] = [];
   const settled = vi.fn<() => void>();
   const ended = (async () => {
-    for await (const event of limitTime(1_000)(plan).run(signal, settled)) events.push(event);
+    for await (const event of limitTime(1_000, clock)(plan).run(signal, settled)) events.push(event);
   })();
   ended.catch(() => {});
   return { events, ended, settled };
@@ -57,12 +69,20 @@ describe('limitTime', () => {
     const { events, ended } = run(saying(accepted, started, said));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
-    const message = { text: 'a', refusal: null, phase: null, annotations: [], logprobs: [], complete: false };
     expect(events).toEqual([
       accepted,
       started,
       said,
-      { type: 'message-ended', itemId: 'm', ...message },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'a' }],
+          status: 'incomplete',
+        },
+      },
       late,
     ]);
   });
@@ -96,7 +116,7 @@ describe('limitTime', () => {
 
   it('of nothing is no limit', () => {
     const plan = saying();
-    expect(limitTime(0)(plan)).toBe(plan);
-    expect(limitTime(1)(plan).ignored).toEqual(['user']);
+    expect(limitTime(0, clock)(plan)).toBe(plan);
+    expect(limitTime(1, clock)(plan).ignored).toEqual(['user']);
   });
 });

@@ -1,10 +1,11 @@
 import { failure } from '../canonical/failure.ts';
-import { OpenItems } from '../canonical/open-items.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
+import type { Clock } from '../kit/ambient.ts';
 import type { Plan } from './engine.ts';
 
 /** Ends turns that take longer than this, from their start to their last event; 0: none. */
 export const limitTime =
-  (limitMs: number) =>
+  (limitMs: number, clock: Clock) =>
   (plan: Plan): Plan =>
     limitMs === 0
       ? plan
@@ -13,21 +14,15 @@ export const limitTime =
           async *run(signal, onSettled) {
             const late = new AbortController();
             const timer = setTimeout(() => late.abort(), limitMs);
-            const open = new OpenItems();
-            let isEnded = false;
             try {
               const either = AbortSignal.any([signal, late.signal]);
-              for await (const event of plan.run(either, onSettled)) {
-                open.follow(event);
-                isEnded ||= event.type === 'turn-ended';
-                yield event;
-              }
-            } catch (error) {
-              if (signal.aborted || !late.signal.aborted) throw error;
-              if (isEnded) return;
-              yield* open.endAll(false);
-              const outcome = { kind: 'failed', failure: failure('turn_timeout') } as const;
-              yield { type: 'turn-ended', outcome, usage: null };
+              yield* wellFormed(plan.run(either, onSettled), {
+                clock,
+                onThrow(error) {
+                  if (signal.aborted || !late.signal.aborted) throw error;
+                  return { kind: 'failed', failure: failure('turn_timeout') };
+                },
+              });
             } finally {
               clearTimeout(timer);
             }

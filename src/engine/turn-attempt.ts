@@ -18,7 +18,7 @@ import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
-import type { IdSource } from '../kit/ambient.ts';
+import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import type { Draft } from './draft-turn.ts';
 import { HeldCalls } from './held-calls.ts';
@@ -37,7 +37,7 @@ export interface AttemptDeps {
   readonly idleTimeoutMs: number;
   /** What the readers of all turns have not read. */
   readonly unread: UnreadTotal;
-  readonly ids: IdSource;
+  readonly ambient: Ambient;
   readonly onOddity: (oddity: Oddity) => void;
 }
 
@@ -247,7 +247,7 @@ export class TurnAttempt {
       turnId,
       callable: this.#callable,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
-      ids: this.#deps.ids,
+      ambient: this.#deps.ambient,
       report: this.#ticket?.report ?? null,
       onOddity: this.#deps.onOddity,
     });

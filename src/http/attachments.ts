@@ -1,5 +1,5 @@
 import { fail } from '../canonical/failure.ts';
-import { partsOf, type ImagePart, type Item, type Part } from '../canonical/item.ts';
+import { partsOf, withParts, type ImagePart, type Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -21,15 +21,6 @@ const FETCHES_AT_ONCE = 2;
 /** Longer than any server takes. */
 const MAX_URL_CHARS = 8_192;
 
-const paramOf = (place: string, item: Item, partIndex: number): string =>
-  `${place}.${partsOf(item).field}[${partIndex}]`;
-
-const withParts = (item: Item, parts: readonly Part[]): Item => {
-  if (item.kind === 'message') return { ...item, parts };
-  if (item.kind === 'function-output' || item.kind === 'custom-output') return { ...item, output: parts };
-  return item;
-};
-
 const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 interface PlacedImage {
@@ -38,11 +29,14 @@ interface PlacedImage {
 }
 
 const imagesOf = (request: TurnRequest, placeOf: AttachmentOptions['placeOf']): readonly PlacedImage[] =>
-  request.items.flatMap((item, itemIndex) =>
-    partsOf(item).parts.flatMap((part, partIndex) =>
-      part.kind === 'image' ? [{ part, param: paramOf(placeOf(itemIndex), item, partIndex) }] : [],
-    ),
+  request.items.flatMap((item, itemIndex) => placedImages(item, placeOf(itemIndex)));
+
+const placedImages = (item: Item, place: string): readonly PlacedImage[] => {
+  const { field, parts } = partsOf(item);
+  return parts.flatMap((part, index) =>
+    part.kind === 'image' ? [{ part, param: `${place}.${field}[${index}]` }] : [],
   );
+};
 
 /** What each URL stands for. Data URLs are known by their part: comparing megabytes is slow. */
 class Images {

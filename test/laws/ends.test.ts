@@ -3,7 +3,8 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { fold, type Reply } from '../../src/canonical/reply.ts';
+import { isMessage, isToolCall, wordsOf } from '../../src/canonical/item.ts';
+import { fold, type Reply } from '../../src/canonical/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import type { Relay } from '../../src/codex/relay/relay.ts';
 import { AnswerReader, noFindings } from '../../src/codex/relay/report.ts';
@@ -15,7 +16,8 @@ import { createEngine } from '../../src/engine/run-turn.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
-import { fixedAmbient } from '../support/turn-events.ts';
+import { checkGrammar } from '../support/grammar.ts';
+import { collect, emit, fixedAmbient } from '../support/turn-events.ts';
 import { turnRequest } from '../support/turn-request.ts';
 import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 
@@ -111,13 +113,17 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-    ids,
+    ambient: { clock, ids },
     onOddity() {},
     onRefused() {},
   });
   const tools = [{ kind: 'function' as const, name: 'f', description: null, parameters: {}, strict: false }];
   const stop = new AbortController();
-  const ended = fold(engine.plan(turnRequest({ tools })).run(stop.signal));
+  const ended = (async () => {
+    const events = await collect(engine.plan(turnRequest({ tools })).run(stop.signal));
+    expect(checkGrammar(events)).toEqual([]);
+    return fold(emit(events));
+  })();
   // Nothing here takes time: what has not ended after some rounds of the loop never will.
   const hang = (async () => {
     for (let round = 0; !stop.signal.aborted && round < 20; round += 1) await nextRound();
@@ -153,8 +159,8 @@ describe('a whole answer', () => {
       const stream = STREAMS[name] ?? SECOND_ANSWER;
       const reply = await runCut(stream, stream.bytes.length, 'relay first');
       return reply.items.map((item) => {
-        if (item.kind === 'message') return item.text;
-        return item.kind === 'call' ? [item.callId, item.arguments, item.complete] : item.kind;
+        if (isMessage(item)) return wordsOf(item, 'text');
+        return isToolCall(item) ? [item.callId, item.input, item.status === 'completed'] : item.kind;
       });
     };
     expect(await items('text and two calls')).toEqual([

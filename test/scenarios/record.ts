@@ -151,7 +151,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-    ids: systemAmbient.ids,
+    ambient: systemAmbient,
     onOddity() {},
     onRefused() {},
   });

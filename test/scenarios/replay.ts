@@ -63,7 +63,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
       ),
     ),
     parallelToolCalls: request.parallelToolCalls !== false,
-    ids: fixedAmbient().ids,
+    ambient: fixedAmbient(),
     report,
     onOddity() {},
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import { TurnTranslator, type Oddity, type TurnTranslatorOptions } from './turn-events.ts';
 import type { WireReport } from './wire-report.ts';
@@ -45,7 +45,7 @@ const translator = (different: Partial<TurnTranslatorOptions> = {}) => {
     turnId: TURN,
     callable: new Set(['f', 'g']),
     parallelToolCalls: true,
-    ids: fixedAmbient().ids,
+    ambient: fixedAmbient(),
     report: null,
     onOddity: (oddity) => oddities.push(oddity),
     ...different,
@@ -56,17 +56,17 @@ const translator = (different: Partial<TurnTranslatorOptions> = {}) => {
 };
 
 const messageEnded = (itemId: string, value: string, different: Record<string, unknown> = {}) => ({
-  type: 'message-ended',
-  itemId,
-  text: value,
-  refusal: null,
-  phase: null,
-  annotations: [],
-  logprobs: [],
-  complete: true,
-  ...different,
+  type: 'item-ended',
+  item: {
+    kind: 'message',
+    id: itemId,
+    role: 'assistant',
+    parts: [{ kind: 'text', text: value }],
+    status: 'completed',
+    ...different,
+  },
 });
-const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };
 
 describe('a message', () => {
   it('is told as it comes', () => {
@@ -81,9 +81,12 @@ describe('a message', () => {
         completed(),
       ),
     ).toEqual([
-      { type: 'message-started', itemId: 'm', phase: 'commentary' },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      {
+        type: 'item-started',
+        item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
+      },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
       messageEnded('m', 'Hello', { phase: 'commentary' }),
       {
         ...END,
@@ -103,9 +106,9 @@ describe('a message', () => {
   it('what was not streamed is added before its end', () => {
     const { run } = translator();
     expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
       messageEnded('m', 'Hello'),
     ]);
   });
@@ -119,8 +122,8 @@ describe('a message', () => {
   it('that only comes whole is told whole, with an id of our own if it has none', () => {
     const { run } = translator();
     expect(run(rawMessage(undefined, 'Hi'))).toEqual([
-      { type: 'message-started', itemId: 'msg_minted1', phase: null },
-      { type: 'text-delta', itemId: 'msg_minted1', delta: 'Hi' },
+      { type: 'item-started', item: { kind: 'message', id: 'msg_minted1', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'msg_minted1', at: 'text', delta: 'Hi' },
       messageEnded('msg_minted1', 'Hi'),
     ]);
   });
@@ -133,9 +136,15 @@ describe('a message', () => {
     ];
     expect(run(rawMessage('m', '', { content, status: 'incomplete' })).at(-1)).toEqual(
       messageEnded('m', 'ab', {
-        annotations: [{ type: 'url_citation' }],
-        logprobs: [{ token: 'a' }],
-        complete: false,
+        parts: [
+          {
+            kind: 'text',
+            text: 'ab',
+            annotations: [{ type: 'url_citation' }],
+            logprobs: [{ token: 'a' }],
+          },
+        ],
+        status: 'incomplete',
       }),
     );
   });
@@ -156,9 +165,7 @@ describe('a message', () => {
 
   it('a second one of the same id gets another', () => {
     const { run } = translator();
-    const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map((event) =>
-      'itemId' in event ? event.itemId : null,
-    );
+    const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map(itemIdOf);
     expect([...new Set(ids)]).toEqual(['m', 'msg_minted1']);
   });
 });
@@ -186,19 +193,22 @@ describe('reasoning', () => {
         rawReasoning,
       ),
     ).toEqual([
-      { type: 'reasoning-started', itemId: 'r' },
-      { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
-      { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'one' },
-      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'ra' },
-      { type: 'reasoning-summary-delta', itemId: 'r', index: 1, delta: 'two' },
-      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'w' },
+      { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'one' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'ra' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 1 }, delta: 'two' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'w' },
       {
-        type: 'reasoning-ended',
-        itemId: 'r',
-        summary: ['one', 'two'],
-        content: ['raw'],
-        encryptedContent: 'opaque',
-        complete: true,
+        type: 'item-ended',
+        item: {
+          kind: 'reasoning',
+          id: 'r',
+          summary: ['one', 'two'],
+          content: ['raw'],
+          encryptedContent: 'opaque',
+          status: 'completed',
+        },
       },
     ]);
   });
@@ -209,14 +219,42 @@ describe('calls', () => {
     const { one, run } = translator();
     const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
     expect(events).toEqual([
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{"x":1}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
-      { type: 'call-started', itemId: 'b', callId: 'call_b', name: 'g' },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{"x":1}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'a',
+          tool: 'function',
+          callId: 'call_a',
+          name: 'f',
+          input: '{"x":1}',
+          status: 'completed',
+        },
+      },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'b', tool: 'function', callId: 'call_b', name: 'g', input: '' },
+      },
       // No arguments at all are an empty object for every client.
-      { type: 'call-delta', itemId: 'b', delta: '{}' },
-      { type: 'call-ended', itemId: 'b', callId: 'call_b', name: 'g', arguments: '{}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+      { type: 'item-delta', itemId: 'b', at: 'input', delta: '{}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'b',
+          tool: 'function',
+          callId: 'call_b',
+          name: 'g',
+          input: '{}',
+          status: 'completed',
+        },
+      },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
     ]);
     expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
   });
@@ -224,7 +262,7 @@ describe('calls', () => {
   it('are one where the client wants no more', () => {
     const { run, oddities } = translator({ parallelToolCalls: false });
     const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
-    expect(events.filter((event) => event.type === 'call-started')).toHaveLength(1);
+    expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
     expect(oddities).toEqual(['second-call-dropped']);
   });
 
@@ -236,8 +274,8 @@ describe('calls', () => {
     const { run, oddities } = translator();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'a' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
       messageEnded('m', 'a'),
       END,
     ]);
@@ -257,6 +295,7 @@ describe('calls', () => {
           }),
         },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -285,6 +324,7 @@ describe('usage', () => {
         type: 'turn-ended',
         outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
         usage: { totalTokens: 99 },
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -299,12 +339,11 @@ describe('other items', () => {
       status: 'completed',
       internal_chat_message_metadata_passthrough: { turn_id: TURN },
     };
+    const given = { type: 'web_search_call', id: 'ws', status: 'completed' };
+    const whole = { kind: 'hosted-call', id: 'ws', raw: given };
     expect(run(raw(item))).toEqual([
-      {
-        type: 'carried-item',
-        itemId: 'ws',
-        wire: { type: 'web_search_call', id: 'ws', status: 'completed' },
-      },
+      { type: 'item-started', item: whole },
+      { type: 'item-ended', item: whole },
     ]);
   });
 
@@ -330,11 +369,12 @@ describe('the end', () => {
         .run(...open, failed)
         .slice(-2),
     ).toEqual([
-      messageEnded('m', 'half', { complete: false }),
+      messageEnded('m', 'half', { status: 'incomplete' }),
       {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('upstream_error') },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -342,7 +382,9 @@ describe('the end', () => {
   it('is told once, whoever ends the turn first', () => {
     const { one, run } = translator();
     const lost = { kind: 'failed', failure: failure('worker_lost') } as const;
-    expect(one.end(lost)).toEqual([{ type: 'turn-ended', outcome: lost, usage: null }]);
+    expect(one.end(lost)).toEqual([
+      { type: 'turn-ended', outcome: lost, usage: null, at: 1_800_000_000_000 },
+    ]);
     expect([one.end({ kind: 'completed' }), run(completed())]).toEqual([[], []]);
   });
 
@@ -358,6 +400,7 @@ describe('the end', () => {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('upstream_unreachable') },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
     expect(one.ended).toBe(true);
@@ -387,11 +430,25 @@ describe('with a relay', () => {
       ...run(rawCall('a', 'f', '{"x":1}'), rawDone(null)),
     ];
     expect(events).toEqual([
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{"x"' },
-      { type: 'call-delta', itemId: 'a', delta: ':1}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{"x"' },
+      { type: 'item-delta', itemId: 'a', at: 'input', delta: ':1}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'a',
+          tool: 'function',
+          callId: 'call_a',
+          name: 'f',
+          input: '{"x":1}',
+          status: 'completed',
+        },
+      },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
     ]);
   });
 
@@ -410,15 +467,29 @@ describe('with a relay', () => {
       ...run(text('m', 'l'), rawDone(null)),
     ];
     expect(events).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'l' },
-      { type: 'text-delta', itemId: 'm', delta: 'o' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'l' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'o' },
       messageEnded('m', 'Hello'),
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'a',
+          tool: 'function',
+          callId: 'call_a',
+          name: 'f',
+          input: '{}',
+          status: 'completed',
+        },
+      },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
     ]);
   });
 
@@ -439,18 +510,31 @@ describe('with a relay', () => {
     expect([one.wire({ kind: 'answer-ended', how: 'cut' }), one.ended]).toEqual([[], false]);
     const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
     expect(run(failed)).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('upstream_error') }, usage: null },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('upstream_error') },
+        usage: null,
+        at: 1_800_000_000_000,
+      },
     ]);
   });
 
   it('a refusal fills the message that the app-server only began', () => {
     const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
     expect(run(started('agentMessage', 'm'), rawDone(null), completed())).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'refusal-delta', itemId: 'm', delta: 'No.' },
-      messageEnded('m', '', { refusal: 'No.' }),
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'No.' },
+      messageEnded('m', '', { parts: [{ kind: 'refusal', text: 'No.' }] }),
       END,
     ]);
+  });
+
+  it('a message that refuses keeps the phase that it began with', () => {
+    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
+    const events = run(started('agentMessage', 'm', 'final_answer'), rawDone(null));
+    expect(events.at(-1)).toEqual(
+      messageEnded('m', '', { phase: 'final_answer', parts: [{ kind: 'refusal', text: 'No.' }] }),
+    );
   });
 
   it('a failure has the words of the backend', () => {
@@ -461,7 +545,7 @@ describe('with a relay', () => {
       codexErrorInfo: { responseTooManyFailedAttempts: { httpStatusCode: 429 } },
     };
     expect(run(completed('failed', error))).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: own }, usage: null },
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: own }, usage: null, at: 1_800_000_000_000 },
     ]);
   });
 });

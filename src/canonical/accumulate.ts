@@ -1,0 +1,129 @@
+import type { Json } from '../kit/json.ts';
+import type { Outcome } from './outcome.ts';
+import type { Usage } from './usage.ts';
+import { append } from '../kit/append.ts';
+import { endedWith, type ItemStatus, type Produced, type Said, type Slot } from './item.ts';
+import { type ItemDelta, type ItemEnded, type TurnEvent } from './turn-event.ts';
+
+/** The fold of a turn's events: what a non-streaming answer is made of. */
+export interface Reply {
+  /** In the order in which they started, which is the order of `output_index`. */
+  readonly items: readonly Produced[];
+  readonly outcome: Outcome;
+  readonly usage: Usage | null;
+  /** When the turn ended, in milliseconds since the Unix epoch. */
+  readonly endedAt: number;
+}
+
+/** What was said of an open item so far. */
+class Saying implements Said {
+  text = '';
+  refusal: string | null = null;
+  input = '';
+  output = '';
+  readonly summary: string[] = [];
+  readonly reasoning: string[] = [];
+  readonly annotations: Json[] = [];
+  readonly logprobs: Json[] = [];
+
+  add({ at, delta, logprobs, annotation }: ItemDelta): void {
+    if (at === 'refusal') this.refusal = (this.refusal ?? '') + delta;
+    else if (typeof at === 'string') this[at] += delta;
+    else this.#addTo(this[at.list], at.index, delta);
+    if (logprobs !== undefined) append(this.logprobs, logprobs);
+    if (annotation !== undefined) this.annotations.push(annotation);
+  }
+
+  at(slot: Slot): string {
+    return typeof slot === 'string' ? (this[slot] ?? '') : (this[slot.list][slot.index] ?? '');
+  }
+
+  #addTo(list: string[], index: number, delta: string): void {
+    while (list.length <= index) list.push('');
+    list[index] += delta;
+  }
+}
+
+/**
+ * Follows a stream of events and knows its items: which are open and what they hold so far, which have
+ * ended, and in which order they began. Whoever ends a turn early ends the open ones with it; whoever
+ * answers builds the reply from it. So a stream and its JSON form cannot disagree.
+ */
+export class Accumulator {
+  readonly #open = new Map<string, { readonly head: Produced; readonly said: Saying }>();
+  /** By id, in the order in which they began; null while an item is open. */
+  readonly #items = new Map<string, { readonly index: number; ended: Produced | null }>();
+  #end: { readonly outcome: Outcome; readonly usage: Usage | null; readonly endedAt: number } | null = null;
+
+  add(event: TurnEvent): void {
+    switch (event.type) {
+      case 'item-started':
+        this.#open.set(event.item.id, { head: event.item, said: new Saying() });
+        this.#place(event.item.id);
+        return;
+      case 'item-delta':
+        this.#open.get(event.itemId)?.said.add(event);
+        return;
+      case 'item-ended':
+        this.#open.delete(event.item.id);
+        this.#place(event.item.id).ended = event.item;
+        return;
+      case 'turn-ended':
+        this.#end = { outcome: event.outcome, usage: event.usage, endedAt: event.at };
+        return;
+      case 'turn-accepted':
+      case 'item-status':
+    }
+  }
+
+  /** What is known of an open item since its start; null: it is not open. */
+  headOf(itemId: string): Produced | null {
+    return this.#open.get(itemId)?.head ?? null;
+  }
+
+  /** What an open item holds so far at this place. */
+  textOf(itemId: string, slot: Slot): string {
+    return this.#open.get(itemId)?.said.at(slot) ?? '';
+  }
+
+  /** The parts that an open item has so far in a list. */
+  partsOf(itemId: string, list: 'summary' | 'reasoning'): readonly string[] {
+    return this.#open.get(itemId)?.said[list] ?? [];
+  }
+
+  /** The index of an item in the final output. */
+  indexOf(itemId: string): number {
+    return this.#items.get(itemId)?.index ?? -1;
+  }
+
+  /** Ends whatever is open, in the order in which it was opened. */
+  endOpen(status: ItemStatus): readonly ItemEnded[] {
+    const ends = [...this.#open.values()].map(({ head, said }): ItemEnded => ({
+      type: 'item-ended',
+      item: endedWith(head, said, status),
+    }));
+    for (const end of ends) this.add(end);
+    return ends;
+  }
+
+  reply(): Reply {
+    if (this.#end === null) throw new Error('the turn has not ended');
+    const items = [...this.#items].map(([id, { ended }]) => {
+      if (ended === null) throw new Error(`item ${id} was started and never ended`);
+      return ended;
+    });
+    return { items, ...this.#end };
+  }
+
+  #place(itemId: string): { readonly index: number; ended: Produced | null } {
+    const known = this.#items.get(itemId) ?? { index: this.#items.size, ended: null };
+    this.#items.set(itemId, known);
+    return known;
+  }
+}
+
+export const fold = async (events: AsyncIterable<TurnEvent>): Promise<Reply> => {
+  const all = new Accumulator();
+  for await (const event of events) all.add(event);
+  return all.reply();
+};
