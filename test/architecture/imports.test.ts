@@ -15,6 +15,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   canonical: ['kit'],
   'codex/failures': [...CENTRE],
   'codex/translate': [...CENTRE, 'codex/failures', 'codex/protocol'],
+  'codex/sources': [...CENTRE, 'codex/failures', 'codex/protocol', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
   // North and south never see each other.
   openai: [...CENTRE, 'zod'],

@@ -85,6 +85,11 @@ export class Accumulator {
     return this.#open.get(itemId)?.head ?? null;
   }
 
+  /** What was said of an open item so far; null: it is not open. */
+  saidOf(itemId: string): Said | null {
+    return this.#open.get(itemId)?.said ?? null;
+  }
+
   /** What an open item holds so far at this place. */
   textOf(itemId: string, slot: Slot): string {
     return this.#open.get(itemId)?.said.at(slot) ?? '';

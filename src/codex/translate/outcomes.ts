@@ -15,7 +15,10 @@ export const toOutcome = (turn: { readonly status: string; readonly error: TurnE
 };
 
 /** The backend's own words about a failure are better than the app-server's about them. */
-export const refine = (outcome: Outcome, report: WireReport | null): Outcome => {
+export const refine = (
+  outcome: Outcome,
+  report: Pick<WireReport, 'failure' | 'signIn' | 'incomplete'> | null,
+): Outcome => {
   if (outcome.kind !== 'failed' || report === null) return outcome;
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;

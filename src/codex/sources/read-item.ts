@@ -1,0 +1,120 @@
+import {
+  saidParts,
+  type Item,
+  type ItemStatus,
+  type Phase,
+  type RawItem,
+} from '../../canonical/next/item.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+
+/** Calls that codex answers itself, whatever the client declared. */
+const CODEX_ANSWERS: ReadonlySet<string> = new Set(['local_shell_call', 'tool_search_call']);
+
+/** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
+const CODEX_OWN: ReadonlySet<string> = new Set([
+  'additional_tools',
+  'agent_message',
+  'compaction_trigger',
+  'configuration_update',
+  'context_compaction',
+  'custom_tool_call_output',
+  'function_call_output',
+  'other',
+  'tool_search_output',
+]);
+
+/** An item of an answer as we know it; what is not for the client is one of these words. */
+export type ReadItem = Item | 'codex-call' | 'not-for-clients';
+
+/** An output item of the Responses API, which is also how the app-server tells it. */
+export const readItem = (raw: JsonObject): ReadItem => {
+  const type = textIn(raw, 'type');
+  if (CODEX_ANSWERS.has(type)) return 'codex-call';
+  if (type === '' || CODEX_OWN.has(type)) return 'not-for-clients';
+  switch (type) {
+    case 'message':
+      return (raw['role'] ?? 'assistant') === 'assistant' ? readMessage(raw) : 'not-for-clients';
+    case 'reasoning':
+      return readReasoning(raw);
+    case 'function_call':
+    case 'custom_tool_call':
+      return readCall(raw, type === 'function_call' ? 'function' : 'custom');
+    case 'compaction': {
+      const encryptedContent = raw['encrypted_content'];
+      if (typeof encryptedContent === 'string') return { kind: 'compaction', encryptedContent };
+      return { kind: 'opaque', raw: rawOf(raw, type) };
+    }
+    default:
+      return type.endsWith('_call')
+        ? { kind: 'hosted-call', raw: rawOf(raw, type), status: statusOf(raw) }
+        : { kind: 'opaque', raw: rawOf(raw, type) };
+  }
+};
+
+const readMessage = (raw: JsonObject): Item => {
+  const parts = objectsIn(raw['content']);
+  const texts = parts.filter((part) => part['type'] === 'output_text');
+  const refusals = parts.filter((part) => part['type'] === 'refusal');
+  const phase = phaseOf(raw['phase']);
+  return {
+    kind: 'message',
+    role: 'assistant',
+    parts: saidParts({
+      text: texts.map((part) => textIn(part, 'text')).join(''),
+      refusal: refusals.length === 0 ? null : refusals.map((part) => textIn(part, 'refusal')).join(''),
+      annotations: texts.flatMap((part) => listOf(part['annotations'])),
+      logprobs: texts.flatMap((part) => listOf(part['logprobs'])),
+    }),
+    ...(phase === null ? {} : { phase }),
+    status: statusOf(raw),
+  };
+};
+
+const readReasoning = (raw: JsonObject): Item => {
+  const content = objectsIn(raw['content']).map((part) => textIn(part, 'text'));
+  const encryptedContent = raw['encrypted_content'];
+  return {
+    kind: 'reasoning',
+    summary: objectsIn(raw['summary']).map((part) => textIn(part, 'text')),
+    ...(content.length === 0 ? {} : { content }),
+    ...(typeof encryptedContent === 'string' ? { encryptedContent } : {}),
+    status: statusOf(raw),
+  };
+};
+
+const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
+  const { call_id: callId, name, namespace } = raw;
+  if (typeof callId !== 'string' || typeof name !== 'string' || name === '') return 'not-for-clients';
+  const written = textIn(raw, tool === 'function' ? 'arguments' : 'input');
+  return {
+    kind: 'tool-call',
+    tool,
+    callId,
+    name,
+    ...(typeof namespace === 'string' ? { namespace } : {}),
+    // A function without parameters may be called with no text at all, which is no JSON.
+    input: written === '' && tool === 'function' ? '{}' : written,
+    status: statusOf(raw),
+  };
+};
+
+const rawOf = (raw: JsonObject, type: string): RawItem => {
+  const { internal_chat_message_metadata_passthrough: _, ...rest } = raw;
+  return { ...rest, type };
+};
+
+const statusOf = (raw: JsonObject): ItemStatus =>
+  raw['status'] === 'incomplete' ? 'incomplete' : 'completed';
+
+const phaseOf = (phase: Json | undefined): Phase | null =>
+  phase === 'commentary' || phase === 'final_answer' ? phase : null;
+
+const listOf = (value: Json | undefined): readonly Json[] =>
+  Array.isArray(value) ? (value as readonly Json[]) : [];
+
+const objectsIn = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isJsonObject);
+
+const textIn = (data: JsonObject, key: string): string => {
+  const value = data[key];
+  return typeof value === 'string' ? value : '';
+};
