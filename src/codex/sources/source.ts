@@ -24,8 +24,6 @@ export type Oddity =
   | 'undeclared-call'
   | 'second-call-dropped'
   | 'text-differs'
-  /** An event of an answer that is no JSON. */
-  | 'unreadable-event'
   /** The app-server calls a turn completed of which no answer was completed. */
   | 'answer-unseen';
 
