@@ -92,7 +92,7 @@ export const createSouth = async (
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const workers = createPool(placed.backend, offered, deps);
+    const workers = createPool(placed.backend, placed.relay !== null, offered, deps);
     closers.push(() => workers.drain(0));
     offered.onChange(() => workers.renew());
     await workers.start();
@@ -156,7 +156,7 @@ const engineOf = (
     },
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
-    ids: systemAmbient.ids,
+    ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
@@ -164,12 +164,13 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = limitTime(engine, config.upstream.turnTimeoutMs);
-  return keepSecrets(withEmulations(limited, deps.tokenizer), secretsOf(config));
+  const limited = limitTime(engine, config.upstream.turnTimeoutMs, systemAmbient.clock);
+  return keepSecrets(withEmulations(limited, deps.tokenizer, systemAmbient.clock), secretsOf(config));
 };
 
 const createPool = (
   backend: Backend,
+  hasRelay: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics }: SouthDeps,
 ): WorkerPool =>
@@ -180,6 +181,7 @@ const createPool = (
         homes,
         backend,
         catalogue: () => offered.catalogue(),
+        tellsContent: !hasRelay,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
         onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),

@@ -7,8 +7,13 @@ import type { TurnEvent } from './canonical/turn-event.ts';
 import type { South } from './south.ts';
 import { createSwitchboard, type Choice, type Switchboard } from './switchboard.ts';
 
-const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
-const said = (name: string): TurnEvent => ({ type: 'text-delta', itemId: name, delta: name });
+const ended: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
+const said = (name: string): TurnEvent => ({ type: 'item-delta', itemId: name, at: 'text', delta: name });
 const never = new AbortController().signal;
 
 interface FakeSouth extends South {

@@ -3,10 +3,22 @@ import { describe, expect, it } from 'vitest';
 import type { Item } from './item.ts';
 import { findPairingProblem } from './pairing.ts';
 
-const call = (callId: string): Item => ({ kind: 'function-call', callId, name: 'f', arguments: '{}' });
-const output = (callId: string): Item => ({ kind: 'function-output', callId, output: '1' });
-const customCall = (callId: string): Item => ({ kind: 'custom-call', callId, name: 'f', input: '' });
-const customOutput = (callId: string): Item => ({ kind: 'custom-output', callId, output: '1' });
+const call = (callId: string): Item => ({
+  kind: 'tool-call',
+  tool: 'function',
+  callId,
+  name: 'f',
+  input: '{}',
+});
+const output = (callId: string): Item => ({ kind: 'tool-output', tool: 'function', callId, output: '1' });
+const customCall = (callId: string): Item => ({
+  kind: 'tool-call',
+  tool: 'custom',
+  callId,
+  name: 'f',
+  input: '',
+});
+const customOutput = (callId: string): Item => ({ kind: 'tool-output', tool: 'custom', callId, output: '1' });
 const user: Item = { kind: 'message', role: 'user', parts: [] };
 
 describe('findPairingProblem', () => {

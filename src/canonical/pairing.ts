@@ -14,10 +14,10 @@ export const findPairingProblem = (items: readonly Item[]): PairingProblem | nul
   const calls = new Map<string, number>();
   const answered = new Set<string>();
   for (const [index, item] of items.entries()) {
-    if (item.kind === 'function-call' || item.kind === 'custom-call') {
+    if (item.kind === 'tool-call') {
       if (calls.has(item.callId)) return { kind: 'duplicate-call', index, callId: item.callId };
       calls.set(item.callId, index);
-    } else if (item.kind === 'function-output' || item.kind === 'custom-output') {
+    } else if (item.kind === 'tool-output') {
       if (!calls.has(item.callId)) return { kind: 'output-without-call', index, callId: item.callId };
       if (answered.has(item.callId)) return { kind: 'duplicate-output', index, callId: item.callId };
       answered.add(item.callId);

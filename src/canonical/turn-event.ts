@@ -1,35 +1,22 @@
-import type { Json, JsonObject } from '../kit/json.ts';
-import type { Phase } from './item.ts';
+import type { Json } from '../kit/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
+import type { Produced, Slot } from './item.ts';
 
 /**
- * One thing that happened in a turn: the only currency between the engine and the edge.
+ * One thing that happened in a turn: the only currency between the engine and the edge. No event is
+ * about one kind of item: the kind is in the item.
  *
- * Grammar, which every producer and every transform keeps:
+ * Grammar, which every producer and every transform keeps (`checkGrammar` in test/support holds it):
  * - `turn-accepted` comes first, if the turn got that far;
- * - an item's events stand between its `*-started` and its `*-ended`; every started item is ended,
- *   also when the turn fails (then with `complete: false`);
- * - deltas joined are the text of `*-ended`;
+ * - an item's events stand between its `item-started` and its `item-ended`; every started item is ended,
+ *   also when the turn fails (then as `incomplete`);
+ * - what the head of an item says, the ended item says too;
+ * - deltas joined are the texts of the ended item;
  * - `turn-ended` comes exactly once and is the last event.
- * Items may overlap: a layout may keep one item open while another runs.
+ * Items may overlap.
  */
-export type TurnEvent =
-  | TurnAccepted
-  | MessageStarted
-  | TextDelta
-  | RefusalDelta
-  | MessageEnded
-  | ReasoningStarted
-  | ReasoningSummaryStarted
-  | ReasoningSummaryDelta
-  | ReasoningTextDelta
-  | ReasoningEnded
-  | CallStarted
-  | CallDelta
-  | CallEnded
-  | CarriedItemProduced
-  | TurnEnded;
+export type TurnEvent = TurnAccepted | ItemStarted | ItemDelta | ItemStatusChanged | ItemEnded | TurnEnded;
 
 /** The backend has begun to answer: from here on there is an answer, however it ends. */
 export interface TurnAccepted {
@@ -42,90 +29,34 @@ export interface TurnAccepted {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface MessageStarted {
-  readonly type: 'message-started';
-  readonly itemId: string;
-  readonly phase: Phase | null;
-}
-export interface TextDelta {
-  readonly type: 'text-delta';
-  readonly itemId: string;
-  readonly delta: string;
-}
-export interface RefusalDelta {
-  readonly type: 'refusal-delta';
-  readonly itemId: string;
-  readonly delta: string;
-}
-export interface MessageEnded {
-  readonly type: 'message-ended';
-  readonly itemId: string;
-  readonly text: string;
-  /** Null: the model did not refuse. */
-  readonly refusal: string | null;
-  readonly phase: Phase | null;
-  readonly annotations: readonly Json[];
-  /** Of the text's tokens, when they were asked for. */
-  readonly logprobs: readonly Json[];
-  readonly complete: boolean;
+export interface ItemStarted {
+  readonly type: 'item-started';
+  /** Its head: the item with everything that is known at its start, its texts and lists still empty. */
+  readonly item: Produced;
 }
 
-export interface ReasoningStarted {
-  readonly type: 'reasoning-started';
+export interface ItemDelta {
+  readonly type: 'item-delta';
   readonly itemId: string;
-}
-export interface ReasoningSummaryStarted {
-  readonly type: 'reasoning-summary-started';
-  readonly itemId: string;
-  readonly index: number;
-}
-export interface ReasoningSummaryDelta {
-  readonly type: 'reasoning-summary-delta';
-  readonly itemId: string;
-  readonly index: number;
+  readonly at: Slot;
+  /** May be empty: it opens a part of a list, or comes with one of the following. */
   readonly delta: string;
-}
-/** Raw reasoning, which only some providers show. */
-export interface ReasoningTextDelta {
-  readonly type: 'reasoning-text-delta';
-  readonly itemId: string;
-  readonly index: number;
-  readonly delta: string;
-}
-export interface ReasoningEnded {
-  readonly type: 'reasoning-ended';
-  readonly itemId: string;
-  readonly summary: readonly string[];
-  readonly content: readonly string[];
-  readonly encryptedContent: string | null;
-  readonly complete: boolean;
+  /** Of the tokens of this delta. */
+  readonly logprobs?: readonly Json[];
+  /** A citation in the text so far. */
+  readonly annotation?: Json;
 }
 
-export interface CallStarted {
-  readonly type: 'call-started';
+/** What a hosted tool is doing: `searching`, `interpreting` … in the backend's words. */
+export interface ItemStatusChanged {
+  readonly type: 'item-status';
   readonly itemId: string;
-  readonly callId: string;
-  readonly name: string;
-}
-export interface CallDelta {
-  readonly type: 'call-delta';
-  readonly itemId: string;
-  readonly delta: string;
-}
-export interface CallEnded {
-  readonly type: 'call-ended';
-  readonly itemId: string;
-  readonly callId: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly complete: boolean;
+  readonly status: string;
 }
 
-/** An output item that arrives whole and is handed on as it is (a web search, a compaction …). */
-export interface CarriedItemProduced {
-  readonly type: 'carried-item';
-  readonly itemId: string;
-  readonly wire: JsonObject & { readonly type: string };
+export interface ItemEnded {
+  readonly type: 'item-ended';
+  readonly item: Produced;
 }
 
 export interface TurnEnded {
@@ -133,4 +64,30 @@ export interface TurnEnded {
   readonly outcome: Outcome;
   /** Null when the upstream gave no numbers. */
   readonly usage: Usage | null;
+  /** When, in milliseconds since the Unix epoch: data, so that a replay renders the same. */
+  readonly at: number;
 }
+
+/** The id of the item that an event is about; null: it is about the turn. */
+export const itemIdOf = (event: TurnEvent): string | null => {
+  if (event.type === 'item-started' || event.type === 'item-ended') return event.item.id;
+  return event.type === 'item-delta' || event.type === 'item-status' ? event.itemId : null;
+};
+
+/** Whether a delta of a text that is one piece adds nothing to it. */
+export const saysNothing = ({ delta, logprobs, annotation }: ItemDelta): boolean =>
+  delta === '' && logprobs === undefined && annotation === undefined;
+
+/** Two events as one, where both are deltas of the same text; null: they stay two. */
+export const joinedDelta = (first: TurnEvent, second: TurnEvent): TurnEvent | null => {
+  if (first.type !== 'item-delta' || second.type !== 'item-delta') return null;
+  const isSame = first.itemId === second.itemId && isSameSlot(first.at, second.at);
+  // A citation has its place between two deltas.
+  if (!isSame || first.annotation !== undefined || second.annotation !== undefined) return null;
+  const delta = first.delta + second.delta;
+  if (first.logprobs === undefined && second.logprobs === undefined) return { ...first, delta };
+  return { ...first, delta, logprobs: [...(first.logprobs ?? []), ...(second.logprobs ?? [])] };
+};
+
+const isSameSlot = (a: Slot, b: Slot): boolean =>
+  typeof a === 'string' || typeof b === 'string' ? a === b : a.list === b.list && a.index === b.index;

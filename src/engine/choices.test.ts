@@ -9,12 +9,21 @@ import type { Place } from './admission.ts';
 import { runChoices } from './choices.ts';
 import type { Engine } from './engine.ts';
 
-const started: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
-const completed: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const started: TurnEvent = {
+  type: 'item-started',
+  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
+};
+const completed: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 const failed: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'failed', failure: failure('upstream_error') },
   usage: null,
+  at: 1_800_000_000_000,
 };
 
 /** The first turn runs as told; the others say something and then wait until they are interrupted. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { turnRequest } from '../../test/support/turn-request.ts';
-import { collect, emit } from '../../test/support/turn-events.ts';
+import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { withEmulations } from './emulate.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -12,26 +12,28 @@ const characters: Tokenizer = {
   head: async (text, tokens) => text.slice(0, tokens),
 };
 const TURN: readonly TurnEvent[] = [
-  { type: 'message-started', itemId: 'm', phase: null },
-  { type: 'text-delta', itemId: 'm', delta: 'one STOP two' },
+  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+  { type: 'item-delta', itemId: 'm', at: 'text', delta: 'one STOP two' },
   {
-    type: 'message-ended',
-    itemId: 'm',
-    text: 'one STOP two',
-    refusal: null,
-    phase: null,
-    annotations: [],
-    logprobs: [],
-    complete: true,
+    type: 'item-ended',
+    item: {
+      kind: 'message',
+      id: 'm',
+      role: 'assistant',
+      parts: [{ kind: 'text', text: 'one STOP two' }],
+      status: 'completed',
+    },
   },
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null },
+  { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
 ];
 
+const { clock } = fixedAmbient();
+
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
-  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, characters);
+  const engine = withEmulations({ unheard: () => [], run: () => emit(TURN) }, characters, clock);
   const events = await collect(engine.run(turnRequest(different), new AbortController().signal));
   const last = events.at(-1);
-  const text = events.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
+  const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
   return [text, last?.type === 'turn-ended' ? last.outcome.kind : 'no end'];
 };
 
@@ -48,7 +50,7 @@ describe('withEmulations', () => {
 
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
-    const engine = withEmulations({ unheard: () => [], run: () => events }, characters);
+    const engine = withEmulations({ unheard: () => [], run: () => events }, characters, clock);
     expect(engine.run(turnRequest(), new AbortController().signal)).toBe(events);
   });
 });

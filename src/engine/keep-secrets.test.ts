@@ -16,11 +16,11 @@ const { signal } = new AbortController();
 
 describe('keepSecrets', () => {
   it('hides them in the failure of a turn, and leaves the rest alone', async () => {
-    const text: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'hunter22' };
+    const text: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hunter22' };
     const engine = engineOf(async function* () {
       yield text;
       const outcome = { kind: 'failed', failure: failure('invalid_prompt', quoting) } as const;
-      yield { type: 'turn-ended', outcome, usage: null };
+      yield { type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 };
     });
     expect(await collect(engine.run(turnRequest(), signal))).toEqual([
       text,
@@ -28,6 +28,7 @@ describe('keepSecrets', () => {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('invalid_prompt', hidden) },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
     expect(engine.unheard(turnRequest())).toEqual(['a']);

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit } from '../../test/support/turn-events.ts';
+import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
 import { countTokens, headOf } from '../tokenizer/o200k.ts';
 import { limitOutput } from './limit-output.ts';
 import type { Tokenizer } from './tokenizer.ts';
@@ -13,11 +14,13 @@ const characters: Tokenizer = {
   count: async (text) => text.length,
   head: async (text, tokens) => text.slice(0, tokens),
 };
+const { clock } = fixedAmbient();
 const limited = (
   events: readonly TurnEvent[],
   maxTokens: number,
   tokenizer: Tokenizer = characters,
-): Promise<TurnEvent[]> => collect(limitOutput(emit(events), maxTokens, tokenizer));
+): Promise<TurnEvent[]> =>
+  collect(wellFormed(limitOutput(emit(events), { maxTokens, tokenizer, clock }), { clock }));
 
 const accepted = (limitsOutput: boolean): TurnEvent => ({
   type: 'turn-accepted',
@@ -26,30 +29,50 @@ const accepted = (limitsOutput: boolean): TurnEvent => ({
   headers: {},
 });
 const message = (itemId: string, ...deltas: readonly string[]): TurnEvent[] => [
-  { type: 'message-started', itemId, phase: null },
-  ...deltas.map((delta) => ({ type: 'text-delta', itemId, delta }) as const),
+  { type: 'item-started', item: { kind: 'message', id: itemId, role: 'assistant', parts: [] } },
+  ...deltas.map((delta) => ({ type: 'item-delta', itemId: itemId, at: 'text', delta: delta }) as const),
   messageEnded(itemId, deltas.join(''), true),
 ];
 const messageEnded = (itemId: string, text: string, complete: boolean): TurnEvent => ({
-  type: 'message-ended',
-  itemId,
-  text,
-  refusal: null,
-  phase: null,
-  annotations: [],
-  logprobs: [],
-  complete,
+  type: 'item-ended',
+  item: {
+    kind: 'message',
+    id: itemId,
+    role: 'assistant',
+    parts: [{ kind: 'text', text: text }],
+    status: complete ? 'completed' : 'incomplete',
+  },
 });
 const call = (itemId: string, ...deltas: readonly string[]): TurnEvent[] => [
-  { type: 'call-started', itemId, callId: 'c', name: 'f' },
-  ...deltas.map((delta) => ({ type: 'call-delta', itemId, delta }) as const),
-  { type: 'call-ended', itemId, callId: 'c', name: 'f', arguments: deltas.join(''), complete: true },
+  {
+    type: 'item-started',
+    item: { kind: 'tool-call', id: itemId, tool: 'function', callId: 'c', name: 'f', input: '' },
+  },
+  ...deltas.map((delta) => ({ type: 'item-delta', itemId: itemId, at: 'input', delta: delta }) as const),
+  {
+    type: 'item-ended',
+    item: {
+      kind: 'tool-call',
+      id: itemId,
+      tool: 'function',
+      callId: 'c',
+      name: 'f',
+      input: deltas.join(''),
+      status: 'completed',
+    },
+  },
 ];
-const END: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const END: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 const CUT: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
   usage: null,
+  at: 1_800_000_000_000,
 };
 
 describe('limitOutput', () => {
@@ -60,9 +83,9 @@ describe('limitOutput', () => {
 
   it('cuts inside a delta, ends what is open, and the turn as incomplete', async () => {
     expect(await limited([...message('m', 'abc', 'defg', 'h'), END], 5)).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'abc' },
-      { type: 'text-delta', itemId: 'm', delta: 'de' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'abc' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'de' },
       messageEnded('m', 'abcde', false),
       CUT,
     ]);
@@ -70,8 +93,8 @@ describe('limitOutput', () => {
 
   it('cuts between two deltas without an empty one', async () => {
     expect(await limited([...message('m', 'abc', 'def'), END], 3)).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'abc' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'abc' },
       messageEnded('m', 'abc', false),
       CUT,
     ]);
@@ -80,10 +103,24 @@ describe('limitOutput', () => {
   it('counts all items, arguments of calls too', async () => {
     expect(await limited([...message('m', 'abc'), ...call('f', '{"a"', ':1}'), END], 8)).toEqual([
       ...message('m', 'abc'),
-      { type: 'call-started', itemId: 'f', callId: 'c', name: 'f' },
-      { type: 'call-delta', itemId: 'f', delta: '{"a"' },
-      { type: 'call-delta', itemId: 'f', delta: ':' },
-      { type: 'call-ended', itemId: 'f', callId: 'c', name: 'f', arguments: '{"a":', complete: false },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'f', tool: 'function', callId: 'c', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'f', at: 'input', delta: '{"a"' },
+      { type: 'item-delta', itemId: 'f', at: 'input', delta: ':' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'f',
+          tool: 'function',
+          callId: 'c',
+          name: 'f',
+          input: '{"a":',
+          status: 'incomplete',
+        },
+      },
       CUT,
     ]);
   });
@@ -126,7 +163,7 @@ describe('limitOutput', () => {
       },
     };
     const read = await limited([...message('m', 'x'.repeat(1_000_000)), END], 100, counting);
-    expect(read[1]).toEqual({ type: 'text-delta', itemId: 'm', delta: 'x'.repeat(100) });
+    expect(read[1]).toEqual({ type: 'item-delta', itemId: 'm', at: 'text', delta: 'x'.repeat(100) });
     expect(asked).toEqual([1_024]);
   });
 
@@ -139,7 +176,7 @@ describe('limitOutput', () => {
         wasLeft = true;
       }
     }
-    await collect(limitOutput(source(), 3, characters));
+    await collect(limitOutput(source(), { maxTokens: 3, tokenizer: characters, clock }));
     expect(wasLeft).toBe(true);
   });
 });
@@ -169,11 +206,13 @@ describe('limitOutput with the real tokenizer', () => {
         fc.integer({ min: 1, max: 120 }),
         async (deltas, max) => {
           const read = await limited([...message('m', ...deltas), END], max, tokenizer);
-          const text = read.map((event) => (event.type === 'text-delta' ? event.delta : '')).join('');
+          const text = read.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
           expect(deltas.join('').startsWith(text)).toBe(true);
           expect(countTokens(text)).toBeLessThanOrEqual(max);
           // Deltas joined are the text of the end, as the grammar wants it.
-          expect(read.find((event) => event.type === 'message-ended')).toMatchObject({ text });
+          expect(read.find((event) => event.type === 'item-ended')).toMatchObject({
+            item: { parts: [{ text }] },
+          });
           if (countTokens(deltas.join('')) <= max - deltas.length) expect(read.at(-1)).toEqual(END);
         },
       ),

@@ -1,5 +1,6 @@
-import { OpenItems } from '../canonical/open-items.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Slot } from '../canonical/item.ts';
+import { saysNothing, type TurnEvent } from '../canonical/turn-event.ts';
+import type { Clock } from '../kit/ambient.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
@@ -11,16 +12,24 @@ const MARGIN = 16;
 /** How much of a long delta is counted at once at the least. */
 const PIECE_CHARS = 1_024;
 
+export interface OutputLimit {
+  readonly maxTokens: number;
+  readonly tokenizer: Tokenizer;
+  readonly clock: Clock;
+}
+
+/** What of an item is output that a client sees; reasoning is not. */
+const COUNTED: ReadonlySet<Slot> = new Set<Slot>(['text', 'input']);
+
 /**
  * `max_output_tokens` for backends that have no such limit: the visible output is counted as it
- * comes, cut at the limit, and the turn ends as incomplete. Leaving the source early interrupts it.
+ * comes, cut at the limit, and the turn ends as incomplete; `wellFormed` behind this ends what is open.
+ * Leaving the source early interrupts it.
  */
 export async function* limitOutput(
   events: AsyncIterable<TurnEvent>,
-  maxTokens: number,
-  tokenizer: Tokenizer,
+  { maxTokens, tokenizer, clock }: OutputLimit,
 ): AsyncGenerator<TurnEvent> {
-  const open = new OpenItems();
   const budget = new TokenBudget(maxTokens, tokenizer);
   let isNeeded = true;
   for await (const event of events) {
@@ -28,25 +37,19 @@ export async function* limitOutput(
       isNeeded = !event.limitsOutput;
       if (isNeeded && budget.willCount) tokenizer.warmUp();
     }
-    if (!isNeeded) {
+    if (!isNeeded || event.type !== 'item-delta' || !COUNTED.has(event.at)) {
       yield event;
       continue;
     }
-    if (event.type !== 'text-delta' && event.type !== 'call-delta') {
-      open.follow(event);
-      yield event;
+    const { itemId, at } = event;
+    const delta = await budget.take(itemId, event.delta);
+    if (!budget.isSpent) {
+      if (!saysNothing(event)) yield event;
       continue;
     }
-    const allowed = await budget.take(event.itemId, event.delta);
-    if (allowed !== '') {
-      const passed = { ...event, delta: allowed };
-      open.follow(passed);
-      yield passed;
-    }
-    if (!budget.isSpent) continue;
-    yield* open.endAll(false);
+    if (delta !== '') yield { type: 'item-delta', itemId, at, delta };
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-    yield { type: 'turn-ended', outcome, usage: null };
+    yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
     return;
   }
 }

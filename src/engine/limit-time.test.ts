@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { fixedAmbient } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -10,13 +11,22 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const started: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
-const said: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'a' };
-const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const started: TurnEvent = {
+  type: 'item-started',
+  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
+};
+const said: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' };
+const done: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 const late: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'failed', failure: failure('turn_timeout') },
   usage: null,
+  at: 1_800_000_000_000,
 };
 
 /** Says these, and then nothing until it is aborted. */
@@ -31,10 +41,12 @@ const engineOf = (...events: readonly TurnEvent[]): Engine => ({
   },
 });
 
+const { clock } = fixedAmbient();
+
 const run = (engine: Engine, signal = new AbortController().signal) => {
   const events: TurnEvent[] = [];
   const ended = (async () => {
-    for await (const event of limitTime(engine, 1_000).run(turnRequest(), signal)) events.push(event);
+    for await (const event of limitTime(engine, 1_000, clock).run(turnRequest(), signal)) events.push(event);
   })();
   ended.catch(() => {});
   return { events, ended };
@@ -54,12 +66,20 @@ describe('limitTime', () => {
     const { events, ended } = run(engineOf(accepted, started, said));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
-    const message = { text: 'a', refusal: null, phase: null, annotations: [], logprobs: [], complete: false };
     expect(events).toEqual([
       accepted,
       started,
       said,
-      { type: 'message-ended', itemId: 'm', ...message },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'a' }],
+          status: 'incomplete',
+        },
+      },
       late,
     ]);
   });
@@ -95,7 +115,7 @@ describe('limitTime', () => {
 
   it('of nothing is no limit', () => {
     const engine = engineOf();
-    expect(limitTime(engine, 0)).toBe(engine);
-    expect(limitTime(engine, 1).unheard(turnRequest())).toEqual(['x']);
+    expect(limitTime(engine, 0, clock)).toBe(engine);
+    expect(limitTime(engine, 1, clock).unheard(turnRequest())).toEqual(['x']);
   });
 });

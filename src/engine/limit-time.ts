@@ -1,9 +1,10 @@
 import { failure } from '../canonical/failure.ts';
-import { OpenItems } from '../canonical/open-items.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
+import type { Clock } from '../kit/ambient.ts';
 import type { Engine } from './engine.ts';
 
 /** Ends turns that take longer than this, from their start to their last event; 0: none. */
-export const limitTime = (engine: Engine, limitMs: number): Engine =>
+export const limitTime = (engine: Engine, limitMs: number, clock: Clock): Engine =>
   limitMs === 0
     ? engine
     : {
@@ -11,21 +12,15 @@ export const limitTime = (engine: Engine, limitMs: number): Engine =>
         async *run(request, signal, onSettled) {
           const late = new AbortController();
           const timer = setTimeout(() => late.abort(), limitMs);
-          const open = new OpenItems();
-          let isEnded = false;
           try {
             const either = AbortSignal.any([signal, late.signal]);
-            for await (const event of engine.run(request, either, onSettled)) {
-              open.follow(event);
-              isEnded ||= event.type === 'turn-ended';
-              yield event;
-            }
-          } catch (error) {
-            if (signal.aborted || !late.signal.aborted) throw error;
-            if (isEnded) return;
-            yield* open.endAll(false);
-            const outcome = { kind: 'failed', failure: failure('turn_timeout') } as const;
-            yield { type: 'turn-ended', outcome, usage: null };
+            yield* wellFormed(engine.run(request, either, onSettled), {
+              clock,
+              onThrow(error) {
+                if (signal.aborted || !late.signal.aborted) throw error;
+                return { kind: 'failed', failure: failure('turn_timeout') };
+              },
+            });
           } finally {
             clearTimeout(timer);
           }

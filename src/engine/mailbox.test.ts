@@ -2,37 +2,51 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import { charsIn } from '../kit/json.ts';
 import { collect, turnEvents } from '../../test/support/turn-events.ts';
 import { COALESCE_ABOVE, EVENT_BYTES, Mailbox } from './mailbox.ts';
 
-const text = (itemId: string, delta: string): TurnEvent => ({ type: 'text-delta', itemId, delta });
-const summary = (itemId: string, index: number, delta: string): TurnEvent => ({
-  type: 'reasoning-summary-delta',
-  itemId,
-  index,
-  delta,
+const text = (itemId: string, delta: string): TurnEvent => ({
+  type: 'item-delta',
+  itemId: itemId,
+  at: 'text',
+  delta: delta,
 });
-const started = (itemId: string): TurnEvent => ({ type: 'message-started', itemId, phase: null });
+const summary = (itemId: string, index: number, delta: string): TurnEvent => ({
+  type: 'item-delta',
+  itemId: itemId,
+  at: { list: 'summary', index: index },
+  delta: delta,
+});
+const started = (itemId: string): TurnEvent => ({
+  type: 'item-started',
+  item: { kind: 'message', id: itemId, role: 'assistant', parts: [] },
+});
+
+const place = (event: TurnEvent): string | null =>
+  event.type === 'item-delta' && event.annotation === undefined
+    ? JSON.stringify([event.itemId, event.at])
+    : null;
 
 /** Deltas of one text that stand side by side are one delta. */
 const joined = (events: readonly TurnEvent[]): TurnEvent[] => {
   const all: TurnEvent[] = [];
   for (const event of events) {
     const last = all.at(-1);
-    const isSame =
-      last !== undefined &&
-      'delta' in event &&
-      'delta' in last &&
-      JSON.stringify({ ...event, delta: '' }) === JSON.stringify({ ...last, delta: '' });
-    if (isSame) all[all.length - 1] = { ...last, delta: last.delta + event.delta };
-    else all.push(event);
+    const isSame = last !== undefined && place(event) !== null && place(event) === place(last);
+    if (isSame && event.type === 'item-delta' && last.type === 'item-delta') {
+      const logprobs = [...(last.logprobs ?? []), ...(event.logprobs ?? [])];
+      const delta = last.delta + event.delta;
+      all[all.length - 1] = { ...last, delta, ...(logprobs.length === 0 ? {} : { logprobs }) };
+    } else all.push(event);
   }
   return all;
 };
 
 const LARGE = 1024 * 1024;
 /** So many unread events that deltas are joined from here on. */
-const PILE = Array.from({ length: COALESCE_ABOVE }, () => started('pile'));
+const PILED = started('pile');
+const PILE = Array.from({ length: COALESCE_ABOVE }, () => PILED);
 
 describe('Mailbox', () => {
   it('hands events out in order, and ends when it is closed', async () => {
@@ -113,7 +127,12 @@ describe('Mailbox', () => {
   it('takes the end of a turn also when it is full', async () => {
     const mailbox = new Mailbox(2);
     mailbox.push([text('m', 'too long')]);
-    const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+    const end: TurnEvent = {
+      type: 'turn-ended',
+      outcome: { kind: 'completed' },
+      usage: null,
+      at: 1_800_000_000_000,
+    };
     mailbox.push([end]);
     mailbox.close();
     expect(await collect(mailbox)).toEqual([text('m', 'too long'), end]);
@@ -151,10 +170,11 @@ describe('Mailbox', () => {
     let unread = 0;
     const mailbox = new Mailbox(LARGE, { add: (bytes) => (unread += bytes) });
     mailbox.push([...PILE, text('m', 'a'), text('m', 'b')]);
-    expect(unread).toBe((PILE.length + 1) * EVENT_BYTES + 2);
+    const piled = EVENT_BYTES + charsIn(PILED) - 'item-started'.length;
+    expect(unread).toBe(PILE.length * piled + EVENT_BYTES + 2);
     for await (const event of mailbox) {
       expect(event).toEqual(PILE[0]);
-      expect(unread).toBe(PILE.length * EVENT_BYTES + 2);
+      expect(unread).toBe((PILE.length - 1) * piled + EVENT_BYTES + 2);
       break;
     }
     expect(unread).toBe(0);
@@ -221,18 +241,18 @@ describe('Mailbox', () => {
   it.each<[string, TurnEvent, TurnEvent]>([
     [
       'refusals',
-      { type: 'refusal-delta', itemId: 'm', delta: 'a' },
-      { type: 'refusal-delta', itemId: 'm', delta: 'aa' },
+      { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'a' },
+      { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'aa' },
     ],
     [
       'arguments',
-      { type: 'call-delta', itemId: 'c', delta: 'a' },
-      { type: 'call-delta', itemId: 'c', delta: 'aa' },
+      { type: 'item-delta', itemId: 'c', at: 'input', delta: 'a' },
+      { type: 'item-delta', itemId: 'c', at: 'input', delta: 'aa' },
     ],
     [
       'raw reasoning',
-      { type: 'reasoning-text-delta', itemId: 'r', index: 1, delta: 'a' },
-      { type: 'reasoning-text-delta', itemId: 'r', index: 1, delta: 'aa' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 1 }, delta: 'a' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 1 }, delta: 'aa' },
     ],
   ])('joins %s too', async (_, piece, both) => {
     const mailbox = new Mailbox(LARGE);

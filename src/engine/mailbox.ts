@@ -1,4 +1,6 @@
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { joinedDelta, type TurnEvent } from '../canonical/turn-event.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { charsIn } from '../kit/json.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
 /**
@@ -14,7 +16,7 @@ export const COALESCE_ABOVE = 1024;
  * the joined text outgrows `maxBytes`.
  */
 export class Mailbox implements AsyncIterable<TurnEvent> {
-  readonly #queue: TurnEvent[] = [];
+  readonly #queue: { readonly event: TurnEvent; readonly bytes: number }[] = [];
   readonly #maxBytes: number;
   /** Read position: shifting a long array for every event would be quadratic. */
   #head = 0;
@@ -39,11 +41,11 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     if (this.#end !== null) return hasRoom;
     let more = 0;
     for (const event of events) {
-      if (this.#join(event)) {
-        more += textSize(event);
-      } else {
-        more += sizeOf(event);
-        this.#queue.push(event);
+      const chars = charsOf(event);
+      if (this.#join(event, chars)) more += chars;
+      else {
+        more += EVENT_BYTES + chars;
+        this.#queue.push({ event, bytes: EVENT_BYTES + chars });
       }
     }
     this.#count(more);
@@ -96,10 +98,10 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   }
 
   #take(): TurnEvent | undefined {
-    const event = this.#queue[this.#head];
-    if (event === undefined) return undefined;
+    const entry = this.#queue[this.#head];
+    if (entry === undefined) return undefined;
     this.#head += 1;
-    this.#count(-sizeOf(event));
+    this.#count(-entry.bytes);
     if (this.#head === this.#queue.length) {
       this.#queue.length = 0;
       this.#head = 0;
@@ -107,15 +109,16 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
       this.#queue.splice(0, this.#head);
       this.#head = 0;
     }
-    return event;
+    return entry.event;
   }
 
-  #join(event: TurnEvent): boolean {
+  #join(event: TurnEvent, chars: number): boolean {
     const last = this.#queue.length - 1;
     const previous = this.#queue[last];
     if (this.#queue.length - this.#head < COALESCE_ABOVE || previous === undefined) return false;
-    if (!('delta' in event) || !('delta' in previous) || !isSameText(event, previous)) return false;
-    this.#queue[last] = { ...previous, delta: previous.delta + event.delta };
+    const joined = joinedDelta(previous.event, event);
+    if (joined === null) return false;
+    this.#queue[last] = { event: joined, bytes: previous.bytes + chars };
     return true;
   }
 
@@ -126,22 +129,22 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   }
 }
 
-type Delta = Extract<TurnEvent, { readonly delta: string }>;
-
-const isSameText = (a: Delta, b: Delta): boolean =>
-  a.type === b.type &&
-  a.itemId === b.itemId &&
-  ('index' in a ? a.index : null) === ('index' in b ? b.index : null);
-
 /** An event without its text. */
 export const EVENT_BYTES = 100;
 
-/** What an event costs to keep, roughly. */
-const sizeOf = (event: TurnEvent): number => EVENT_BYTES + textSize(event);
-
-const textSize = (event: TurnEvent): number => {
-  if ('delta' in event) return event.delta.length;
-  if (event.type === 'message-ended') return event.text.length;
-  if (event.type === 'call-ended') return event.arguments.length;
-  return 0;
+/** What of an event is as long as the upstream makes it. */
+const charsOf = (event: TurnEvent): number => {
+  switch (event.type) {
+    case 'item-delta':
+      return event.delta.length + charsIn([event.logprobs, event.annotation]);
+    case 'item-started':
+    case 'item-ended':
+      return charsIn(event.item);
+    case 'turn-accepted':
+    case 'item-status':
+    case 'turn-ended':
+      return 0;
+    default:
+      return assertNever(event);
+  }
 };

@@ -7,13 +7,19 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import { retryWhole } from './retry-whole.ts';
 
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const said: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'a' };
+const said: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' };
 const lost: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'failed', failure: failure('worker_lost') },
   usage: null,
+  at: 1_800_000_000_000,
 };
-const done: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const done: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 
 const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
   let count = 0;

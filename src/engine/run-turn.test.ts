@@ -119,7 +119,7 @@ const engineOf = ({ pool }: FakePool, maxUnread = Infinity) =>
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: maxUnread, onChange() {} }),
-    ids: fixedAmbient().ids,
+    ambient: fixedAmbient(),
     onOddity() {},
     onRefused() {},
   });
@@ -144,20 +144,20 @@ describe('createEngine', () => {
     const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
     expect(await run(fake)).toEqual([
       { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
       {
-        type: 'message-ended',
-        itemId: 'm',
-        text: 'Hello',
-        refusal: null,
-        phase: null,
-        annotations: [],
-        logprobs: [],
-        complete: true,
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'Hello' }],
+          status: 'completed',
+        },
       },
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null },
+      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
     ]);
     // The turn has ended by itself, so there is nothing to interrupt.
     expect(fake.calls).toEqual(['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe']);
@@ -223,6 +223,7 @@ describe('createEngine', () => {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('context_length_exceeded', { param: 'input' }) },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -245,7 +246,7 @@ describe('a lost worker', () => {
   it('before anything was said: another one runs the turn', async () => {
     const fake = fakePool([(thread) => thread.close(), (thread) => thread.answer('second')]);
     const events = await run(fake);
-    expect(events.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []))).toEqual(['second']);
+    expect(events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []))).toEqual(['second']);
     expect(events.filter((event) => event.type === 'turn-accepted')).toHaveLength(1);
     expect([fake.calls.filter((call) => call === 'turn/start').length, fake.openLeases()]).toEqual([2, 0]);
   });
@@ -273,8 +274,21 @@ describe('a lost worker', () => {
       },
     ]);
     expect((await run(fake)).slice(-2)).toMatchObject([
-      { type: 'message-ended', text: 'half', complete: false },
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('worker_lost') } },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'half' }],
+          status: 'incomplete',
+        },
+      },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('worker_lost') },
+        at: 1_800_000_000_000,
+      },
     ]);
     // Nobody is there to be interrupted.
     expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/start', 0]);
@@ -290,7 +304,7 @@ describe('a reader', () => {
   it('that leaves: the turn is interrupted and the worker given back', async () => {
     const fake = fakePool([hanging]);
     for await (const event of engineOf(fake).run(turnRequest(), never)) {
-      if (event.type === 'text-delta') break;
+      if (event.type === 'item-delta') break;
     }
     await settled();
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
@@ -376,7 +390,7 @@ describe('a reader', () => {
     await other.next();
     await slow.next();
     await expect(slow.next()).rejects.toThrow(failure('client_too_slow').message);
-    expect((await other.next()).value).toMatchObject({ type: 'text-delta' });
+    expect((await other.next()).value).toMatchObject({ type: 'item-delta' });
     await settled();
     expect(fake.openLeases()).toBe(1);
     await other.return?.();

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../canonical/reply.ts';
+import { fold } from '../canonical/accumulate.ts';
+import { isMessage, wordsOf } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { collect, emit } from '../../test/support/turn-events.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
+import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { stopAt } from './stop-sequences.ts';
 
 const usage = {
@@ -15,41 +17,46 @@ const usage = {
   totalTokens: 2,
 };
 
-const said = (text: string, complete = true) =>
+const said = (text: string, id = 'm') =>
   ({
-    type: 'message-ended',
-    itemId: 'm',
-    text,
-    refusal: null,
-    phase: null,
-    annotations: [],
-    logprobs: [],
-    complete,
+    type: 'item-ended',
+    item: {
+      kind: 'message',
+      id,
+      role: 'assistant',
+      parts: [{ kind: 'text', text }],
+      status: 'completed',
+    },
   }) as const;
 
 const turn = (deltas: readonly string[]): TurnEvent[] => [
   { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-  { type: 'message-started', itemId: 'm', phase: null },
-  ...deltas.map((delta) => ({ type: 'text-delta', itemId: 'm', delta }) as const),
+  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+  ...deltas.map((delta) => ({ type: 'item-delta', itemId: 'm', at: 'text', delta: delta }) as const),
   said(deltas.join('')),
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
+  { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
 ];
 
 const deltasOf = (events: readonly TurnEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'text-delta' ? [event.delta] : []));
+  events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []));
+
+/** As it stands in an engine: what is open is ended behind it. */
+const stopped = (events: AsyncIterable<TurnEvent>, stops: readonly string[]) =>
+  wellFormed(stopAt(events, stops, clock), { clock });
+const { clock } = fixedAmbient();
 
 const run = (deltas: readonly string[], stops: readonly string[]) =>
-  collect(stopAt(emit(turn(deltas)), stops));
+  collect(stopped(emit(turn(deltas)), stops));
 
 describe('stopAt', () => {
   it('ends before the stop, closes what is open, and has no usage to give', async () => {
     expect(await run(['one ', 'two END three'], ['END'])).toEqual([
       { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'one ' },
-      { type: 'text-delta', itemId: 'm', delta: 'two ' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'one ' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'two ' },
       said('one two '),
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null },
+      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
     ]);
   });
 
@@ -73,25 +80,39 @@ describe('stopAt', () => {
 
   it('does not find a stop across two messages', async () => {
     const events: TurnEvent[] = [
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'EN' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'EN' },
       said('EN'),
-      { type: 'message-started', itemId: 'n', phase: null },
-      { type: 'text-delta', itemId: 'n', delta: 'D' },
-      { ...said('D'), itemId: 'n' },
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
+      { type: 'item-started', item: { kind: 'message', id: 'n', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'n', at: 'text', delta: 'D' },
+      said('D', 'n'),
+      { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
     ];
-    expect(await collect(stopAt(emit(events), ['END']))).toEqual(events);
+    expect(await collect(stopped(emit(events), ['END']))).toEqual(events);
   });
 
   it('leaves the arguments of calls alone', async () => {
     const events: TurnEvent[] = [
-      { type: 'call-started', itemId: 'c', callId: 'call_1', name: 'f' },
-      { type: 'call-delta', itemId: 'c', delta: '"END"' },
-      { type: 'call-ended', itemId: 'c', callId: 'call_1', name: 'f', arguments: '"END"', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'c', tool: 'function', callId: 'call_1', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'c', at: 'input', delta: '"END"' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'c',
+          tool: 'function',
+          callId: 'call_1',
+          name: 'f',
+          input: '"END"',
+          status: 'completed',
+        },
+      },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
     ];
-    expect(await collect(stopAt(emit(events), ['END']))).toEqual(events);
+    expect(await collect(stopped(emit(events), ['END']))).toEqual(events);
   });
 
   it('looks at each character once, also where nearly all of a stop is there again and again', async () => {
@@ -105,13 +126,13 @@ describe('stopAt', () => {
     let isLeft = false;
     async function* endless(): AsyncGenerator<TurnEvent> {
       try {
-        yield { type: 'message-started', itemId: 'm', phase: null };
-        for (;;) yield { type: 'text-delta', itemId: 'm', delta: 'x.' };
+        yield { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } };
+        for (;;) yield { type: 'item-delta', itemId: 'm', at: 'text', delta: 'x.' };
       } finally {
         isLeft = true;
       }
     }
-    expect(deltasOf(await collect(stopAt(endless(), ['.x.x'])))).toEqual(['x']);
+    expect(deltasOf(await collect(stopped(endless(), ['.x.x'])))).toEqual(['x']);
     expect(isLeft).toBe(true);
   });
 });
@@ -141,7 +162,7 @@ describe('stopAt, for any text in any pieces', () => {
         const events = await run(deltas, some);
         const { items } = await fold(emit(events));
         const text = naive(deltas, some);
-        expect(items.map((item) => (item.kind === 'message' ? item.text : item.kind))).toEqual([text]);
+        expect(items.map((item) => (isMessage(item) ? wordsOf(item, 'text') : item.kind))).toEqual([text]);
         expect(deltasOf(events).join('')).toBe(text);
       }),
       { numRuns: 3000 },
@@ -152,10 +173,10 @@ describe('stopAt, for any text in any pieces', () => {
     await fc.assert(
       fc.asyncProperty(letters, stops, async (text, some) => {
         async function* silentAfter(): AsyncGenerator<TurnEvent> {
-          yield { type: 'message-started', itemId: 'm', phase: null };
-          yield { type: 'text-delta', itemId: 'm', delta: text };
+          yield { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } };
+          yield { type: 'item-delta', itemId: 'm', at: 'text', delta: text };
         }
-        const sent = deltasOf(await collect(stopAt(silentAfter(), some))).join('');
+        const sent = deltasOf(await collect(stopped(silentAfter(), some))).join('');
         const isWhole = naive([text], some) === text;
         const longest = Math.max(...some.map((stop) => stop.length));
         if (isWhole) expect(text.length - sent.length).toBeLessThan(longest);

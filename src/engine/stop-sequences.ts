@@ -1,17 +1,17 @@
-import { OpenItems } from '../canonical/open-items.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/turn-event.ts';
+import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 
 /**
  * `stop` for backends that have none: the answer ends before the first of these texts, also when it
- * comes in pieces, and nothing of it is sent. Only what may still become one is held back. Leaving
- * the source early interrupts the turn.
+ * comes in pieces, and nothing of it is sent. Only what may still become one is held back. `wellFormed`
+ * behind this ends what is open. Leaving the source early interrupts the turn.
  */
 export async function* stopAt(
   events: AsyncIterable<TurnEvent>,
   stops: readonly string[],
+  clock: Clock,
 ): AsyncGenerator<TurnEvent> {
-  const open = new OpenItems();
   const machines = stops.map(machineOf);
   const searches = new Map<string, StopSearch>();
   const searchIn = (itemId: string): StopSearch => {
@@ -19,34 +19,40 @@ export async function* stopAt(
     searches.set(itemId, known);
     return known;
   };
-  const pass = (event: TurnEvent): TurnEvent => {
-    open.follow(event);
-    return event;
-  };
   for await (const event of events) {
-    if (event.type === 'message-ended') {
-      const delta = searches.get(event.itemId)?.held ?? '';
-      searches.delete(event.itemId);
-      if (delta !== '') yield pass({ type: 'text-delta', itemId: event.itemId, delta });
+    if (event.type === 'item-ended') {
+      const { id } = event.item;
+      const held = searches.get(id)?.held ?? '';
+      searches.delete(id);
+      if (held !== '') yield textOf(id, held);
     }
-    if (event.type !== 'text-delta') {
-      yield pass(event);
+    if (event.type !== 'item-delta' || event.at !== 'text') {
+      yield event;
       continue;
     }
-    const search = searchIn(event.itemId);
-    const { safe, isFound } = await search.add(event.delta);
-    if (safe !== '') yield pass({ ...event, delta: safe });
-    if (!isFound) continue;
-    // What other messages hold back is theirs to the end.
+    const { safe, isFound } = await searchIn(event.itemId).add(event.delta);
+    if (!isFound) {
+      const passed = { ...event, delta: safe };
+      if (!saysNothing(passed)) yield passed;
+      continue;
+    }
+    if (safe !== '') yield textOf(event.itemId, safe);
+    // What other items hold back is theirs to the end.
     searches.delete(event.itemId);
     for (const [other, { held }] of searches) {
-      if (held !== '') yield pass({ type: 'text-delta', itemId: other, delta: held });
+      if (held !== '') yield textOf(other, held);
     }
-    yield* open.endAll(true);
-    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: clock.now() };
     return;
   }
 }
+
+const textOf = (itemId: string, delta: string): ItemDelta => ({
+  type: 'item-delta',
+  itemId,
+  at: 'text',
+  delta,
+});
 
 /** A stop, and for each length of it how much of its beginning is also its end there: Knuth, Morris and Pratt. */
 interface StopMachine {

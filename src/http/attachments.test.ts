@@ -38,7 +38,7 @@ describe('resolveAttachments', () => {
     const plain = requestOf([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
     const good = requestOf([
       user(dataUrl),
-      { kind: 'function-output', callId: 'c', output: 'http://a.test' },
+      { kind: 'tool-output', tool: 'function', callId: 'c', output: 'http://a.test' },
     ]);
     expect(await resolveAttachments(plain, nothing, { signal })).toBe(plain);
     expect(await resolveAttachments(good, nothing, { signal })).toBe(good);
@@ -53,9 +53,16 @@ describe('resolveAttachments', () => {
     const request = requestOf([
       text,
       user('http://a.test/1', `data:image/jpg;base64,${png}`),
-      { kind: 'function-output', id: 'f', callId: 'c1', output: [{ kind: 'image', url: 'http://a.test/2' }] },
       {
-        kind: 'custom-output',
+        kind: 'tool-output',
+        tool: 'function',
+        id: 'f',
+        callId: 'c1',
+        output: [{ kind: 'image', url: 'http://a.test/2' }],
+      },
+      {
+        kind: 'tool-output',
+        tool: 'custom',
         callId: 'c2',
         output: [
           { kind: 'text', text: 'x' },
@@ -82,13 +89,15 @@ describe('resolveAttachments', () => {
           ],
         },
         {
-          kind: 'function-output',
+          kind: 'tool-output',
+          tool: 'function',
           id: 'f',
           callId: 'c1',
           output: [{ kind: 'image', url: 'data:http://a.test/2' }],
         },
         {
-          kind: 'custom-output',
+          kind: 'tool-output',
+          tool: 'custom',
           callId: 'c2',
           output: [
             { kind: 'text', text: 'x' },

@@ -1,5 +1,5 @@
 import { fail } from '../canonical/failure.ts';
-import type { ImagePart, Item, Part } from '../canonical/item.ts';
+import { partsOf, withParts, type ImagePart, type Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -19,21 +19,6 @@ const FETCHES_AT_ONCE = 2;
 /** Longer than any server takes. */
 const MAX_URL_CHARS = 8_192;
 
-const paramOf = (place: string | undefined, item: Item, partIndex: number): string =>
-  `${place ?? 'input'}.${item.kind === 'message' ? 'content' : 'output'}[${partIndex}]`;
-
-const partsOf = (item: Item): readonly Part[] => {
-  if (item.kind === 'message') return item.parts;
-  if (item.kind !== 'function-output' && item.kind !== 'custom-output') return [];
-  return typeof item.output === 'string' ? [] : item.output;
-};
-
-const withParts = (item: Item, parts: readonly Part[]): Item => {
-  if (item.kind === 'message') return { ...item, parts };
-  if (item.kind === 'function-output' || item.kind === 'custom-output') return { ...item, output: parts };
-  return item;
-};
-
 const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 interface PlacedImage {
@@ -42,11 +27,14 @@ interface PlacedImage {
 }
 
 const imagesOf = (request: TurnRequest): readonly PlacedImage[] =>
-  request.items.flatMap((item, itemIndex) =>
-    partsOf(item).flatMap((part, partIndex) =>
-      part.kind === 'image' ? [{ part, param: paramOf(request.places[itemIndex], item, partIndex) }] : [],
-    ),
+  request.items.flatMap((item, itemIndex) => placedImages(item, request.places[itemIndex] ?? 'input'));
+
+const placedImages = (item: Item, place: string): readonly PlacedImage[] => {
+  const { field, parts } = partsOf(item);
+  return parts.flatMap((part, index) =>
+    part.kind === 'image' ? [{ part, param: `${place}.${field}[${index}]` }] : [],
   );
+};
 
 /** What each URL stands for. Data URLs are known by their part: comparing megabytes is slow. */
 class Images {
@@ -109,7 +97,7 @@ const fetchAll = async (
 
 const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
   const items = request.items.map((item) => {
-    const parts = partsOf(item);
+    const { parts } = partsOf(item);
     const replaced = parts.map((part) => {
       const url = part.kind === 'image' ? images.of(part) : null;
       // Most are as they were, and telling so must not take long.

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { collect, emit } from '../../test/support/turn-events.ts';
+import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { fail, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
@@ -11,13 +11,22 @@ const ACCEPTED: TurnEvent = {
   limitsOutput: false,
   headers: { a: 'b' },
 };
-const STARTED: TurnEvent = { type: 'message-started', itemId: 'm', phase: null };
-const DELTA: TurnEvent = { type: 'text-delta', itemId: 'm', delta: 'hi' };
-const END: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const STARTED: TurnEvent = {
+  type: 'item-started',
+  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
+};
+const DELTA: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' };
+const END: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 const FAILED: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'failed', failure: failure('rate_limit_exceeded') },
   usage: null,
+  at: 1_800_000_000_000,
 };
 const noBug = (error: unknown): void => {
   throw error;
@@ -38,18 +47,31 @@ const source = (events: readonly TurnEvent[], then: () => Promise<void> | void =
 };
 const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? error.failure : error);
 
+const SAID: TurnEvent = {
+  type: 'item-ended',
+  item: {
+    kind: 'message',
+    id: 'm',
+    role: 'assistant',
+    parts: [{ kind: 'text', text: '' }],
+    status: 'completed',
+  },
+};
+const { clock } = fixedAmbient();
+const OPTIONS = { patienceMs: null, clock, onBug: noBug };
+
 /** Of an answer that is one turn. */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
   patienceMs: number | null,
   onBug: (error: unknown) => void,
-): Promise<Committed> => (await allPastCommitPoint([events], patienceMs, onBug))[0];
+): Promise<Committed> => (await allPastCommitPoint([events], { patienceMs, clock, onBug }))[0];
 
 describe('one turn', () => {
   it('waits for the first event and hands all of them on', async () => {
-    const committed = await pastCommitPoint(emit([ACCEPTED, STARTED, END]), null, noBug);
+    const committed = await pastCommitPoint(emit([ACCEPTED, STARTED, SAID, END]), null, noBug);
     expect(committed.accepted).toEqual(ACCEPTED);
-    expect(await collect(committed.events)).toEqual([ACCEPTED, STARTED, END]);
+    expect(await collect(committed.events)).toEqual([ACCEPTED, STARTED, SAID, END]);
   });
 
   it('throws a turn that fails before it says anything, and leaves it', async () => {
@@ -78,16 +100,21 @@ describe('one turn', () => {
     const committed = await pastCommitPoint(events, null, noBug);
     expect((await collect(committed.events)).slice(3)).toEqual([
       {
-        type: 'message-ended',
-        itemId: 'm',
-        text: 'hi',
-        refusal: null,
-        phase: null,
-        annotations: [],
-        logprobs: [],
-        complete: false,
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'hi' }],
+          status: 'incomplete',
+        },
       },
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('worker_lost') }, usage: null },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('worker_lost') },
+        usage: null,
+        at: 1_800_000_000_000,
+      },
     ]);
   });
 
@@ -102,6 +129,7 @@ describe('one turn', () => {
       type: 'turn-ended',
       outcome: { kind: 'failed', failure: failure('server_error') },
       usage: null,
+      at: 1_800_000_000_000,
     });
     expect(onBug.mock.calls).toEqual([[bug]]);
   });
@@ -128,14 +156,19 @@ describe('one turn', () => {
     const committed = await pastCommitPoint(silent(), 1, noBug);
     gate.resolve();
     expect(await collect(committed.events)).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('worker_lost') }, usage: null },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('worker_lost') },
+        usage: null,
+        at: 1_800_000_000_000,
+      },
     ]);
   });
 
   it('a reader that leaves leaves the turn', async () => {
     const { events, state } = source([ACCEPTED, STARTED, DELTA, END]);
     const committed = await pastCommitPoint(events, null, noBug);
-    for await (const event of committed.events) if (event.type === 'message-started') break;
+    for await (const event of committed.events) if (event.type === 'item-started') break;
     expect(state.left).toBe(true);
   });
 
@@ -149,14 +182,14 @@ describe('one turn', () => {
 
 describe('several turns', () => {
   it('is all of them', async () => {
-    const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], null, noBug);
+    const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], OPTIONS);
     expect(all.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
   });
 
   it('or none: when one fails, the others are left', async () => {
     const good = source([ACCEPTED, END]);
     const bad = source([FAILED]);
-    const error: unknown = await allPastCommitPoint([good.events, bad.events], null, noBug).catch(
+    const error: unknown = await allPastCommitPoint([good.events, bad.events], OPTIONS).catch(
       (one: unknown) => one,
     );
     expect([failureOf(error), good.state.left, bad.state.left]).toEqual([

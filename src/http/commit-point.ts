@@ -1,6 +1,7 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
-import { OpenItems } from '../canonical/open-items.ts';
 import type { TurnAccepted, TurnEvent } from '../canonical/turn-event.ts';
+import { wellFormed } from '../canonical/well-formed.ts';
+import type { Clock } from '../kit/ambient.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 
 type Step = IteratorResult<TurnEvent>;
@@ -13,16 +14,21 @@ export interface Committed {
   giveUp(): Promise<void>;
 }
 
+export interface CommitOptions {
+  /** Null: there is no hurry, the answer comes whole. */
+  readonly patienceMs: number | null;
+  readonly clock: Clock;
+  readonly onBug: (error: unknown) => void;
+}
+
 /**
  * Waits for the turn's first event, because after the HTTP status is sent an error can only be a
  * frame. A turn that fails before it says anything is thrown, and becomes a status. A turn that
  * says nothing for `patienceMs` is committed all the same: the client must hear that we are alive.
- * Null: there is no hurry, the answer comes whole.
  */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
-  patienceMs: number | null,
-  onBug: (error: unknown) => void,
+  { patienceMs, clock, onBug }: CommitOptions,
 ): Promise<Committed> => {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
@@ -36,16 +42,23 @@ const pastCommitPoint = async (
     throw new GatewayError(event.outcome.failure);
   }
   const accepted = event?.type === 'turn-accepted' ? event : null;
-  return { events: committed(first, iterator, onBug), accepted, giveUp };
+  // From here on nothing may throw: what goes wrong is how the turn ended.
+  const committed = wellFormed(resumed(first, iterator), {
+    clock,
+    onThrow(error) {
+      if (!(error instanceof GatewayError)) onBug(error);
+      return { kind: 'failed', failure: failureOf(error) };
+    },
+  });
+  return { events: committed, accepted, giveUp };
 };
 
 /** All the turns of one answer. If one of them cannot be committed, none is. */
 export const allPastCommitPoint = async (
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
-  patienceMs: number | null,
-  onBug: (error: unknown) => void,
+  options: CommitOptions,
 ): Promise<OneOrMore<Committed>> => {
-  const results = mapAll(turns, (events) => pastCommitPoint(events, patienceMs, onBug));
+  const results = mapAll(turns, (events) => pastCommitPoint(events, options));
   try {
     return await Promise.all(results);
   } catch (error) {
@@ -68,24 +81,10 @@ const within = async (step: Promise<Step>, patienceMs: number): Promise<Step | n
   }
 };
 
-/** From here on nothing may throw: what goes wrong is how the turn ended. */
-async function* committed(
-  first: Promise<Step>,
-  iterator: AsyncIterator<TurnEvent>,
-  onBug: (error: unknown) => void,
-): AsyncGenerator<TurnEvent> {
-  const open = new OpenItems();
+/** What was pulled already, and behind it the rest. */
+async function* resumed(first: Promise<Step>, iterator: AsyncIterator<TurnEvent>): AsyncGenerator<TurnEvent> {
   try {
-    let step = await first;
-    while (step.done !== true) {
-      open.follow(step.value);
-      yield step.value;
-      step = await iterator.next();
-    }
-  } catch (error) {
-    if (!(error instanceof GatewayError)) onBug(error);
-    yield* open.endAll(false);
-    yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failureOf(error) }, usage: null };
+    for (let step = await first; step.done !== true; step = await iterator.next()) yield step.value;
   } finally {
     await iterator.return?.();
   }

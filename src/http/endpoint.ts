@@ -1,5 +1,5 @@
 import type { ModelNames } from '../canonical/model-names.ts';
-import type { Reply } from '../canonical/reply.ts';
+import type { Reply } from '../canonical/accumulate.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';

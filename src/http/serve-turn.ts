@@ -1,5 +1,6 @@
 import { fail, GatewayError } from '../canonical/failure.ts';
-import { fold } from '../canonical/reply.ts';
+import { fold } from '../canonical/accumulate.ts';
+import { answerOf } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
@@ -89,8 +90,12 @@ export const serveTurn =
           signal,
         }),
     );
-    const committed = await allPastCommitPoint(events, ask.stream ? deps.keepaliveMs : null, (error) => {
-      if (!signal.aborted) deps.onBug(error, exchange);
+    const committed = await allPastCommitPoint(events, {
+      patienceMs: ask.stream ? deps.keepaliveMs : null,
+      clock: deps.ambient.clock,
+      onBug(error) {
+        if (!signal.aborted) deps.onBug(error, exchange);
+      },
     });
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
@@ -157,8 +162,7 @@ const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void)
   return [
     {
       onEvent(event) {
-        // Commentary is not the answer.
-        if (event.type === 'message-ended' && event.phase !== 'commentary') text += event.text;
+        if (event.type === 'item-ended') text += answerOf(event.item);
         if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
         void keepsFormat(text).then((kept) => kept === false && onMismatch());
       },

@@ -7,6 +7,20 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** How many characters all texts in a value have together, however deep they stand. */
+export const charsIn = (value: unknown): number => {
+  let chars = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const one = open.pop();
+    if (typeof one === 'string') chars += one.length;
+    else if (typeof one === 'object' && one !== null) {
+      for (const inner of Object.values(one)) open.push(inner);
+    }
+  }
+  return chars;
+};
+
 /** Null for text that is no JSON, and for JSON that is no object. */
 export const parseJsonObject = (text: string): JsonObject | null => {
   try {

@@ -23,16 +23,16 @@ describe('contentLog', () => {
     const logger = createLogger({ level: 'info', destination: { write: (line) => void written.push(line) } });
     const observer = contentLog(logger, 'req_1', request);
     observer.onStart?.();
-    observer.onEvent?.({ type: 'text-delta', itemId: 'm', delta: 'hi' });
+    observer.onEvent?.({ type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' });
     observer.onEvent?.({
-      type: 'message-ended',
-      itemId: 'm',
-      text: 'hi',
-      phase: null,
-      refusal: null,
-      logprobs: [],
-      annotations: [],
-      complete: true,
+      type: 'item-ended',
+      item: {
+        kind: 'message',
+        id: 'm',
+        role: 'assistant',
+        parts: [{ kind: 'text', text: 'hi' }],
+        status: 'completed',
+      },
     });
     expect(written.map((line): unknown => JSON.parse(line))).toEqual([
       {
@@ -61,12 +61,9 @@ describe('contentLog', () => {
         content: {
           kind: 'message',
           id: 'm',
-          text: 'hi',
-          refusal: null,
-          phase: null,
-          annotations: [],
-          logprobs: [],
-          complete: true,
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'hi' }],
+          status: 'completed',
         },
         msg: 'turn answered',
       },

@@ -1,4 +1,3 @@
-import { endedItem } from '../canonical/reply.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Logger } from './log.ts';
 import type { TurnObserver } from './observer.ts';
@@ -25,7 +24,7 @@ export const contentLog = (logger: Logger, requestId: string, request: AskedTurn
     logger.info({ requestId, content: clip({ instructions, items }) }, 'turn asked');
   },
   onEvent(event) {
-    const item = endedItem(event);
-    if (item !== null) logger.info({ requestId, content: clip(item) }, 'turn answered');
+    if (event.type !== 'item-ended') return;
+    logger.info({ requestId, content: clip(event.item) }, 'turn answered');
   },
 });

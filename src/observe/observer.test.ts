@@ -16,19 +16,19 @@ const usage: Usage = {
   totalTokens: 15,
 };
 const events: readonly TurnEvent[] = [
-  { type: 'message-started', itemId: 'm', phase: null },
-  { type: 'text-delta', itemId: 'm', delta: 'hi' },
+  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+  { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' },
   {
-    type: 'message-ended',
-    itemId: 'm',
-    text: 'hi',
-    phase: null,
-    refusal: null,
-    logprobs: [],
-    annotations: [],
-    complete: true,
+    type: 'item-ended',
+    item: {
+      kind: 'message',
+      id: 'm',
+      role: 'assistant',
+      parts: [{ kind: 'text', text: 'hi' }],
+      status: 'completed',
+    },
   },
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage },
+  { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
 ];
 
 async function* play(script: readonly TurnEvent[], error?: Error): AsyncGenerator<TurnEvent> {

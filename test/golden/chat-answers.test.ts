@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { fold } from '../../src/canonical/reply.ts';
+import { fold } from '../../src/canonical/accumulate.ts';
+import { saidParts } from '../../src/canonical/item.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/one-or-more.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
@@ -22,7 +23,7 @@ const usage = {
   totalTokens: 18,
 };
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage };
+const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 };
 
 interface Said {
   readonly phase?: 'commentary' | 'final_answer';
@@ -30,61 +31,93 @@ interface Said {
   readonly logprobs?: readonly { token: string; logprob: number; bytes: number[]; top_logprobs: [] }[];
   readonly citation?: readonly [number, number];
 }
+const phase = ({ phase: one }: Said) => (one === undefined ? {} : { phase: one });
 const message = (id: string, deltas: readonly string[], more: Said = {}): TurnEvent[] => [
-  { type: 'message-started', itemId: id, phase: more.phase ?? null },
-  ...deltas.map((delta) => ({ type: 'text-delta', itemId: id, delta }) as const),
+  {
+    type: 'item-started',
+    item: {
+      kind: 'message',
+      id,
+      role: 'assistant',
+      parts: [],
+      ...phase(more),
+    },
+  },
+  ...deltas.map((delta) => ({ type: 'item-delta', itemId: id, at: 'text', delta }) as const),
   ...(more.refusal === undefined
     ? []
-    : [{ type: 'refusal-delta', itemId: id, delta: more.refusal } as const]),
+    : [{ type: 'item-delta', itemId: id, at: 'refusal', delta: more.refusal } as const]),
   {
-    type: 'message-ended',
-    itemId: id,
-    text: deltas.join(''),
-    refusal: more.refusal ?? null,
-    phase: more.phase ?? null,
-    annotations: more.citation
-      ? [
-          {
-            type: 'url_citation',
-            url: 'https://example.org',
-            title: 'Example',
-            start_index: more.citation[0],
-            end_index: more.citation[1],
-          },
-        ]
-      : [],
-    logprobs: more.logprobs ?? [],
-    complete: true,
+    type: 'item-ended',
+    item: {
+      kind: 'message',
+      id,
+      role: 'assistant',
+      parts: saidParts({
+        text: deltas.join(''),
+        refusal: more.refusal ?? null,
+        annotations: more.citation
+          ? [
+              {
+                type: 'url_citation',
+                url: 'https://example.org',
+                title: 'Example',
+                start_index: more.citation[0],
+                end_index: more.citation[1],
+              },
+            ]
+          : [],
+        logprobs: more.logprobs ?? [],
+      }),
+      ...phase(more),
+      status: 'completed',
+    },
   },
 ];
 
 const call = (index: number): TurnEvent[] => [
-  { type: 'call-started', itemId: `fc_${index}`, callId: `call_${index}`, name: 'get_weather' },
-  { type: 'call-delta', itemId: `fc_${index}`, delta: '{"city":' },
-  { type: 'call-delta', itemId: `fc_${index}`, delta: '"Paris"}' },
   {
-    type: 'call-ended',
-    itemId: `fc_${index}`,
-    callId: `call_${index}`,
-    name: 'get_weather',
-    arguments: '{"city":"Paris"}',
-    complete: true,
+    type: 'item-started',
+    item: {
+      kind: 'tool-call',
+      id: `fc_${index}`,
+      tool: 'function',
+      callId: `call_${index}`,
+      name: 'get_weather',
+      input: '',
+    },
+  },
+  { type: 'item-delta', itemId: `fc_${index}`, at: 'input', delta: '{"city":' },
+  { type: 'item-delta', itemId: `fc_${index}`, at: 'input', delta: '"Paris"}' },
+  {
+    type: 'item-ended',
+    item: {
+      kind: 'tool-call',
+      id: `fc_${index}`,
+      tool: 'function',
+      callId: `call_${index}`,
+      name: 'get_weather',
+      input: '{"city":"Paris"}',
+      status: 'completed',
+    },
   },
 ];
 
 const reasoning: TurnEvent[] = [
-  { type: 'reasoning-started', itemId: 'rs' },
-  { type: 'reasoning-summary-started', itemId: 'rs', index: 0 },
-  { type: 'reasoning-summary-delta', itemId: 'rs', index: 0, delta: '**Looking**' },
-  { type: 'reasoning-summary-started', itemId: 'rs', index: 1 },
-  { type: 'reasoning-summary-delta', itemId: 'rs', index: 1, delta: '**Deciding**' },
+  { type: 'item-started', item: { kind: 'reasoning', id: 'rs', summary: [] } },
+  { type: 'item-delta', itemId: 'rs', at: { list: 'summary', index: 0 }, delta: '' },
+  { type: 'item-delta', itemId: 'rs', at: { list: 'summary', index: 0 }, delta: '**Looking**' },
+  { type: 'item-delta', itemId: 'rs', at: { list: 'summary', index: 1 }, delta: '' },
+  { type: 'item-delta', itemId: 'rs', at: { list: 'summary', index: 1 }, delta: '**Deciding**' },
   {
-    type: 'reasoning-ended',
-    itemId: 'rs',
-    summary: ['**Looking**', '**Deciding**'],
-    content: [],
-    encryptedContent: 'opaque',
-    complete: true,
+    type: 'item-ended',
+    item: {
+      kind: 'reasoning',
+      id: 'rs',
+      summary: ['**Looking**', '**Deciding**'],
+      encryptedContent: 'opaque',
+      status: 'completed',
+    },
   },
 ];
 
@@ -93,14 +126,19 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
   'a text': [[accepted, ...message('m', ['Hel', 'lo.']), ended]],
   'an empty answer': [[accepted, ended]],
   'calls only': [
-    [accepted, ...call(0), ...call(1), { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage }],
+    [
+      accepted,
+      ...call(0),
+      ...call(1),
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
+    ],
   ],
   'a text and a call': [
     [
       accepted,
       ...message('m', ['Looking.']),
       ...call(0),
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
     ],
   ],
   'reasoning, commentary and the answer': [
@@ -122,11 +160,20 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
         type: 'turn-ended',
         outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ],
   ],
   filtered: [
-    [accepted, { type: 'turn-ended', outcome: { kind: 'incomplete', reason: 'content_filter' }, usage }],
+    [
+      accepted,
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'incomplete', reason: 'content_filter' },
+        usage,
+        at: 1_800_000_000_000,
+      },
+    ],
   ],
   'two choices': [
     [accepted, ...message('m', ['one']), ended],
@@ -169,6 +216,7 @@ describe('chat', () => {
       type: 'turn-ended',
       outcome: { kind: 'failed', failure: failure('upstream_error') },
       usage: null,
+      at: 1_800_000_000_000,
     };
     const all = [[accepted, ...message('m', ['Half']), failed]] as const;
     expect(await text(renderChat(arranged(all), meta))).toMatchSnapshot('stream');

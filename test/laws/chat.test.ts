@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/reply.ts';
+import { fold } from '../../src/canonical/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/one-or-more.ts';
 import { arrange, type ArrangeOptions } from '../../src/openai/chat/arrange.ts';
@@ -10,7 +10,7 @@ import { renderChat } from '../../src/openai/chat/render.ts';
 import { encodeFrame, type Frame } from '../../src/openai/sse.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { readSse } from '../support/sse.ts';
-import { collect, emit, turnEvents } from '../support/turn-events.ts';
+import { collect, emit, turnEvents, withoutItems } from '../support/turn-events.ts';
 
 type Turns = OneOrMore<readonly TurnEvent[]>;
 interface Settings {
@@ -68,8 +68,15 @@ interface Delta {
     index: number;
     id?: string;
     type?: string;
-    function: { name?: string; arguments: string };
+    function?: { name?: string; arguments: string };
+    custom?: { name?: string; input: string };
   }[];
+}
+interface Called {
+  id: string;
+  type: string;
+  function?: { name: string; arguments: string };
+  custom?: { name: string; input: string };
 }
 interface Chunk {
   id: string;
@@ -98,7 +105,7 @@ interface Message {
   reasoning_content?: string;
   annotations?: unknown[];
   function_call?: { name: string; arguments: string };
-  tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
+  tool_calls?: Called[];
 }
 interface Choice {
   index: number;
@@ -135,12 +142,18 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
       const calls = (message.tool_calls ??= []);
       if (call.id !== undefined) {
         expect(call.index).toBe(calls.length);
-        const { id, type = '', function: called } = call;
-        calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
+        const { id, type = '', function: called, custom } = call;
+        calls.push({
+          id,
+          type,
+          ...(called && { function: { name: called.name ?? '', arguments: '' } }),
+          ...(custom && { custom: { name: custom.name ?? '', input: '' } }),
+        });
       }
       const found = calls[call.index];
       if (found === undefined) throw new Error('arguments of a call that was not announced');
-      found.function.arguments += call.function.arguments;
+      if (found.function) found.function.arguments += call.function?.arguments ?? '(another kind of call)';
+      if (found.custom) found.custom.input += call.custom?.input ?? '(another kind of call)';
     }
     if (logprobs !== null) {
       choice.logprobs ??= { content: [], refusal: null };
@@ -215,7 +228,11 @@ describe('every chunk and every body', () => {
     await fc.assert(
       fc.asyncProperty(turns, settings, async (all, how) => {
         fc.pre(!hasFailed(all));
-        const { chunks } = await chunksOf(await stream(all, how));
+        // The schema of chunks has forgotten custom calls; that of whole answers has them.
+        const plain = mapAll(all, (events) =>
+          withoutItems(events, (item) => item.kind === 'tool-call' && item.tool === 'custom'),
+        );
+        const { chunks } = await chunksOf(await stream(plain, how));
         const problems = chunks.flatMap((chunk) => validateChatChunk(chunk));
         expect([...problems, ...validateChatCompletion(await body(all, how))]).toEqual([]);
       }),

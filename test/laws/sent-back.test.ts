@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { fold, type Reply } from '../../src/canonical/accumulate.ts';
+import { isToolCall, wordsOf, type Produced, type ToolCall } from '../../src/canonical/item.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
-import { fold, type Reply, type ReplyItem } from '../../src/canonical/reply.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
 import { CHATGPT_HISTORY, fitHistory } from '../../src/codex/translate/fit-history.ts';
@@ -15,13 +16,16 @@ import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply } from '../../src/openai/responses/project.ts';
 import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
 import { modelList } from '../support/models.ts';
-import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
+import { emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
 
 /**
  * Law D: who sends an answer back as input puts before the model what the model said, in its order.
  * Messages with nothing in them are the exception: neither the model's own nor ours come back.
  */
 const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
+
+/** Items that a client may send: of an unknown type there is none yet, because the sources make none. */
+const knownItems = turnEvents.map((events) => withoutItems(events, (item) => item.kind === 'opaque'));
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -37,18 +41,17 @@ describe('an answer of the Responses API, sent back', () => {
   type Choice = { readonly layout: Layout; readonly encrypted: boolean };
 
   /** What the app-server is to be given of an item that the model made. */
-  const expected = (item: ReplyItem, { layout, encrypted }: Choice): readonly unknown[] => {
+  const expected = (item: Produced, { layout, encrypted }: Choice): readonly unknown[] => {
     switch (item.kind) {
       case 'message': {
-        const { text, refusal, annotations } = item;
-        if (text === '' && (refusal ?? '') === '') return [];
-        const cited = annotations.length === 0 ? {} : { annotations };
-        const said = text === '' && refusal !== null ? [] : [{ type: 'output_text', text, ...cited }];
-        const refused = refusal === null ? [] : [{ type: 'output_text', text: refusal }];
-        const phase = item.phase === null ? {} : { phase: item.phase };
-        return [
-          { type: 'message', id: item.id, role: 'assistant', content: [...said, ...refused], ...phase },
-        ];
+        const content = item.parts.flatMap((part) => {
+          if (part.kind !== 'text' && part.kind !== 'refusal') return [];
+          const cited = 'annotations' in part ? { annotations: part.annotations } : {};
+          return [{ type: 'output_text', text: part.text, ...cited }];
+        });
+        if (content.every(({ text }) => text === '')) return [];
+        const phase = item.phase === undefined ? {} : { phase: item.phase };
+        return [{ type: 'message', id: item.id, role: 'assistant', content, ...phase }];
       }
       case 'reasoning':
         if (layout === 'message-first') return [];
@@ -57,18 +60,20 @@ describe('an answer of the Responses API, sent back', () => {
             type: 'reasoning',
             id: item.id,
             summary: item.summary.map((text) => ({ type: 'summary_text', text })),
-            ...(item.content.length === 0
+            ...(item.content === undefined
               ? {}
               : { content: item.content.map((text) => ({ type: 'reasoning_text', text })) }),
-            encrypted_content: encrypted ? item.encryptedContent : null,
+            encrypted_content: encrypted ? (item.encryptedContent ?? null) : null,
           },
         ];
-      case 'call': {
-        const { id, callId, name, arguments: args } = item;
-        return [{ type: 'function_call', id, call_id: callId, name, arguments: args }];
-      }
-      case 'carried':
-        return [{ ...item.wire, id: item.id }];
+      case 'tool-call':
+        return [{ id: item.id, ...calledAs(item) }];
+      case 'hosted-call':
+        return [{ ...item.raw, id: item.id, ...(item.status === 'incomplete' ? { status: 'failed' } : {}) }];
+      case 'compaction':
+        return [{ type: 'compaction', id: item.id, encrypted_content: item.encryptedContent }];
+      case 'opaque':
+        return [item.raw];
       default:
         return assertNever(item);
     }
@@ -86,25 +91,17 @@ describe('an answer of the Responses API, sent back', () => {
       usagePolicy: 'exact' as const,
     };
     const reply = await fold(arrange(emit(events), layout, fixedAmbient().ids));
-    const output = asJson(projectReply(reply, meta, 1_800_000_000).output) as readonly unknown[];
-    const outputs = callsOf(reply).map(({ callId }) => ({
-      type: 'function_call_output',
-      call_id: callId,
-      output: 'x',
-    }));
+    const output = asJson(projectReply(reply, meta).output) as readonly unknown[];
+    const outputs = callsOf(reply).map(answeredAs);
     const asked = { role: 'user', content: 'hi' };
     return readResponses({ model: 'm', input: [asked, ...output, ...outputs, asked] }, OPTIONS);
   };
 
   it('is what the model said, in the order in which it said it, and every field of it is read', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+      fc.asyncProperty(knownItems, layouts, async (events, choice) => {
         const said = await fold(emit(events));
-        const outputs = callsOf(said).map(({ callId }) => ({
-          type: 'function_call_output',
-          call_id: callId,
-          output: 'x',
-        }));
+        const outputs = callsOf(said).map(answeredAs);
         const { request, ignored } = await sentBack(events, choice);
         expect(betweenUsers(request)).toEqual([
           ...(asJson(said.items.flatMap((item) => expected(item, choice))) as readonly unknown[]),
@@ -118,7 +115,7 @@ describe('an answer of the Responses API, sent back', () => {
 
   it('is taken by the backend of a ChatGPT login as it is, but for reasoning that it cannot read', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
+      fc.asyncProperty(knownItems, layouts, async (events, choice) => {
         const { request } = await sentBack(events, choice);
         const { ignored, ...fitted } = fitHistory(request, CHATGPT_HISTORY);
         const leftOut = request.items.filter((_, index) => ignored.includes(request.places[index] ?? ''));
@@ -134,7 +131,7 @@ describe('an answer of the Chat API, sent back', () => {
 
   it('is all that was said as one message, and behind it the calls in their order', async () => {
     await fc.assert(
-      fc.asyncProperty(turnEvents, shown, async (events, options) => {
+      fc.asyncProperty(knownItems, shown, async (events, options) => {
         const said = await fold(emit(events));
         fc.pre(said.outcome.kind !== 'failed');
         const reply = await fold(arrangeChat(emit(events), options));
@@ -157,8 +154,8 @@ describe('an answer of the Chat API, sent back', () => {
         const spoken = said.items.flatMap((item) =>
           item.kind === 'message' && (options.showCommentary || item.phase !== 'commentary') ? [item] : [],
         );
-        const text = joined(spoken.map((item) => item.text));
-        const refusal = joined(spoken.map((item) => item.refusal ?? ''));
+        const text = joined(spoken.map((item) => wordsOf(item, 'text')));
+        const refusal = joined(spoken.map((item) => wordsOf(item, 'refusal')));
         const content = [text, refusal].filter((one) => one !== '');
         expect(betweenUsers(request)).toEqual(
           asJson([
@@ -171,13 +168,8 @@ describe('an answer of the Chat API, sent back', () => {
                     content: content.map((one) => ({ type: 'output_text', text: one })),
                   },
                 ]),
-            ...calls.map(({ callId, name, arguments: args }) => ({
-              type: 'function_call',
-              call_id: callId,
-              name,
-              arguments: args,
-            })),
-            ...calls.map(({ callId }) => ({ type: 'function_call_output', call_id: callId, output: 'x' })),
+            ...calls.map(calledAs),
+            ...calls.map(answeredAs),
           ]),
         );
         expect(ignored).toEqual([]);
@@ -187,6 +179,17 @@ describe('an answer of the Chat API, sent back', () => {
   });
 });
 
-const callsOf = ({ items }: Reply) => items.flatMap((item) => (item.kind === 'call' ? [item] : []));
+const callsOf = ({ items }: Reply) => items.filter(isToolCall);
+
+const calledAs = ({ tool, callId, name, input }: ToolCall) =>
+  tool === 'function'
+    ? { type: 'function_call', call_id: callId, name, arguments: input }
+    : { type: 'custom_tool_call', call_id: callId, name, input };
+
+const answeredAs = ({ tool, callId }: ToolCall) => ({
+  type: tool === 'function' ? 'function_call_output' : 'custom_tool_call_output',
+  call_id: callId,
+  output: 'x',
+});
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');

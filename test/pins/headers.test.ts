@@ -58,7 +58,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
 /** Message-first puts a message into an answer that has none; natural adds nothing. */
 const layoutOf = async (turn: TurnAsk): Promise<string> => {
   async function* nothingSaid(): AsyncGenerator<TurnEvent> {
-    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };
   }
   let count = 0;
   for await (const _ of turn.arrange(nothingSaid())) count += 1;

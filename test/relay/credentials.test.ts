@@ -108,7 +108,7 @@ const signIn = async (script: Script): Promise<Signed> => {
     },
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-    ids: systemAmbient.ids,
+    ambient: systemAmbient,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
     onRefused() {},
   });
@@ -120,7 +120,7 @@ const signIn = async (script: Script): Promise<Signed> => {
       let outcome: Outcome | null = null;
       let text = '';
       for await (const event of engine.run(turnRequest(request), new AbortController().signal)) {
-        if (event.type === 'text-delta') text += event.delta;
+        if (event.type === 'item-delta') text += event.delta;
         if (event.type === 'turn-ended') ({ outcome } = event);
       }
       if (outcome === null) throw new Error('the turn did not end');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/reply.ts';
+import { fold } from '../../src/canonical/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure.ts';
-import { fold } from '../../src/canonical/reply.ts';
+import { fold } from '../../src/canonical/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { arrange, chooseLayout } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
@@ -50,7 +50,7 @@ describe.each(scenarioNames())('%s', (name) => {
   });
 
   it('as a stream', async () => {
-    const frames = await collect(renderResponse(arrangedFor(ask, events), meta, fixedAmbient().clock));
+    const frames = await collect(renderResponse(arrangedFor(ask, events), meta));
     const text = frames.map(encodeFrame).join('');
     const early = earlyFailure(events);
     golden(name, 'responses.sse', early === null ? text : httpError(early));
@@ -60,7 +60,7 @@ describe.each(scenarioNames())('%s', (name) => {
 
   it('as JSON', async () => {
     const reply = await fold(arrangedFor(ask, events));
-    const body = projectReply(reply, meta, 1_800_000_001);
+    const body = projectReply({ ...reply, endedAt: 1_800_000_001_000 }, meta);
     const { outcome } = reply;
     const answer = { status: 200, headers: {}, body };
     golden(name, 'responses.json', outcome.kind === 'failed' ? httpError(outcome.failure) : print(answer));

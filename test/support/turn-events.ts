@@ -1,18 +1,22 @@
 import * as fc from 'fast-check';
 
+import { Accumulator } from '../../src/canonical/accumulate.ts';
 import { failure } from '../../src/canonical/failure.ts';
-import { OpenItems } from '../../src/canonical/open-items.ts';
+import { saidParts, type Produced, type Slot } from '../../src/canonical/item.ts';
 import type { Outcome } from '../../src/canonical/outcome.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { itemIdOf, type TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { Usage } from '../../src/canonical/usage.ts';
-import { assertNever } from '../../src/kit/assert-never.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
+import type { Json } from '../../src/kit/json.ts';
+
+/** What a clock that stands still says. */
+export const NOW = 1_800_000_000_000;
 
 /** A clock that stands still and ids that count: the same input gives the same output. */
 export const fixedAmbient = (): Ambient => {
   let count = 0;
   return {
-    clock: { now: () => 1_800_000_000_000 },
+    clock: { now: () => NOW },
     ids: {
       mint(prefix) {
         count += 1;
@@ -62,127 +66,185 @@ const usage: fc.Arbitrary<Usage | null> = fc.option(
   }),
 );
 
-const phase = fc.constantFrom(null, 'commentary' as const, 'final_answer' as const);
-
-type Shape =
+/** What is known of an item at its start, what is said of it, and what it is at its end. */
+interface Shape {
+  readonly head: (id: string) => Produced;
+  readonly told: readonly Telling[];
+  readonly ended: (head: Produced) => Produced;
+}
+type Telling =
   | {
-      kind: 'message';
-      deltas: string[];
-      refusal: string[] | null;
-      phase: 'commentary' | 'final_answer' | null;
-      annotations: boolean;
+      readonly at: Slot;
+      readonly delta: string;
+      readonly logprobs?: readonly Json[];
+      readonly annotation?: Json;
     }
-  | { kind: 'reasoning'; summary: string[][]; content: string[][]; encrypted: string | null }
-  | { kind: 'call'; deltas: string[]; name: string }
-  | { kind: 'carried' };
+  | { readonly status: string };
 
-const reasoning: fc.Arbitrary<Shape> = fc.record({
-  kind: fc.constant('reasoning' as const),
-  summary: fc.array(fc.array(trickyText, { maxLength: 3 }), { maxLength: 3 }),
-  content: fc.array(fc.array(trickyText, { minLength: 1, maxLength: 3 }), { maxLength: 2 }),
-  encrypted: fc.option(trickyText, { nil: null }),
-});
+const CITATION = {
+  type: 'url_citation',
+  url: 'https://example.org',
+  title: 't',
+  start_index: 0,
+  end_index: 0,
+};
+const tokenOf = (token: string): Json => ({ token, logprob: -0.5, bytes: [], top_logprobs: [] });
 
-const shape: fc.Arbitrary<Shape> = fc.oneof(
+const texts = (max: number, min = 0) => fc.array(trickyText, { minLength: min, maxLength: max });
+
+const message: fc.Arbitrary<Shape> = fc
+  .record({
+    deltas: texts(6),
+    refusal: fc.option(texts(3, 1), { freq: 5 }),
+    phase: fc.constantFrom({}, { phase: 'commentary' } as const, { phase: 'final_answer' } as const),
+    /** Citations may be told as they come, or stand in the ended item only; so may log probabilities. */
+    citation: fc.constantFrom('none', 'told', 'late'),
+    logprobs: fc.constantFrom('none', 'none', 'told', 'late'),
+  })
+  .map(({ deltas, refusal, phase, citation, logprobs }) => {
+    // Both are about the text: without one there are none.
+    const hasText = deltas.join('') !== '';
+    const tokens = hasText ? deltas.map(tokenOf) : [];
+    return {
+      head: (id) => ({ kind: 'message', id, role: 'assistant', parts: [], ...phase }),
+      told: [
+        ...deltas.map((delta, index) => ({
+          at: 'text' as const,
+          delta,
+          ...(hasText && logprobs === 'told' ? { logprobs: tokens.slice(index, index + 1) } : {}),
+        })),
+        ...(hasText && citation === 'told' ? [{ at: 'text' as const, delta: '', annotation: CITATION }] : []),
+        ...(refusal ?? []).map((delta) => ({ at: 'refusal' as const, delta })),
+      ],
+      ended: (head) =>
+        ({
+          ...head,
+          parts: saidParts({
+            text: deltas.join(''),
+            refusal: refusal?.join('') ?? null,
+            annotations: hasText && citation !== 'none' ? [CITATION] : [],
+            logprobs: logprobs === 'none' ? [] : tokens,
+          }),
+          status: 'completed',
+        }) as Produced,
+    };
+  });
+
+const reasoning: fc.Arbitrary<Shape> = fc
+  .record({
+    summary: fc.array(texts(3), { maxLength: 3 }),
+    content: fc.array(texts(3, 1), { maxLength: 2 }),
+    encrypted: fc.option(trickyText, { nil: null }),
+  })
+  .map(({ summary, content, encrypted }) => ({
+    head: (id) => ({ kind: 'reasoning', id, summary: [] }),
+    told: [
+      ...summary.flatMap((deltas, index) =>
+        ['', ...deltas].map((delta) => ({ at: { list: 'summary', index } as const, delta })),
+      ),
+      ...content.flatMap((deltas, index) =>
+        deltas.map((delta) => ({ at: { list: 'reasoning', index } as const, delta })),
+      ),
+    ],
+    ended: (head) =>
+      ({
+        ...head,
+        summary: summary.map((deltas) => deltas.join('')),
+        ...(content.length === 0 ? {} : { content: content.map((deltas) => deltas.join('')) }),
+        ...(encrypted === null ? {} : { encryptedContent: encrypted }),
+        status: 'completed',
+      }) as Produced,
+  }));
+
+const call: fc.Arbitrary<Shape> = fc
+  .record({
+    tool: fc.constantFrom('function' as const, 'function' as const, 'custom' as const),
+    deltas: texts(4),
+    name: fc.constantFrom('get_weather', 'b'),
+  })
+  .map(({ tool, deltas, name }) => ({
+    head: (id) => ({ kind: 'tool-call', id, tool, callId: `call_${id}`, name, input: '' }),
+    told: deltas.map((delta) => ({ at: 'input', delta })),
+    ended: (head) => ({ ...head, input: deltas.join(''), status: 'completed' }) as Produced,
+  }));
+
+/** Items of which nobody reads more than that they are there. */
+const whole = fc.constantFrom<Shape[]>(
   {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('message' as const),
-      deltas: fc.array(trickyText, { maxLength: 6 }),
-      refusal: fc.option(fc.array(trickyText, { minLength: 1, maxLength: 3 }), { freq: 5 }),
-      phase,
-      annotations: fc.boolean(),
+    head: (id) => ({
+      kind: 'hosted-call',
+      id,
+      raw: { type: 'web_search_call', id, status: 'in_progress', action: { type: 'search', query: '' } },
+    }),
+    told: [{ status: 'in_progress' }, { status: 'searching' }, { status: 'completed' }],
+    ended: ({ id }) => ({
+      kind: 'hosted-call',
+      id,
+      raw: {
+        type: 'web_search_call',
+        id,
+        status: 'completed',
+        action: { type: 'search', query: 'q', queries: ['q'] },
+      },
     }),
   },
-  reasoning,
   {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('call' as const),
-      deltas: fc.array(trickyText, { maxLength: 4 }),
-      name: fc.constantFrom('get_weather', 'b'),
-    }),
+    head: (id) => ({ kind: 'compaction', id, encryptedContent: 'secret' }),
+    told: [],
+    ended: (head) => head,
   },
-  fc.record({ kind: fc.constant('carried' as const) }),
+  {
+    head: (id) => ({ kind: 'opaque', id, raw: { type: 'something_new', id } }),
+    told: [
+      { at: 'input', delta: 'in' },
+      { at: 'output', delta: 'out' },
+    ],
+    ended: (head) => head,
+  },
 );
 
-const eventsOf = (item: Shape, index: number): TurnEvent[] => {
-  switch (item.kind) {
-    case 'message': {
-      const itemId = `msg_${index}`;
-      return [
-        { type: 'message-started', itemId, phase: item.phase },
-        ...item.deltas.map((delta) => ({ type: 'text-delta', itemId, delta }) as const),
-        ...(item.refusal ?? []).map((delta) => ({ type: 'refusal-delta', itemId, delta }) as const),
-        {
-          type: 'message-ended',
-          itemId,
-          text: item.deltas.join(''),
-          refusal: item.refusal?.join('') ?? null,
-          logprobs: [],
-          phase: item.phase,
-          annotations: item.annotations
-            ? [{ type: 'url_citation', url: 'https://example.org', title: 't', start_index: 0, end_index: 0 }]
-            : [],
-          complete: true,
-        },
-      ];
-    }
-    case 'reasoning': {
-      const itemId = `rs_${index}`;
-      return [
-        { type: 'reasoning-started', itemId },
-        ...item.summary.flatMap((deltas, part) => [
-          { type: 'reasoning-summary-started', itemId, index: part } as const,
-          ...deltas.map(
-            (delta) => ({ type: 'reasoning-summary-delta', itemId, index: part, delta }) as const,
-          ),
-        ]),
-        ...item.content.flatMap((deltas, part) =>
-          deltas.map((delta) => ({ type: 'reasoning-text-delta', itemId, index: part, delta }) as const),
-        ),
-        {
-          type: 'reasoning-ended',
-          itemId,
-          summary: item.summary.map((deltas) => deltas.join('')),
-          content: item.content.map((deltas) => deltas.join('')),
-          encryptedContent: item.encrypted,
-          complete: true,
-        },
-      ];
-    }
-    case 'call': {
-      const itemId = `fc_${index}`;
-      const callId = `call_${index}`;
-      return [
-        { type: 'call-started', itemId, callId, name: item.name },
-        ...item.deltas.map((delta) => ({ type: 'call-delta', itemId, delta }) as const),
-        {
-          type: 'call-ended',
-          itemId,
-          callId,
-          name: item.name,
-          arguments: item.deltas.join(''),
-          complete: true,
-        },
-      ];
-    }
-    case 'carried':
-      return [
-        {
-          type: 'carried-item',
-          itemId: `ws_${index}`,
-          wire: {
-            type: 'web_search_call',
-            id: `ws_${index}`,
-            status: 'completed',
-            action: { type: 'search', query: 'q', queries: ['q'] },
-          },
-        },
-      ];
-    default:
-      return assertNever(item);
+const shape: fc.Arbitrary<Shape> = fc.oneof(
+  { weight: 3, arbitrary: message },
+  reasoning,
+  { weight: 2, arbitrary: call },
+  whole,
+);
+
+/** What ids begin with. */
+const PREFIXES: Readonly<Record<Produced['kind'], string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  'tool-call': 'fc',
+  'hosted-call': 'ws',
+  compaction: 'cmp',
+  opaque: 'x',
+};
+
+const eventsOf = ({ head, told, ended }: Shape, index: number): TurnEvent[] => {
+  const started = head('');
+  const prefix = started.kind === 'tool-call' && started.tool === 'custom' ? 'ctc' : PREFIXES[started.kind];
+  const itemId = `${prefix}_${index}`;
+  const item = head(itemId);
+  return [
+    { type: 'item-started', item },
+    ...told.map((one): TurnEvent =>
+      'status' in one ? { type: 'item-status', itemId, ...one } : { type: 'item-delta', itemId, ...one },
+    ),
+    { type: 'item-ended', item: ended(item) },
+  ];
+};
+
+/** One row of events out of several; `picks` says whose turn it is. Each keeps its own order. */
+const mixed = (rows: readonly TurnEvent[][], picks: readonly number[]): TurnEvent[] => {
+  const left = rows.map((row) => [...row]);
+  const all: TurnEvent[] = [];
+  for (const pick of picks) {
+    const open = left.filter((row) => row.length > 0);
+    // Two or three at a time, as they overlap in real answers.
+    const next = open[pick % Math.min(3, open.length || 1)]?.shift();
+    if (next !== undefined) all.push(next);
   }
+  return [...all, ...left.flat()];
 };
 
 const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome[]>(
@@ -197,26 +259,47 @@ const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome[]>(
 const ACCEPTED: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
 
 /** Any items in any order; or as models have them, who reason before they say or do something. */
-const items: fc.Arbitrary<Shape[]> = fc.oneof(
+const shapes: fc.Arbitrary<Shape[]> = fc.oneof(
   fc.array(shape, { maxLength: 5 }),
   fc.array(fc.tuple(reasoning, shape), { maxLength: 3 }).map((pairs) => pairs.flat()),
 );
 
-/** Any turn that keeps the grammar of turn events; a turn that did not complete may break off anywhere. */
+/**
+ * Any turn that keeps the grammar of turn events, with every event there is. Items overlap; a turn that
+ * did not complete may break off anywhere.
+ */
 export const turnEvents: fc.Arbitrary<TurnEvent[]> = fc
-  .record({ items, outcome, usage, cut: fc.nat(100) })
+  .record({
+    shapes,
+    outcome,
+    usage,
+    cut: fc.nat(100),
+    picks: fc.oneof(fc.constant([]), fc.array(fc.nat(5), { maxLength: 60 })),
+  })
   .map((turn) => {
-    const all = turn.items.flatMap(eventsOf);
+    const all = mixed(turn.shapes.map(eventsOf), turn.picks);
     const isWhole = turn.outcome.kind === 'completed' || turn.outcome.kind === 'tool-calls';
     const kept = isWhole ? all : all.slice(0, Math.ceil((all.length * turn.cut) / 100));
-    const open = new OpenItems();
-    for (const event of kept) open.follow(event);
+    const items = new Accumulator();
+    for (const event of kept) items.add(event);
     // The engine says so of every turn that came to something.
     const accepted: TurnEvent[] = kept.length === 0 && !isWhole ? [] : [ACCEPTED];
     return [
       ...accepted,
       ...kept,
-      ...open.endAll(false),
-      { type: 'turn-ended', outcome: turn.outcome, usage: turn.usage },
+      ...items.endOpen('incomplete'),
+      { type: 'turn-ended', outcome: turn.outcome, usage: turn.usage, at: NOW },
     ];
   });
+
+/** The same turn without the items that one does not want to hear of. */
+export const withoutItems = (
+  events: readonly TurnEvent[],
+  isUnwanted: (item: Produced) => boolean,
+): TurnEvent[] => {
+  const out = new Set<string>();
+  return events.filter((event) => {
+    if (event.type === 'item-started' && isUnwanted(event.item)) out.add(event.item.id);
+    return !out.has(itemIdOf(event) ?? '');
+  });
+};

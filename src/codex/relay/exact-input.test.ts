@@ -20,10 +20,15 @@ const items: readonly Item[] = [
     ],
   },
   { kind: 'reasoning', summary: [], content: ['because'] },
-  { kind: 'function-call', callId: 'c1', name: 'f', arguments: '{ }' },
-  { kind: 'function-output', callId: 'c1', output: [{ kind: 'image', url: png, detail: 'high' }] },
-  { kind: 'custom-call', callId: 'c2', name: 'g', input: 'x' },
-  { kind: 'custom-output', callId: 'c2', output: 'plain' },
+  { kind: 'tool-call', tool: 'function', callId: 'c1', name: 'f', input: '{ }' },
+  {
+    kind: 'tool-output',
+    tool: 'function',
+    callId: 'c1',
+    output: [{ kind: 'image', url: png, detail: 'high' }],
+  },
+  { kind: 'tool-call', tool: 'custom', callId: 'c2', name: 'g', input: 'x' },
+  { kind: 'tool-output', tool: 'custom', callId: 'c2', output: 'plain' },
   {
     kind: 'message',
     role: 'assistant',
@@ -33,7 +38,7 @@ const items: readonly Item[] = [
     ],
   },
   { kind: 'compaction', encryptedContent: 'y' },
-  { kind: 'carried', wire: { type: 'web_search_call', id: 'ws_1' } },
+  { kind: 'hosted-call', id: 'ws_1', raw: { type: 'web_search_call', id: 'ws_1' } },
 ];
 const everything = { systemRole: true, imageDetail: true };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);

@@ -1,5 +1,4 @@
 import type { Item, Part } from '../../canonical/item.ts';
-import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import {
   developerMessage,
@@ -30,8 +29,7 @@ const exactItem = (item: Item, taste: InputTaste): JsonObject => {
       const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', taste));
       return { ...wire, role, content };
     }
-    case 'function-output':
-    case 'custom-output': {
+    case 'tool-output': {
       const { output } = item;
       if (typeof output === 'string') return wire;
       return { ...wire, output: output.map((part) => exactPart(part, false, taste)) };
@@ -40,13 +38,8 @@ const exactItem = (item: Item, taste: InputTaste): JsonObject => {
       const { encrypted_content: encrypted, ...rest } = wire;
       return encrypted === null ? rest : wire;
     }
-    case 'function-call':
-    case 'custom-call':
-    case 'compaction':
-    case 'carried':
-      return wire;
     default:
-      return assertNever(item);
+      return wire;
   }
 };
 

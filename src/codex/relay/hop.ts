@@ -9,7 +9,7 @@ import type { InputFindings, WireEdits } from './edits.ts';
 import { endToEnd, type Headers, type Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from './profile.ts';
-import type { AnswerListener, Findings } from './report.ts';
+import type { WireSignal } from '../sources/wire-signal.ts';
 
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {
@@ -18,8 +18,7 @@ export interface ModelCall {
   readonly session: Session;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;
-  readonly findings: Findings;
-  readonly onEvent: AnswerListener;
+  readonly onSignal: (signal: WireSignal) => void;
   /** A request is sent for it, or its backend is heard: something goes on that may be waited for. */
   readonly onLife: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */

@@ -1,11 +1,10 @@
-import type { Slot } from '../../canonical/next/item.ts';
+import type { Slot } from '../../canonical/item.ts';
 import type { JsonObject } from '../../kit/json.ts';
-
-/** The kinds of items that a delta may open by itself: everything that is known of them is in their deltas. */
-type DeltaKind = 'message' | 'reasoning' | 'tool-call';
+import type { OutputItem } from './read-item.ts';
 
 interface DeltaRule {
-  readonly kind: DeltaKind;
+  /** What kind of item it is about. */
+  readonly kind: OutputItem['kind'];
   readonly slot: (data: JsonObject) => Slot;
 }
 
@@ -22,6 +21,8 @@ const DELTAS: Readonly<Record<string, DeltaRule>> = {
   'response.refusal.delta': { kind: 'message', slot: () => 'refusal' },
   'response.function_call_arguments.delta': { kind: 'tool-call', slot: () => 'input' },
   'response.custom_tool_call_input.delta': { kind: 'tool-call', slot: () => 'input' },
+  'response.mcp_call_arguments.delta': { kind: 'hosted-call', slot: () => 'input' },
+  'response.code_interpreter_call_code.delta': { kind: 'hosted-call', slot: () => 'input' },
   'response.reasoning_summary_part.added': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
   'response.reasoning_summary_text.delta': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
   'response.reasoning_text.delta': { kind: 'reasoning', slot: listAt('reasoning', 'content_index') },

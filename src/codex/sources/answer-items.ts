@@ -1,11 +1,11 @@
-import type { Item } from '../../canonical/next/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */
 export interface Place {
   /** The backend's id; may be empty. */
   readonly upstreamId: string;
-  readonly kind: Item['kind'] | null;
+  readonly kind: OutputItem['kind'] | null;
   /** Ours; null: the client is not told of it. */
   readonly itemId: string | null;
   isDone: boolean;
@@ -44,7 +44,7 @@ export class AnswerItems {
   }
 
   /** The item that was begun last, if it is open and of this kind. */
-  lastOpen(kind: Item['kind']): Place | null {
+  lastOpen(kind: OutputItem['kind']): Place | null {
     return this.#last !== null && this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
   }
 

@@ -1,8 +1,10 @@
-import { saidParts, type Item, type Said, type Slot } from '../../canonical/next/item.ts';
+import { saidParts, type Said, type Slot } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
+import type { Json } from '../../kit/json.ts';
+import type { OutputItem } from './read-item.ts';
 
 /** What is known of an item when it begins: its texts are still to come, and what is sealed in it may change. */
-export const headOf = (item: Item): Item => {
+export const headOf = (item: OutputItem): OutputItem => {
   switch (item.kind) {
     case 'message': {
       const { status: _, ...head } = item;
@@ -16,7 +18,6 @@ export const headOf = (item: Item): Item => {
     }
     case 'hosted-call':
       return { kind: 'hosted-call', raw: item.raw };
-    case 'tool-output':
     case 'compaction':
     case 'opaque':
       return item;
@@ -25,8 +26,29 @@ export const headOf = (item: Item): Item => {
   }
 };
 
+/** What a client has read of an item at its start: it stays, whatever the whole item says. */
+export const factsOf = (head: OutputItem): Partial<OutputItem> => {
+  switch (head.kind) {
+    case 'message': {
+      const { parts: _, ...facts } = head;
+      return facts;
+    }
+    case 'tool-call': {
+      const { input: _, ...facts } = head;
+      return facts;
+    }
+    case 'reasoning':
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return {};
+    default:
+      return assertNever(head);
+  }
+};
+
 /** What of an item is said in deltas. */
-export const textsOf = (item: Item): readonly (readonly [Slot, string])[] => {
+export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] => {
   switch (item.kind) {
     case 'message':
       return item.parts.flatMap((part) =>
@@ -39,7 +61,6 @@ export const textsOf = (item: Item): readonly (readonly [Slot, string])[] => {
       ];
     case 'tool-call':
       return [['input', item.input]];
-    case 'tool-output':
     case 'hosted-call':
     case 'compaction':
     case 'opaque':
@@ -50,11 +71,12 @@ export const textsOf = (item: Item): readonly (readonly [Slot, string])[] => {
 };
 
 /** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
-export const withSaid = (whole: Item, said: Said): Item => {
+export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
   switch (whole.kind) {
     case 'message': {
       const text = whole.parts.find((part) => part.kind === 'text');
-      const { annotations = said.annotations, logprobs = said.logprobs } = text ?? {};
+      const annotations = continued(said.annotations, text?.annotations);
+      const logprobs = continued(said.logprobs, text?.logprobs);
       return {
         ...whole,
         parts: saidParts({ text: said.text, refusal: said.refusal, annotations, logprobs }),
@@ -68,7 +90,6 @@ export const withSaid = (whole: Item, said: Said): Item => {
       };
     case 'tool-call':
       return { ...whole, input: said.input };
-    case 'tool-output':
     case 'hosted-call':
     case 'compaction':
     case 'opaque':
@@ -77,3 +98,9 @@ export const withSaid = (whole: Item, said: Said): Item => {
       return assertNever(whole);
   }
 };
+
+/** What came with the deltas, and what of the whole list comes behind it. */
+const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly Json[] => [
+  ...said,
+  ...whole.slice(said.length),
+];

@@ -4,7 +4,8 @@ import {
   type ItemStatus,
   type Phase,
   type RawItem,
-} from '../../canonical/next/item.ts';
+  type ToolOutput,
+} from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** Calls that codex answers itself, whatever the client declared. */
@@ -23,8 +24,11 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
   'tool_search_output',
 ]);
 
+/** What a model puts out. */
+export type OutputItem = Exclude<Item, ToolOutput>;
+
 /** An item of an answer as we know it; what is not for the client is one of these words. */
-export type ReadItem = Item | 'codex-call' | 'not-for-clients';
+export type ReadItem = OutputItem | 'codex-call' | 'not-for-clients';
 
 /** An output item of the Responses API, which is also how the app-server tells it. */
 export const readItem = (raw: JsonObject): ReadItem => {
@@ -46,12 +50,12 @@ export const readItem = (raw: JsonObject): ReadItem => {
     }
     default:
       return type.endsWith('_call')
-        ? { kind: 'hosted-call', raw: rawOf(raw, type), status: statusOf(raw) }
+        ? { kind: 'hosted-call', raw: rawOf(raw, type) }
         : { kind: 'opaque', raw: rawOf(raw, type) };
   }
 };
 
-const readMessage = (raw: JsonObject): Item => {
+const readMessage = (raw: JsonObject): OutputItem => {
   const parts = objectsIn(raw['content']);
   const texts = parts.filter((part) => part['type'] === 'output_text');
   const refusals = parts.filter((part) => part['type'] === 'refusal');
@@ -70,7 +74,7 @@ const readMessage = (raw: JsonObject): Item => {
   };
 };
 
-const readReasoning = (raw: JsonObject): Item => {
+const readReasoning = (raw: JsonObject): OutputItem => {
   const content = objectsIn(raw['content']).map((part) => textIn(part, 'text'));
   const encryptedContent = raw['encrypted_content'];
   return {

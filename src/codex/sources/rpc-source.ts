@@ -1,5 +1,5 @@
-import type { Item, Message, Phase, Slot } from '../../canonical/next/item.ts';
-import type { TurnEvent } from '../../canonical/next/turn-event.ts';
+import type { Message, Phase, Slot } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -9,7 +9,7 @@ import type { KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
-import { readItem } from './read-item.ts';
+import { readItem, type OutputItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { Telling } from './telling.ts';
 
@@ -108,11 +108,11 @@ export class RpcSource implements TurnSource {
 
   #delta(
     { itemId: upstreamId, delta }: { readonly itemId: string; readonly delta: string },
-    head: Item,
+    head: OutputItem,
     at: Slot,
     events: TurnEvent[],
   ): void {
-    const itemId = this.#openId(upstreamId) ?? this.#telling.start(head, upstreamId, events);
+    const itemId = this.#openId(upstreamId, head) ?? this.#telling.start(head, upstreamId, events);
     this.#telling.delta({ type: 'item-delta', itemId, at, delta }, events);
   }
 
@@ -120,21 +120,21 @@ export class RpcSource implements TurnSource {
     const item = this.#telling.judge(readItem(raw as unknown as JsonObject));
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
-      const itemId = this.#openId(upstreamId) ?? this.#telling.start(item, upstreamId, events);
+      const itemId = this.#openId(upstreamId, item) ?? this.#telling.start(item, upstreamId, events);
       this.#telling.finish(itemId, item, events);
     }
     const { hopeless } = this.#telling;
     if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);
   }
 
-  #openId(upstreamId: string): string | null {
+  #openId(upstreamId: string, { kind }: OutputItem): string | null {
     const known = this.#telling.known(upstreamId);
-    return known !== undefined && this.#telling.isOpen(known) ? known : null;
+    return known !== undefined && this.#telling.isOpen(known, kind) ? known : null;
   }
 }
 
 const MESSAGE: Message = { kind: 'message', role: 'assistant', parts: [] };
-const REASONING: Item = { kind: 'reasoning', summary: [] };
+const REASONING: OutputItem = { kind: 'reasoning', summary: [] };
 
 const phaseOf = (phase: unknown): Phase | null =>
   phase === 'commentary' || phase === 'final_answer' ? phase : null;

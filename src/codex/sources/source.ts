@@ -1,6 +1,6 @@
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { TurnEvent } from '../../canonical/next/turn-event.ts';
-import type { Clock, IdSource } from '../../kit/ambient.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { WireSignal } from './wire-signal.ts';
 
@@ -32,7 +32,6 @@ export interface SourceOptions {
   /** The names of the tools that the model may call. */
   readonly callable: ReadonlySet<string>;
   readonly parallelToolCalls: boolean;
-  readonly ids: IdSource;
-  readonly clock: Clock;
+  readonly ambient: Ambient;
   readonly onOddity: (oddity: Oddity) => void;
 }

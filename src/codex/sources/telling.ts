@@ -1,23 +1,25 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { Accumulator } from '../../canonical/next/accumulate.ts';
-import type { Item, Produced, Slot } from '../../canonical/next/item.ts';
-import type { ItemDelta, TurnEvent } from '../../canonical/next/turn-event.ts';
-import { statusAfter } from '../../canonical/next/well-formed.ts';
+import { Accumulator } from '../../canonical/accumulate.ts';
+import type { Produced, Said, Slot } from '../../canonical/item.ts';
+import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
+import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import { ItemIds } from '../translate/item-ids.ts';
-import { headOf, textsOf, withSaid } from './item-texts.ts';
-import type { ReadItem } from './read-item.ts';
+import { ItemIds } from './item-ids.ts';
+import { factsOf, headOf, textsOf, withSaid } from './item-texts.ts';
+import type { OutputItem, ReadItem } from './read-item.ts';
 import type { SourceOptions } from './source.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
 
-const PREFIXES: Readonly<Record<Item['kind'], string>> = {
+/** An index of the upstream's must not make a list of any length. */
+const MAX_PARTS = 1_000;
+
+const PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
   message: 'msg',
   reasoning: 'rs',
   'tool-call': 'fc',
-  'tool-output': 'fco',
   'hosted-call': 'item',
   compaction: 'item',
   opaque: 'item',
@@ -37,7 +39,7 @@ export class Telling {
 
   constructor(options: SourceOptions) {
     this.#options = options;
-    this.#ids = new ItemIds(options.ids);
+    this.#ids = new ItemIds(options.ambient.ids);
   }
 
   get ended(): boolean {
@@ -50,7 +52,7 @@ export class Telling {
   }
 
   /** The item, if the client may see it; it is asked once for each item. */
-  judge(item: ReadItem): Item | null {
+  judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
     if (item.kind !== 'tool-call') return item;
@@ -75,19 +77,23 @@ export class Telling {
     return this.#ids.known(upstreamId);
   }
 
-  isOpen(itemId: string): boolean {
-    return this.#all.headOf(itemId) !== null;
+  isOpen(itemId: string, kind: OutputItem['kind']): boolean {
+    return this.#all.headOf(itemId)?.kind === kind;
   }
 
-  start(item: Item, upstreamId: string, into: TurnEvent[]): string {
+  start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
     const id = this.#ids.create(upstreamId, PREFIXES[item.kind]);
     const head: Produced = { ...headOf(item), id };
     this.#say({ type: 'item-started', item: head }, into);
     return id;
   }
 
+  /** What has no place in its item any more is not told: a client has read what comes behind it. */
   delta(event: ItemDelta, into: TurnEvent[]): void {
-    this.#say(event, into);
+    const said = this.#all.saidOf(event.itemId);
+    if (said === null) return;
+    if (hasPlace(event, said)) this.#say(event, into);
+    else this.#options.onOddity('text-differs');
   }
 
   status(itemId: string, status: string, into: TurnEvent[]): void {
@@ -95,12 +101,12 @@ export class Telling {
   }
 
   /** The item is whole: what of it was not said yet is said, and it ends. */
-  finish(itemId: string, whole: Item, into: TurnEvent[]): void {
+  finish(itemId: string, whole: OutputItem, into: TurnEvent[]): void {
     const head = this.#all.headOf(itemId);
     const said = this.#all.saidOf(itemId);
     if (head === null || said === null) return;
     for (const [at, text] of textsOf(whole)) this.rest(itemId, at, text, into);
-    const item = { ...head, ...withSaid(whole, said), id: itemId } as Produced;
+    const item = { ...withSaid(whole, said), ...factsOf(head), id: itemId } as Produced;
     this.#say({ type: 'item-ended', item }, into);
   }
 
@@ -112,7 +118,7 @@ export class Telling {
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
     this.#ended = true;
     for (const event of this.#all.endOpen(statusAfter(outcome))) into.push(event);
-    into.push({ type: 'turn-ended', outcome, usage, at: this.#options.clock.now() });
+    into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
   }
 
   /** What of a whole text has not been streamed; nothing where the stream said something else. */
@@ -120,7 +126,7 @@ export class Telling {
     const streamed = this.#all.textOf(itemId, at);
     if (!whole.startsWith(streamed)) this.#options.onOddity('text-differs');
     else if (whole.length > streamed.length) {
-      this.#say({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
+      this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
     }
   }
 
@@ -135,3 +141,12 @@ export class Telling {
     into.push(event);
   }
 }
+
+/** Parts of a list come one after the other, a refusal comes behind the text, and a citation is about a text. */
+const hasPlace = ({ at, delta, annotation }: ItemDelta, said: Said): boolean => {
+  if (typeof at !== 'string') {
+    return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
+  }
+  if (annotation !== undefined && said.text === '') return false;
+  return at !== 'text' || delta === '' || said.refusal === null;
+};

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { Accumulator, type Reply } from '../../canonical/next/accumulate.ts';
-import type { TurnEvent } from '../../canonical/next/turn-event.ts';
+import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { Oddity, SourceSignal } from './source.ts';
@@ -17,7 +17,7 @@ const start = (options: Partial<WireSourceOptions> = {}) => {
     turnId: TURN,
     callable: new Set(['f']),
     parallelToolCalls: true,
-    ...fixedAmbient(),
+    ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),
     report: { signIn: null },
     ...options,
@@ -174,18 +174,25 @@ describe('the content of an answer', () => {
   it('has hosted calls with what they do, and items that nobody knows', () => {
     const search = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
     const found = { ...search, status: 'completed', action: { type: 'search', sources: [] } };
+    const code = { type: 'code_interpreter_call', id: 'ci_1', code: '' };
     const odd = { type: 'mcp_list_tools', id: 'mcpl_1', tools: [] };
     const { events } = eventsOf([
       BEGUN,
       added(search),
       said('web_search_call.searching', { item_id: 'ws_1', output_index: 0 }),
       done(found),
-      done(odd, 1),
+      added(code, 1),
+      said('code_interpreter_call_code.delta', { item_id: 'ci_1', output_index: 1, delta: '1+1' }),
+      done({ ...code, code: '1+1' }, 1),
+      done(odd, 2),
     ]);
     expect(events).toEqual([
       { type: 'item-started', item: { kind: 'hosted-call', id: 'ws_1', raw: search } },
       { type: 'item-status', itemId: 'ws_1', status: 'searching' },
-      { type: 'item-ended', item: { kind: 'hosted-call', id: 'ws_1', raw: found, status: 'completed' } },
+      { type: 'item-ended', item: { kind: 'hosted-call', id: 'ws_1', raw: found } },
+      { type: 'item-started', item: { kind: 'hosted-call', id: 'ci_1', raw: code } },
+      { type: 'item-delta', itemId: 'ci_1', at: 'input', delta: '1+1' },
+      { type: 'item-ended', item: { kind: 'hosted-call', id: 'ci_1', raw: { ...code, code: '1+1' } } },
       { type: 'item-started', item: { kind: 'opaque', id: 'mcpl_1', raw: odd } },
       { type: 'item-ended', item: { kind: 'opaque', id: 'mcpl_1', raw: odd } },
     ]);

@@ -1,6 +1,5 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
-import type { Item } from '../../canonical/next/item.ts';
-import type { TurnEvent } from '../../canonical/next/turn-event.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -10,7 +9,7 @@ import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
 import { deltaRule, hostedStatus } from './answer-events.ts';
 import { AnswerItems, type Place } from './answer-items.ts';
-import { readItem } from './read-item.ts';
+import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { Telling } from './telling.ts';
 import type { AnswerEnded, WireReport } from './wire-signal.ts';
@@ -47,7 +46,7 @@ export class WireSource implements TurnSource {
     if (this.#telling.ended) return events;
     switch (signal.kind) {
       case 'answer-said':
-        this.#said(signal.type, signal.data, events);
+        if (!this.#isAnswered) this.#said(signal.type, signal.data, events);
         break;
       case 'notified':
         this.#notified(signal.notification, events);
@@ -79,7 +78,6 @@ export class WireSource implements TurnSource {
     const told = refine(outcome, {
       failure: this.#refused,
       signIn: this.#options.report.signIn,
-      incomplete: null,
     });
     this.#telling.end(told, this.#usage, events);
   }
@@ -151,11 +149,11 @@ export class WireSource implements TurnSource {
     if (rule !== null) {
       const itemId = this.#openFor(data, rule.kind, events);
       if (itemId === null) return;
+      const at = rule.slot(data);
       const delta = textIn(data, 'delta');
-      const logprobs = data['logprobs'];
-      const hasLogprobs = Array.isArray(logprobs) && logprobs.length > 0;
-      const more = hasLogprobs ? { logprobs: logprobs as readonly Json[] } : {};
-      this.#telling.delta({ type: 'item-delta', itemId, at: rule.slot(data), delta, ...more }, events);
+      const logprobs = at === 'text' && delta !== '' ? listIn(data, 'logprobs') : [];
+      const more = logprobs.length === 0 ? {} : { logprobs };
+      this.#telling.delta({ type: 'item-delta', itemId, at, delta, ...more }, events);
       return;
     }
     switch (type) {
@@ -191,15 +189,15 @@ export class WireSource implements TurnSource {
     if (!isJsonObject(raw)) return;
     const known = this.#items.find(textIn(raw, 'id'), index);
     if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
-    // A call without its name is told when it is whole.
-    if (!isNamelessCall(raw)) this.#begin(raw, index, events);
+    if (hasHead(raw)) this.#begin(raw, index, events);
   }
 
   #itemDone(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): void {
-    const known = this.#items.find(textIn(raw, 'id'), index);
-    const place = known === null || known.isDone ? this.#begin(raw, index, events) : known;
-    this.#items.done(place, raw, index);
     const item = readItem(raw);
+    const known = this.#items.find(textIn(raw, 'id'), index);
+    const isSame = known !== null && !known.isDone && known.kind === kindOf(item);
+    const place = isSame ? known : this.#begin(raw, index, events);
+    this.#items.done(place, raw, index);
     if (place.itemId !== null && typeof item !== 'string') this.#telling.finish(place.itemId, item, events);
     const hopeless = this.#telling.hopeless;
     if (hopeless !== null) this.#telling.end({ kind: 'failed', failure: hopeless }, this.#usage, events);
@@ -210,13 +208,13 @@ export class WireSource implements TurnSource {
     const told = this.#telling.judge(item);
     const upstreamId = textIn(raw, 'id');
     const itemId = told === null ? null : this.#telling.start(told, upstreamId, events);
-    const place = { upstreamId, kind: typeof item === 'string' ? null : item.kind, itemId, isDone: false };
+    const place = { upstreamId, kind: kindOf(item), itemId, isDone: false };
     this.#items.add(place, index);
     return place;
   }
 
   /** The open item that an event is about. One that was never begun begins here, if its events say what it is. */
-  #openFor(data: JsonObject, kind: Item['kind'], events: TurnEvent[]): string | null {
+  #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
     const upstreamId = textIn(data, 'item_id');
     const known = this.#items.find(upstreamId, data['output_index']) ?? this.#items.lastOpen(kind);
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
@@ -228,11 +226,21 @@ export class WireSource implements TurnSource {
 /** The backend broke off without a word. */
 const BROKEN: Outcome = { kind: 'failed', failure: failure('upstream_error') };
 
-const isNamelessCall = (raw: JsonObject): boolean =>
-  /^(?:function|custom_tool)_call$/.test(textIn(raw, 'type')) &&
-  (textIn(raw, 'name') === '' || textIn(raw, 'call_id') === '');
+const kindOf = (item: ReadItem): Place['kind'] => (typeof item === 'string' ? null : item.kind);
+
+/** Whether an item says at its start what it is. A call without its name and what is sealed are told when they are whole. */
+const hasHead = (raw: JsonObject): boolean => {
+  const type = textIn(raw, 'type');
+  const isCall = type === 'function_call' || type === 'custom_tool_call';
+  return type !== 'compaction' && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+};
 
 const textIn = (data: JsonObject, key: string): string => {
   const value = data[key];
   return typeof value === 'string' ? value : '';
+};
+
+const listIn = (data: JsonObject, key: string): readonly Json[] => {
+  const value = data[key];
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
 };

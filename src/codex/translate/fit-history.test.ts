@@ -2,9 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure.ts';
-import type { Item, ReasoningItem } from '../../canonical/item.ts';
+import type { Item, Reasoning } from '../../canonical/item.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import { CHATGPT_HISTORY, fitHistory, OTHER_HISTORY, withoutReasoning, type History } from './fit-history.ts';
+import { toWireItem } from './inject-items.ts';
 
 const historyOf = (...items: readonly Item[]): History => ({
   items,
@@ -13,7 +14,7 @@ const historyOf = (...items: readonly Item[]): History => ({
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
 const assistant: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: 'hello' }] };
-const reasoning = (different: Partial<ReasoningItem> = {}): Item => ({
+const reasoning = (different: Partial<Reasoning> = {}): Item => ({
   kind: 'reasoning',
   id: 'rs_1',
   summary: ['why'],
@@ -23,15 +24,22 @@ const reasoning = (different: Partial<ReasoningItem> = {}): Item => ({
 /** As the answer of a client that asked for a summary only. */
 const summaryOnly: Item = { kind: 'reasoning', id: 'rs_2', summary: ['why'] };
 const spoken: Item = { kind: 'reasoning', summary: [], content: ['Thinking aloud.'] };
-const call = (callId: string): Item => ({ kind: 'function-call', callId, name: 'f', arguments: '{}' });
-const output = (callId: string): Item => ({ kind: 'function-output', callId, output: 'x' });
+const call = (callId: string): Item => ({
+  kind: 'tool-call',
+  tool: 'function',
+  callId,
+  name: 'f',
+  input: '{}',
+});
+const output = (callId: string): Item => ({ kind: 'tool-output', tool: 'function', callId, output: 'x' });
 
 describe('ids, for a ChatGPT login', () => {
   const withId = (item: Item, id: string): Item => ({ ...item, id }) as Item;
-  const custom: Item = { kind: 'custom-call', callId: 'c', name: 'f', input: '' };
+  const custom: Item = { kind: 'tool-call', tool: 'custom', callId: 'c', name: 'f', input: '' };
   const search = (id?: string): Item => ({
-    kind: 'carried',
-    wire: { type: 'web_search_call', ...(id === undefined ? {} : { id }), status: 'completed' },
+    kind: 'hosted-call',
+    ...(id === undefined ? {} : { id }),
+    raw: { type: 'web_search_call', ...(id === undefined ? {} : { id }), status: 'completed' },
   });
 
   it.each([
@@ -46,7 +54,7 @@ describe('ids, for a ChatGPT login', () => {
     for (const id of wrong) expect(fit(id)).toEqual({ ...historyOf(item), ignored: [] });
   });
 
-  it('of a carried item and of reasoning are no exception', () => {
+  it('of a hosted call and of reasoning are no exception', () => {
     const history = historyOf(
       search('ws_1'),
       search('zz_1'),
@@ -54,14 +62,10 @@ describe('ids, for a ChatGPT login', () => {
       reasoning({ id: 'item_7' }),
       assistant,
     );
-    const { id: _, ...withoutId } = reasoning() as ReasoningItem;
-    expect(fitHistory(history, CHATGPT_HISTORY).items).toEqual([
-      search('ws_1'),
-      search(),
-      search(),
-      withoutId,
-      assistant,
-    ]);
+    const { id: _, ...withoutId } = reasoning() as Reasoning;
+    expect(fitHistory(history, CHATGPT_HISTORY).items.map(toWireItem)).toEqual(
+      [search('ws_1'), search(), search(), withoutId, assistant].map(toWireItem),
+    );
   });
 
   it('are not said twice', () => {
@@ -88,7 +92,7 @@ describe('ids, for a ChatGPT login', () => {
   it('of calls never become that of another call', () => {
     const long = '😀'.repeat(40);
     const [shortened] = fitHistory(historyOf(call(long)), CHATGPT_HISTORY).items;
-    if (shortened?.kind !== 'function-call') throw new Error('the call is gone');
+    if (shortened?.kind !== 'tool-call') throw new Error('the call is gone');
     expect(shortened.callId.isWellFormed()).toBe(true);
     const fitted = fitHistory(historyOf(call(long), call(shortened.callId)), CHATGPT_HISTORY);
     expect(fitted.items[1]).toEqual(shortened);

@@ -1,6 +1,6 @@
 import { fail } from '../../canonical/failure.ts';
-import type { Item, ReasoningItem } from '../../canonical/item.ts';
-import { assertNever } from '../../kit/assert-never.ts';
+import { isModels, isReasoning, type Item, type Reasoning } from '../../canonical/item.ts';
+import { typeOf } from './inject-items.ts';
 
 /** What a client sent, and its name for the place of each item. */
 export interface History {
@@ -41,7 +41,7 @@ export const fitHistory = (history: History, rules: HistoryRules): FittedHistory
  * account or another backend. Null: there is no other history to try.
  */
 export const withoutReasoning = (history: History): FittedHistory | null => {
-  const rest = without(history, (item) => item.kind === 'reasoning' && isEncrypted(item));
+  const rest = without(history, (item) => isReasoning(item) && isEncrypted(item));
   return rest.ignored.length === 0 || rest.items.length === 0 ? null : rest;
 };
 
@@ -66,12 +66,12 @@ const nothingLeft = ([first]: readonly string[]): Error =>
 
 /** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
 const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
-  if (item.kind !== 'reasoning') return true;
-  if (rules.reasoning === 'encrypted') return isEncrypted(item) && isModels(next);
+  if (!isReasoning(item)) return true;
+  if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModels(next);
   return isEncrypted(item) || (item.content ?? []).some((text) => text !== '');
 };
 
-const isEncrypted = ({ encryptedContent }: ReasoningItem): boolean => (encryptedContent ?? '') !== '';
+const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
 /** What comes behind each item and is no reasoning: the model may reason several times in a row. */
 const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
@@ -80,42 +80,20 @@ const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
   // From behind, so that a long row of reasoning is passed once and not once for each of it.
   for (const item of items.toReversed()) {
     nexts.push(next);
-    if (item.kind !== 'reasoning') next = item;
+    if (!isReasoning(item)) next = item;
   }
   return nexts.toReversed();
 };
 
-/** Whether it is something that the model said or did. */
-const isModels = (item: Item | undefined): boolean => {
-  switch (item?.kind) {
-    case 'message':
-      return item.role === 'assistant';
-    case 'function-call':
-    case 'custom-call':
-    case 'compaction':
-    case 'carried':
-      return true;
-    case 'function-output':
-    case 'custom-output':
-    case 'reasoning':
-    case undefined:
-      return false;
-    default:
-      return assertNever(item);
-  }
-};
-
-/** What ids of output items begin with. */
-const PREFIXES: Readonly<Record<Exclude<Item['kind'], 'carried'>, string>> = {
+/** What the backend's own ids begin with, by the type of the item. */
+const PREFIXES: Readonly<Record<string, string>> = {
   message: 'msg',
   reasoning: 'rs',
-  'function-call': 'fc',
-  'function-output': 'fco',
-  'custom-call': 'ctc',
-  'custom-output': 'ctco',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
   compaction: 'cmp',
-};
-const CARRIED_PREFIXES: Readonly<Record<string, string>> = {
   web_search_call: 'ws',
   image_generation_call: 'ig',
 };
@@ -125,8 +103,8 @@ const MAX_ID = 64;
 /** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
 const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const used = new Set<string>();
-  const isFitting = (id: unknown, prefix: string | undefined): boolean => {
-    if (typeof id !== 'string' || used.has(id) || id.length > MAX_ID) return false;
+  const isFitting = (id: string, prefix: string | undefined): boolean => {
+    if (used.has(id) || id.length > MAX_ID) return false;
     if (prefix === undefined || !id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id)) return false;
     // No two items of a request may have one id.
     used.add(id);
@@ -134,13 +112,8 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   };
   const callIds = new CallIds(items);
   return items.map((item) => {
-    if (item.kind === 'carried') {
-      const { id, ...rest } = item.wire;
-      const isFine = id === undefined || isFitting(id, CARRIED_PREFIXES[item.wire.type]);
-      return isFine ? item : { ...item, wire: { ...rest, type: item.wire.type } };
-    }
     const { id, ...rest } = item;
-    const fitted = id === undefined || isFitting(id, PREFIXES[item.kind]) ? item : rest;
+    const fitted = id === undefined || isFitting(id, PREFIXES[typeOf(item)]) ? item : rest;
     return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
   });
 };

@@ -100,12 +100,13 @@ describe('toInjectItems', () => {
     [
       'a call, its arguments byte for byte',
       {
-        kind: 'function-call',
+        kind: 'tool-call',
+        tool: 'function',
         id: 'fc_1',
         callId: 'c',
         name: 'f',
         namespace: 'functions',
-        arguments: '{ "a":1.0 }',
+        input: '{ "a":1.0 }',
       },
       {
         type: 'function_call',
@@ -118,12 +119,17 @@ describe('toInjectItems', () => {
     ],
     [
       'an output',
-      { kind: 'function-output', callId: 'c', output: '' },
+      { kind: 'tool-output', tool: 'function', callId: 'c', output: '' },
       { type: 'function_call_output', call_id: 'c', output: '' },
     ],
     [
       'an output of parts',
-      { kind: 'function-output', callId: 'c', output: [text('a'), { kind: 'image', url: 'data:a' }] },
+      {
+        kind: 'tool-output',
+        tool: 'function',
+        callId: 'c',
+        output: [text('a'), { kind: 'image', url: 'data:a' }],
+      },
       {
         type: 'function_call_output',
         call_id: 'c',
@@ -135,12 +141,12 @@ describe('toInjectItems', () => {
     ],
     [
       'a custom call',
-      { kind: 'custom-call', callId: 'c', name: 'apply_patch', input: '*** Begin' },
+      { kind: 'tool-call', tool: 'custom', callId: 'c', name: 'apply_patch', input: '*** Begin' },
       { type: 'custom_tool_call', call_id: 'c', name: 'apply_patch', input: '*** Begin' },
     ],
     [
       'its output',
-      { kind: 'custom-output', id: 'o', callId: 'c', output: 'done' },
+      { kind: 'tool-output', tool: 'custom', id: 'o', callId: 'c', output: 'done' },
       { type: 'custom_tool_call_output', id: 'o', call_id: 'c', output: 'done' },
     ],
     [
@@ -149,8 +155,8 @@ describe('toInjectItems', () => {
       { type: 'compaction', encrypted_content: 'e' },
     ],
     [
-      'an item that is only carried',
-      { kind: 'carried', wire: { type: 'web_search_call', id: 'ws', strange: [1] } },
+      'a hosted call, of which nobody reads more than its type',
+      { kind: 'hosted-call', id: 'ws', raw: { type: 'web_search_call', id: 'ws', strange: [1] } },
       { type: 'web_search_call', id: 'ws', strange: [1] },
     ],
   ] as const satisfies readonly (readonly [string, Item, unknown])[])('%s', (_, item, wire) => {

@@ -1,4 +1,4 @@
-import type { Item, MessageItem, Part } from '../../canonical/item.ts';
+import { rawOf, type Item, type Message, type Part } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -45,6 +45,25 @@ export const placeOf = (place: number): string => `px_${place}`;
 export const developerMessage = (text: string): JsonObject =>
   messageOf('developer', [{ type: 'input_text', text }]);
 
+/** The type of an item in the Responses API. */
+export const typeOf = (item: Item): string => {
+  switch (item.kind) {
+    case 'tool-call':
+      return item.tool === 'function' ? 'function_call' : 'custom_tool_call';
+    case 'tool-output':
+      return item.tool === 'function' ? 'function_call_output' : 'custom_tool_call_output';
+    case 'hosted-call':
+    case 'opaque':
+      return item.raw.type;
+    case 'message':
+    case 'reasoning':
+    case 'compaction':
+      return item.kind;
+    default:
+      return assertNever(item);
+  }
+};
+
 export const toWireItem = (item: Item): JsonObject => {
   switch (item.kind) {
     case 'message':
@@ -59,47 +78,33 @@ export const toWireItem = (item: Item): JsonObject => {
           : { content: item.content.map((text) => ({ type: 'reasoning_text', text })) }),
         encrypted_content: item.encryptedContent ?? null,
       };
-    case 'function-call':
+    case 'tool-call':
       return {
-        type: 'function_call',
+        type: typeOf(item),
         ...idOf(item),
         call_id: item.callId,
         name: item.name,
         ...(item.namespace === undefined ? {} : { namespace: item.namespace }),
-        arguments: item.arguments,
+        ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
       };
-    case 'function-output':
+    case 'tool-output':
       return {
-        type: 'function_call_output',
-        ...idOf(item),
-        call_id: item.callId,
-        output: output(item.output),
-      };
-    case 'custom-call':
-      return {
-        type: 'custom_tool_call',
-        ...idOf(item),
-        call_id: item.callId,
-        name: item.name,
-        input: item.input,
-      };
-    case 'custom-output':
-      return {
-        type: 'custom_tool_call_output',
+        type: typeOf(item),
         ...idOf(item),
         call_id: item.callId,
         output: output(item.output),
       };
     case 'compaction':
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
-    case 'carried':
-      return item.wire;
+    case 'hosted-call':
+    case 'opaque':
+      return rawOf(item);
     default:
       return assertNever(item);
   }
 };
 
-const message = (item: MessageItem): JsonObject => ({
+const message = (item: Message): JsonObject => ({
   ...messageOf(
     // The app-server drops messages of role `system` without a word; `developer` is their rank.
     item.role === 'system' ? 'developer' : item.role,

@@ -2,20 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import { refine, toOutcome } from './outcomes.ts';
-import type { WireReport } from './wire-report.ts';
+import { refine, toOutcome, type Noted } from './outcomes.ts';
 
-const report = (different: Partial<WireReport>): WireReport => ({
-  ignored: [],
-  limitsOutput: false,
-  headers: {},
-  failure: null,
-  signIn: null,
-  incomplete: null,
-  usage: null,
-  refusals: new Map(),
-  ...different,
-});
+const report = (different: Partial<Noted>): Noted => ({ failure: null, signIn: null, ...different });
 const failed = (kind: Parameters<typeof failure>[0]): Outcome => ({ kind: 'failed', failure: failure(kind) });
 const error = (message: string) => ({ message, codexErrorInfo: null, additionalDetails: null }) as never;
 
@@ -40,12 +29,7 @@ describe('how a turn ended', () => {
       kind: 'failed',
       failure: own,
     });
-    expect(refine(failed('upstream_error'), report({ incomplete: 'content_filter' }))).toEqual({
-      kind: 'incomplete',
-      reason: 'content_filter',
-    });
     expect(refine(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
-    expect(refine(failed('upstream_error'), null)).toEqual(failed('upstream_error'));
   });
 
   it('is that a refused login could not be renewed, which the backend knows nothing about', () => {
@@ -57,7 +41,7 @@ describe('how a turn ended', () => {
   });
 
   it('stays what it is when it went well, or when it is about us', () => {
-    const heard = report({ failure: failure('rate_limit_exceeded'), incomplete: 'content_filter' });
+    const heard = report({ failure: failure('rate_limit_exceeded') });
     for (const outcome of [
       { kind: 'completed' },
       { kind: 'tool-calls' },

@@ -49,8 +49,8 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
       formatPlace: 'text.format.schema',
       arrange: (events) => arrange(events, layout, ambient.ids),
-      render: ([events]) => renderResponse(events, meta, ambient.clock),
-      project: ([reply]) => projectReply(reply, meta, Math.floor(ambient.clock.now() / 1000)),
+      render: ([events]) => renderResponse(events, meta),
+      project: ([reply]) => projectReply(reply, meta),
     };
   },
 });

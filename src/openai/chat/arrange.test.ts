@@ -5,23 +5,41 @@ import { collect, emit } from '../../../test/support/turn-events.ts';
 import { arrange, type ArrangeOptions } from './arrange.ts';
 
 const start = (itemId: string, phase: 'commentary' | null = null): TurnEvent => ({
-  type: 'message-started',
-  itemId,
-  phase,
+  type: 'item-started',
+  item: {
+    kind: 'message',
+    id: itemId,
+    role: 'assistant',
+    parts: [],
+    ...(phase === null ? {} : { phase: phase }),
+  },
 });
-const delta = (itemId: string, text: string): TurnEvent => ({ type: 'text-delta', itemId, delta: text });
+const delta = (itemId: string, text: string): TurnEvent => ({
+  type: 'item-delta',
+  itemId: itemId,
+  at: 'text',
+  delta: text,
+});
 const end = (itemId: string, text: string): TurnEvent => ({
-  type: 'message-ended',
-  itemId,
-  text,
-  refusal: null,
-  phase: null,
-  annotations: [],
-  logprobs: [],
-  complete: true,
+  type: 'item-ended',
+  item: {
+    kind: 'message',
+    id: itemId,
+    role: 'assistant',
+    parts: [{ kind: 'text', text: text }],
+    status: 'completed',
+  },
 });
-const call: TurnEvent = { type: 'call-started', itemId: 'c', callId: 'call_1', name: 'f' };
-const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const call: TurnEvent = {
+  type: 'item-started',
+  item: { kind: 'tool-call', id: 'fc', tool: 'function', callId: 'call_1', name: 'f', input: '' },
+};
+const ended: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 
 const arranged = (events: readonly TurnEvent[], options: Partial<ArrangeOptions> = {}) =>
   collect(arrange(emit(events), { showReasoning: true, showCommentary: true, ...options }));
@@ -62,20 +80,18 @@ describe('arrange', () => {
 
   it('leaves out what chat has no place for, and reasoning where it is off', async () => {
     const reasoning: TurnEvent[] = [
-      { type: 'reasoning-started', itemId: 'r' },
-      { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
-      { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'x' },
-      {
-        type: 'reasoning-ended',
-        itemId: 'r',
-        summary: ['x'],
-        content: [],
-        encryptedContent: null,
-        complete: true,
-      },
+      { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'x' },
+      { type: 'item-ended', item: { kind: 'reasoning', id: 'r', summary: ['x'], status: 'completed' } },
     ];
-    const search: TurnEvent = { type: 'carried-item', itemId: 'w', wire: { type: 'web_search_call' } };
-    const events = [...reasoning, search, ended];
+    const item = { kind: 'hosted-call', id: 'w', raw: { type: 'web_search_call' } } as const;
+    const search: TurnEvent[] = [
+      { type: 'item-started', item },
+      { type: 'item-status', itemId: 'w', status: 'searching' },
+      { type: 'item-ended', item },
+    ];
+    const events = [...reasoning, ...search, ended];
     expect(await arranged(events)).toEqual([...reasoning, ended]);
     expect(await arranged(events, { showReasoning: false })).toEqual([ended]);
   });

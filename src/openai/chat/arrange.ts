@@ -1,4 +1,5 @@
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/item.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 
 /** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */
 export interface ArrangeOptions {
@@ -8,7 +9,8 @@ export interface ArrangeOptions {
 }
 
 /**
- * A chat answer is one text: messages come one after the other, in the order in which they began.
+ * A chat answer is one text: messages come one after the other, in the order in which they began, and so
+ * does reasoning.
  * Models say their commentary first, so it stands first; one that comes later stays in its place,
  * because what is sent cannot be taken back.
  */
@@ -23,55 +25,58 @@ export async function* arrange(
 class Arranger {
   readonly #options: ArrangeOptions;
   readonly #hidden = new Set<string>();
-  #open: string | null = null;
-  /** Events of messages that began while another one was open. */
-  #waiting: TurnEvent[] = [];
+  /** Messages become one text, and so does reasoning; all else stands for itself. */
+  readonly #messages = new Line();
+  readonly #reasoning = new Line();
+  readonly #lines = new Map<string, Line>();
 
   constructor(options: ArrangeOptions) {
     this.#options = options;
   }
 
   *next(event: TurnEvent): Generator<TurnEvent> {
-    switch (event.type) {
-      case 'message-started':
-        if (event.phase === 'commentary' && !this.#options.showCommentary) this.#hidden.add(event.itemId);
-        else yield* this.#message(event);
-        return;
-      case 'text-delta':
-      case 'refusal-delta':
-      case 'message-ended':
-        if (!this.#hidden.has(event.itemId)) yield* this.#message(event);
-        return;
-      case 'reasoning-started':
-      case 'reasoning-summary-started':
-      case 'reasoning-summary-delta':
-      case 'reasoning-text-delta':
-      case 'reasoning-ended':
-        if (this.#options.showReasoning) yield event;
-        return;
-      case 'carried-item':
-        return;
-      case 'turn-accepted':
-      case 'call-started':
-      case 'call-delta':
-      case 'call-ended':
-      case 'turn-ended':
-        yield event;
-        return;
+    const itemId = itemIdOf(event);
+    if (itemId === null) {
+      yield event;
+      return;
     }
+    if (event.type === 'item-started') this.#place(event.item);
+    if (this.#hidden.has(itemId)) return;
+    const line = this.#lines.get(itemId);
+    if (line === undefined) yield event;
+    else yield* line.take(event, itemId);
   }
 
-  *#message(event: TurnEvent & { readonly itemId: string }): Generator<TurnEvent> {
-    this.#open ??= event.itemId;
-    if (event.itemId !== this.#open) {
-      this.#waiting.push(event);
+  #place(head: Produced): void {
+    if (!this.#isShown(head)) this.#hidden.add(head.id);
+    else if (isMessage(head)) this.#lines.set(head.id, this.#messages);
+    else if (isReasoning(head)) this.#lines.set(head.id, this.#reasoning);
+  }
+
+  /** Chat has a place for messages, for calls of the client's tools, and for reasoning where it is wanted. */
+  #isShown(head: Produced): boolean {
+    if (isMessage(head)) return this.#options.showCommentary || head.phase !== 'commentary';
+    return isReasoning(head) ? this.#options.showReasoning : isToolCall(head);
+  }
+}
+
+/** Items one after the other, in the order in which they began. */
+class Line {
+  #open: string | null = null;
+  /** Events of items that began while another one was open. */
+  #waiting: (readonly [event: TurnEvent, itemId: string])[] = [];
+
+  *take(event: TurnEvent, itemId: string): Generator<TurnEvent> {
+    this.#open ??= itemId;
+    if (itemId !== this.#open) {
+      this.#waiting.push([event, itemId]);
       return;
     }
     yield event;
-    if (event.type !== 'message-ended') return;
+    if (event.type !== 'item-ended') return;
     this.#open = null;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const one of waiting) yield* this.next(one);
+    for (const one of waiting) yield* this.take(...one);
   }
 }

@@ -92,14 +92,15 @@ class MessageReader implements ReadMessages {
         refuseNull(value, at);
         const wire = parseWire(schemas.tool, value, at);
         const output = typeof wire.content === 'string' ? wire.content : this.#parts(wire.content, role, at);
-        const kind = this.#custom.has(wire.tool_call_id) ? 'custom-output' : 'function-output';
-        this.#add({ kind, callId: wire.tool_call_id, output }, at);
+        const tool = this.#custom.has(wire.tool_call_id) ? 'custom' : 'function';
+        this.#add({ kind: 'tool-output', tool, callId: wire.tool_call_id, output }, at);
         return;
       }
       case 'function': {
         const wire = parseWire(schemas.function, value, at);
         const callId = this.#answeredLegacyCall(wire.name, at);
-        this.#add({ kind: 'function-output', callId, output: wire.content ?? '' }, at);
+        const output = wire.content ?? '';
+        this.#add({ kind: 'tool-output', tool: 'function', callId, output }, at);
         return;
       }
       default:
@@ -126,16 +127,17 @@ class MessageReader implements ReadMessages {
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
       const call = readToolCall(value, place, this.unread);
-      if (call.kind === 'custom-call') this.#custom.add(call.callId);
+      if (call.tool === 'custom') this.#custom.add(call.callId);
       this.#add(call, place);
     }
     if (wire.function_call) {
       const callId = `call_legacy_${index}`;
-      const { name: called } = wire.function_call;
+      const { name: called, arguments: input } = wire.function_call;
       const unanswered = this.#legacy.get(called) ?? [];
       unanswered.push(callId);
       this.#legacy.set(called, unanswered);
-      this.#add({ kind: 'function-call', callId, ...wire.function_call }, `${at}.function_call`);
+      const call = { kind: 'tool-call', tool: 'function', callId, name: called, input } as const;
+      this.#add(call, `${at}.function_call`);
     }
   }
 

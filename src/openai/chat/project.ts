@@ -1,5 +1,13 @@
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { Reply, ReplyItem } from '../../canonical/reply.ts';
+import type { Reply } from '../../canonical/accumulate.ts';
+import {
+  isMessage,
+  isReasoning,
+  isToolCall,
+  wordsOf,
+  type Message,
+  type ToolCall,
+} from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
@@ -44,28 +52,26 @@ export const projectChat = (replies: readonly Reply[], meta: ChatMeta) => {
   };
 };
 
-const projectChoice = (reply: Reply, index: number, meta: ChatMeta) => {
-  const messages = itemsOf(reply, 'message');
-  return {
-    index,
-    message: projectMessage(reply, meta),
-    logprobs: projectLogprobs(messages.flatMap((message) => message.logprobs)),
-    finish_reason: finishReason(reply.outcome, meta),
-  };
-};
+const projectChoice = (reply: Reply, index: number, meta: ChatMeta) => ({
+  index,
+  message: projectMessage(reply, meta),
+  logprobs: projectLogprobs(reply.items.filter(isMessage).flatMap(logprobsOf)),
+  finish_reason: finishReason(reply.outcome, meta),
+});
 
 const projectMessage = (reply: Reply, meta: ChatMeta) => {
-  const messages = itemsOf(reply, 'message');
-  const calls = itemsOf(reply, 'call');
+  const messages = reply.items.filter(isMessage);
+  const calls = reply.items.filter(isToolCall);
   const joined = new JoinedText();
   let content = '';
   const annotations: Json[] = [];
-  for (const message of messages) {
-    content += joined.add(message.id, message.text);
-    append(annotations, projectAnnotations(message.annotations, joined.length - message.text.length));
+  for (const [index, message] of messages.entries()) {
+    const text = wordsOf(message, 'text');
+    content += joined.add(String(index), text);
+    append(annotations, projectAnnotations(annotationsOf(message), joined.length - text.length));
   }
-  const refusal = join(messages.map((message) => message.refusal ?? '')) || null;
-  const reasoning = join(itemsOf(reply, 'reasoning').flatMap((item) => item.summary));
+  const refusal = join(messages.map((message) => wordsOf(message, 'refusal'))) || null;
+  const reasoning = join(reply.items.filter(isReasoning).flatMap((item) => item.summary));
   const first = calls[0];
   return {
     role: 'assistant' as const,
@@ -75,30 +81,28 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(first !== undefined && meta.isLegacy
-      ? { function_call: { name: first.name, arguments: first.arguments } }
+      ? { function_call: { name: first.name, arguments: first.input } }
       : {}),
-    ...(first !== undefined && !meta.isLegacy
-      ? {
-          tool_calls: calls.map((call) => ({
-            id: call.callId,
-            type: 'function' as const,
-            function: { name: call.name, arguments: call.arguments },
-          })),
-        }
-      : {}),
+    ...(first !== undefined && !meta.isLegacy ? { tool_calls: calls.map(projectCall) } : {}),
   };
 };
+
+/** A call as a chat message tells it. */
+export const projectCall = ({ tool, callId, name, input }: ToolCall) =>
+  tool === 'function'
+    ? { id: callId, type: 'function' as const, function: { name, arguments: input } }
+    : { id: callId, type: 'custom' as const, custom: { name, input } };
+
+export const annotationsOf = ({ parts }: Message): readonly Json[] =>
+  parts.flatMap((part) => (part.kind === 'text' ? (part.annotations ?? []) : []));
+
+export const logprobsOf = ({ parts }: Message): readonly Json[] =>
+  parts.flatMap((part) => (part.kind === 'text' ? (part.logprobs ?? []) : []));
 
 const join = (texts: readonly string[]): string => {
   const joined = new JoinedText();
   return texts.map((text, index) => joined.add(String(index), text)).join('');
 };
-
-const itemsOf = <K extends ReplyItem['kind']>(
-  reply: Reply,
-  kind: K,
-): readonly Extract<ReplyItem, { readonly kind: K }>[] =>
-  reply.items.filter((item): item is Extract<ReplyItem, { readonly kind: K }> => item.kind === kind);
 
 /** Citations of a text that begins at `offset` of the content. Chat has a form for those of pages only. */
 export const projectAnnotations = (annotations: readonly Json[], offset: number): readonly Json[] =>

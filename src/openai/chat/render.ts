@@ -1,4 +1,12 @@
-import type { CallStarted, MessageEnded, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import {
+  isMessage,
+  isToolCall,
+  wordsOf,
+  type Message,
+  type Produced,
+  type ToolCall,
+} from '../../canonical/item.ts';
+import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { interleave } from '../../kit/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
@@ -6,7 +14,16 @@ import { projectUsage } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';
 import { JoinedText } from '../joined-text.ts';
 import { DONE, type Frame } from '../sse.ts';
-import { commonFields, finishReason, projectAnnotations, projectLogprobs, type ChatMeta } from './project.ts';
+import {
+  annotationsOf,
+  commonFields,
+  finishReason,
+  logprobsOf,
+  projectAnnotations,
+  projectCall,
+  projectLogprobs,
+  type ChatMeta,
+} from './project.ts';
 
 /** The events of each choice's turn → chunks, in the order in which they come. */
 export async function* renderChat(
@@ -51,7 +68,9 @@ class ChoiceRenderer {
   readonly #refusal = new JoinedText();
   readonly #reasoning = new JoinedText();
   /** The calls so far, and their place in `tool_calls`. */
-  readonly #calls = new Map<string, number>();
+  readonly #calls = new Map<string, { readonly index: number; readonly call: ToolCall }>();
+  /** How many log probabilities of an open message have been told. */
+  readonly #logprobs = new Map<string, number>();
   #hasBegun = false;
 
   constructor(index: number, meta: ChatMeta) {
@@ -62,52 +81,62 @@ class ChoiceRenderer {
 
   *next(event: TurnEvent): Generator<Frame> {
     switch (event.type) {
-      case 'text-delta': {
-        const content = this.#content.add(event.itemId, event.delta);
-        if (content === '') return;
-        yield* this.#begin('');
-        yield this.#chunk({ content });
-        return;
-      }
-      case 'refusal-delta': {
-        const refusal = this.#refusal.add(event.itemId, event.delta);
-        if (refusal === '') return;
+      case 'item-started':
+        if (!isToolCall(event.item)) return;
         yield* this.#begin(null);
-        yield this.#chunk({ refusal });
+        yield* this.#startCall(event.item);
         return;
-      }
-      case 'reasoning-summary-delta': {
-        const text = this.#reasoning.add(`${event.itemId} ${event.index}`, event.delta);
-        if (text === '') return;
-        yield* this.#begin(null);
-        yield this.#chunk({ reasoning_content: text });
+      case 'item-delta':
+        yield* this.#delta(event);
         return;
-      }
-      case 'call-started':
-        yield* this.#begin(null);
-        yield* this.#startCall(event);
-        return;
-      case 'call-delta':
-        if (event.delta !== '') yield* this.#callDelta(event.itemId, event.delta);
-        return;
-      case 'message-ended':
-        yield* this.#endMessage(event);
+      case 'item-ended':
+        if (isMessage(event.item)) yield* this.#endMessage(event.item);
         return;
       case 'turn-ended':
         yield* this.#end(event);
         return;
       case 'turn-accepted':
-      case 'message-started':
-      case 'reasoning-started':
-      case 'reasoning-summary-started':
-      case 'reasoning-text-delta':
-      case 'reasoning-ended':
-      case 'call-ended':
-      case 'carried-item':
+      case 'item-status':
         return;
       default:
         assertNever(event);
     }
+  }
+
+  *#delta(event: ItemDelta): Generator<Frame> {
+    const { itemId, at, delta } = event;
+    switch (at) {
+      case 'text':
+        yield* this.#textDelta(event);
+        return;
+      case 'refusal': {
+        const refusal = this.#refusal.add(itemId, delta);
+        if (refusal === '') return;
+        yield* this.#begin(null);
+        yield this.#chunk({ refusal });
+        return;
+      }
+      case 'input':
+        if (delta !== '') yield* this.#callDelta(itemId, delta);
+        return;
+      case 'output':
+        return;
+      default: {
+        if (at.list !== 'summary') return;
+        const text = this.#reasoning.add(`${itemId} ${at.index}`, delta);
+        if (text === '') return;
+        yield* this.#begin(null);
+        yield this.#chunk({ reasoning_content: text });
+      }
+    }
+  }
+
+  *#textDelta({ itemId, delta, logprobs = [] }: ItemDelta): Generator<Frame> {
+    const content = this.#content.add(itemId, delta);
+    if (content === '' && logprobs.length === 0) return;
+    this.#logprobs.set(itemId, (this.#logprobs.get(itemId) ?? 0) + logprobs.length);
+    yield* this.#begin('');
+    yield this.#chunk({ content }, { logprobs: projectLogprobs(logprobs) });
   }
 
   /** The role comes first; beside it stands what `content` is when nothing more is added to it. */
@@ -117,32 +146,39 @@ class ChoiceRenderer {
     yield this.#chunk({ role: 'assistant', content, refusal: null });
   }
 
-  *#startCall({ itemId, callId, name }: CallStarted): Generator<Frame> {
+  *#startCall(call: Produced<ToolCall>): Generator<Frame> {
     const index = this.#calls.size;
-    this.#calls.set(itemId, index);
+    this.#calls.set(call.id, { index, call });
     if (!this.#meta.isLegacy) {
-      const call = { index, id: callId, type: 'function', function: { name, arguments: '' } };
-      yield this.#chunk({ tool_calls: [call] });
+      yield this.#chunk({ tool_calls: [{ index, ...projectCall(call) }] });
     } else if (index === 0) {
-      yield this.#chunk({ function_call: { name, arguments: '' } });
+      yield this.#chunk({ function_call: { name: call.name, arguments: '' } });
     }
   }
 
   *#callDelta(itemId: string, delta: string): Generator<Frame> {
-    const index = this.#calls.get(itemId);
+    const open = this.#calls.get(itemId);
+    if (open === undefined) return;
+    const { index, call } = open;
     if (!this.#meta.isLegacy) {
-      yield this.#chunk({ tool_calls: [{ index, function: { arguments: delta } }] });
+      const added =
+        call.tool === 'function' ? { function: { arguments: delta } } : { custom: { input: delta } };
+      yield this.#chunk({ tool_calls: [{ index, ...added }] });
     } else if (index === 0) {
       yield this.#chunk({ function_call: { arguments: delta } });
     }
   }
 
-  *#endMessage(event: MessageEnded): Generator<Frame> {
-    const annotations = projectAnnotations(event.annotations, this.#content.length - event.text.length);
-    if (annotations.length === 0 && event.logprobs.length === 0) return;
+  /** What is known only at the end of a message: its citations, and log probabilities that came late. */
+  *#endMessage(message: Produced<Message>): Generator<Frame> {
+    const offset = this.#content.length - wordsOf(message, 'text').length;
+    const annotations = projectAnnotations(annotationsOf(message), offset);
+    const logprobs = logprobsOf(message).slice(this.#logprobs.get(message.id) ?? 0);
+    this.#logprobs.delete(message.id);
+    if (annotations.length === 0 && logprobs.length === 0) return;
     yield* this.#begin(null);
     yield this.#chunk(annotations.length === 0 ? {} : { annotations }, {
-      logprobs: projectLogprobs(event.logprobs),
+      logprobs: projectLogprobs(logprobs),
     });
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { CustomCallItem, FunctionCallItem } from '../../canonical/item.ts';
+import type { ToolCall } from '../../canonical/item.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
@@ -20,21 +20,18 @@ const customCall = z.object({
 });
 
 /** A call that the assistant made earlier. */
-export const readToolCall = (
-  value: unknown,
-  at: string,
-  ignored: string[],
-): FunctionCallItem | CustomCallItem => {
+export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
     const wire = parseWire(functionCall, value, at);
     noteUnread(ignored, functionCall, value, at);
-    return { kind: 'function-call', callId: wire.id, ...wire.function };
+    const { name, arguments: input } = wire.function;
+    return { kind: 'tool-call', tool: 'function', callId: wire.id, name, input };
   }
   if (type === 'custom') {
     const wire = parseWire(customCall, value, at);
     noteUnread(ignored, customCall, value, at);
-    return { kind: 'custom-call', callId: wire.id, ...wire.custom };
+    return { kind: 'tool-call', tool: 'custom', callId: wire.id, ...wire.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);
   throw invalidChoice(`${at}.type`, type, ['function', 'custom']);

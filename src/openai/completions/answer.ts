@@ -1,4 +1,5 @@
-import type { Reply } from '../../canonical/reply.ts';
+import type { Reply } from '../../canonical/accumulate.ts';
+import { isMessage, wordsOf } from '../../canonical/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { interleave } from '../../kit/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
@@ -25,8 +26,9 @@ export const projectCompletion = (replies: readonly Reply[], meta: CompletionMet
   const choices = replies.map((reply, index) => {
     const joined = new JoinedText();
     const text = reply.items.map((item) =>
-      item.kind === 'message'
-        ? joined.add(item.id, item.text) + joined.add(refusalOf(item.id), item.refusal ?? '')
+      isMessage(item)
+        ? joined.add(item.id, wordsOf(item, 'text')) +
+          joined.add(refusalOf(item.id), wordsOf(item, 'refusal'))
         : '',
     );
     return choiceOf(index, text.join(''), reasonOf(reply));
@@ -50,8 +52,8 @@ export async function* renderCompletion(
     },
   });
   for await (const [index, event] of interleave(turns)) {
-    if (event.type === 'text-delta' || event.type === 'refusal-delta') {
-      const part = event.type === 'text-delta' ? event.itemId : refusalOf(event.itemId);
+    if (event.type === 'item-delta' && (event.at === 'text' || event.at === 'refusal')) {
+      const part = event.at === 'text' ? event.itemId : refusalOf(event.itemId);
       const text = (texts[index] ?? texts[0]).add(part, event.delta);
       if (text !== '') yield frame(index, text, null);
     }

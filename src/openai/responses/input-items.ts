@@ -1,9 +1,16 @@
 import { z } from 'zod';
 
 import { fail } from '../../canonical/failure.ts';
-import { saysNothing, type Item, type MessageItem, type Part } from '../../canonical/item.ts';
+import {
+  saysNothing,
+  type HostedCall,
+  type Item,
+  type Message,
+  type Part,
+  type RawItem,
+} from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
@@ -132,18 +139,20 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     case 'function_call': {
       const wire = parseWire(schemas.function_call, value, at);
       return {
-        kind: 'function-call',
+        kind: 'tool-call',
+        tool: 'function',
         ...idOf(wire),
         callId: wire.call_id,
         name: wire.name,
         ...(wire.namespace ? { namespace: wire.namespace } : {}),
-        arguments: wire.arguments,
+        input: wire.arguments,
       };
     }
     case 'function_call_output': {
       const wire = parseWire(schemas.function_call_output, value, at);
       return {
-        kind: 'function-output',
+        kind: 'tool-output',
+        tool: 'function',
         ...idOf(wire),
         callId: wire.call_id,
         output: output(wire.output, at, unread),
@@ -152,7 +161,8 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     case 'custom_tool_call': {
       const wire = parseWire(schemas.custom_tool_call, value, at);
       return {
-        kind: 'custom-call',
+        kind: 'tool-call',
+        tool: 'custom',
         ...idOf(wire),
         callId: wire.call_id,
         name: wire.name,
@@ -162,7 +172,8 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     case 'custom_tool_call_output': {
       const wire = parseWire(schemas.custom_tool_call_output, value, at);
       return {
-        kind: 'custom-output',
+        kind: 'tool-output',
+        tool: 'custom',
         ...idOf(wire),
         callId: wire.call_id,
         output: output(wire.output, at, unread),
@@ -174,13 +185,13 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     }
     case 'web_search_call':
     case 'image_generation_call':
-      return { kind: 'carried', wire: parseWire(schemas[type], value, at) as JsonObject & { type: string } };
+      return hostedCall(parseWire(schemas[type], value, at) as RawItem);
     default:
       return assertNever(type);
   }
 };
 
-const message = (wire: z.output<typeof schemas.message>, at: string, unread: string[]): MessageItem => ({
+const message = (wire: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
   ...idOf(wire),
   role: wire.role,
@@ -189,6 +200,12 @@ const message = (wire: z.output<typeof schemas.message>, at: string, unread: str
       ? [{ kind: 'text', text: wire.content }]
       : parts(wire.content, `${at}.content`, unread),
   ...(wire.phase ? { phase: wire.phase } : {}),
+});
+
+const hostedCall = (raw: RawItem): HostedCall => ({
+  kind: 'hosted-call',
+  ...(typeof raw['id'] === 'string' && raw['id'] !== '' ? { id: raw['id'] } : {}),
+  raw,
 });
 
 const output = (wire: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>

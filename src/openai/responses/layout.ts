@@ -1,6 +1,6 @@
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { isMessage, isReasoning } from '../../canonical/item.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { assertNever } from '../../kit/assert-never.ts';
 
 /** `natural`: the model's own items in its own order. `message-first`: `output[0]` is a message. */
 export type Layout = 'message-first' | 'natural';
@@ -39,51 +39,27 @@ export const arrange = (
  * message. Sent back as input, that message is left out and the model sees its own order.
  */
 async function* messageFirst(events: AsyncIterable<TurnEvent>, ids: IdSource): AsyncGenerator<TurnEvent> {
+  const hidden = new Set<string>();
   let hasBegun = false;
   for await (const event of events) {
-    switch (event.type) {
-      case 'message-started':
+    if (event.type === 'item-started') {
+      if (isReasoning(event.item)) hidden.add(event.item.id);
+      else {
+        if (!hasBegun && !isMessage(event.item)) yield* emptyMessage(ids.mint('msg'));
         hasBegun = true;
-        break;
-      case 'call-started':
-      case 'carried-item':
-        if (!hasBegun) yield* emptyMessage(ids.mint('msg'));
-        hasBegun = true;
-        break;
-      case 'turn-ended':
-        // A turn that failed before it said anything has no message, not even an empty one.
-        if (!hasBegun && event.outcome.kind !== 'failed') yield* emptyMessage(ids.mint('msg'));
-        break;
-      case 'reasoning-started':
-      case 'reasoning-summary-started':
-      case 'reasoning-summary-delta':
-      case 'reasoning-text-delta':
-      case 'reasoning-ended':
-        continue;
-      case 'turn-accepted':
-      case 'text-delta':
-      case 'refusal-delta':
-      case 'message-ended':
-      case 'call-delta':
-      case 'call-ended':
-        break;
-      default:
-        assertNever(event);
+      }
     }
-    yield event;
+    // A turn that failed before it said anything has no message, not even an empty one.
+    const isBare = event.type === 'turn-ended' && !hasBegun && event.outcome.kind !== 'failed';
+    if (isBare) yield* emptyMessage(ids.mint('msg'));
+    if (!hidden.has(itemIdOf(event) ?? '')) yield event;
   }
 }
 
-const emptyMessage = (itemId: string): readonly TurnEvent[] => [
-  { type: 'message-started', itemId, phase: null },
-  {
-    type: 'message-ended',
-    itemId,
-    text: '',
-    refusal: null,
-    phase: null,
-    annotations: [],
-    logprobs: [],
-    complete: true,
-  },
-];
+const emptyMessage = (id: string): readonly TurnEvent[] => {
+  const head = { kind: 'message', id, role: 'assistant', parts: [] } as const;
+  return [
+    { type: 'item-started', item: head },
+    { type: 'item-ended', item: { ...head, parts: [{ kind: 'text', text: '' }], status: 'completed' } },
+  ];
+};

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { validateOpenResponse, validateResponse } from '../../../test/support/schema.ts';
+import type { Reply } from '../../canonical/accumulate.ts';
 import { failure } from '../../canonical/failure.ts';
+import type { Message, Produced, Reasoning } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { Reply, ReplyItem } from '../../canonical/reply.ts';
 import { projectItem, projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
@@ -17,20 +18,18 @@ const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   usagePolicy: 'exact',
   ...different,
 });
-const MESSAGE: ReplyItem = {
+const MESSAGE: Produced<Message> = {
   kind: 'message',
   id: 'msg_1',
-  text: 'Hello',
-  refusal: null,
-  phase: null,
-  annotations: [],
-  logprobs: [],
-  complete: true,
+  role: 'assistant',
+  parts: [{ kind: 'text', text: 'Hello' }],
+  status: 'completed',
 };
 const reply = (different: Partial<Reply> = {}): Reply => ({
   items: [MESSAGE],
   outcome: { kind: 'completed' },
   usage: null,
+  endedAt: 1_800_000_009_999,
   ...different,
 });
 
@@ -142,7 +141,7 @@ describe('projectStarted', () => {
 
 describe('projectReply', () => {
   const ended = (outcome: Outcome): unknown => {
-    const body = projectReply(reply({ outcome }), meta(), 1_800_000_009);
+    const body = projectReply(reply({ outcome }), meta());
     expect([...validateResponse(body), ...validateOpenResponse(body)]).toEqual([]);
     const { status, error, incomplete_details, completed_at } = body;
     return { status, error, incomplete_details, completed_at };
@@ -225,25 +224,25 @@ describe('projectReply', () => {
       },
     ],
   ] as const)('usage: %s of %j', (usagePolicy, usage, expected) => {
-    expect(projectReply(reply({ usage }), meta({ usagePolicy }), 0).usage).toEqual(expected);
+    expect(projectReply(reply({ usage }), meta({ usagePolicy })).usage).toEqual(expected);
   });
 });
 
 describe('projectItem', () => {
   const shown = { includeEncryptedReasoning: true };
-  const reasoning: ReplyItem = {
+  const reasoning: Produced<Reasoning> = {
     kind: 'reasoning',
     id: 'rs_1',
     summary: ['a', 'b'],
     content: ['raw'],
     encryptedContent: 'opaque',
-    complete: true,
+    status: 'completed',
   };
 
   it.each([
     [
       'a message',
-      { ...MESSAGE, phase: 'commentary', complete: false } as const,
+      { ...MESSAGE, phase: 'commentary', status: 'incomplete' } as const,
       {
         id: 'msg_1',
         type: 'message',
@@ -255,7 +254,7 @@ describe('projectItem', () => {
     ],
     [
       'a refusal',
-      { ...MESSAGE, text: '', refusal: 'No.' },
+      { ...MESSAGE, parts: [{ kind: 'refusal', text: 'No.' }] } as const,
       {
         id: 'msg_1',
         type: 'message',
@@ -266,7 +265,13 @@ describe('projectItem', () => {
     ],
     [
       'a text that breaks off with a refusal',
-      { ...MESSAGE, text: 'Well', refusal: 'No.' },
+      {
+        ...MESSAGE,
+        parts: [
+          { kind: 'text', text: 'Well' },
+          { kind: 'refusal', text: 'No.' },
+        ],
+      } as const,
       {
         id: 'msg_1',
         type: 'message',
@@ -294,12 +299,12 @@ describe('projectItem', () => {
     ],
     [
       'reasoning without anything',
-      { ...reasoning, summary: [], content: [], encryptedContent: null },
+      { kind: 'reasoning', id: 'rs_1', summary: [], content: [] } as const,
       { id: 'rs_1', type: 'reasoning', summary: [] },
     ],
     [
       'a call',
-      { kind: 'call', id: 'fc_1', callId: 'call_1', name: 'f', arguments: '{}', complete: true } as const,
+      { kind: 'tool-call', id: 'fc_1', tool: 'function', callId: 'call_1', name: 'f', input: '{}' } as const,
       {
         id: 'fc_1',
         type: 'function_call',
@@ -310,13 +315,45 @@ describe('projectItem', () => {
       },
     ],
     [
-      'an item that is only carried',
+      'a call of a custom tool',
+      { kind: 'tool-call', id: 'ctc_1', tool: 'custom', callId: 'call_1', name: 'f', input: 'x' } as const,
       {
-        kind: 'carried',
+        id: 'ctc_1',
+        type: 'custom_tool_call',
+        status: 'completed',
+        call_id: 'call_1',
+        name: 'f',
+        input: 'x',
+      },
+    ],
+    [
+      'a hosted call, under our id',
+      {
+        kind: 'hosted-call',
         id: 'ws_2',
-        wire: { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+        raw: { type: 'web_search_call', id: 'ws_1', status: 'completed' },
       } as const,
       { type: 'web_search_call', id: 'ws_2', status: 'completed' },
+    ],
+    [
+      'a hosted call that was cut off',
+      {
+        kind: 'hosted-call',
+        id: 'ws_1',
+        raw: { type: 'web_search_call', id: 'ws_1', status: 'searching' },
+        status: 'incomplete',
+      } as const,
+      { type: 'web_search_call', id: 'ws_1', status: 'failed' },
+    ],
+    [
+      'a compaction',
+      { kind: 'compaction', id: 'cmp_1', encryptedContent: 'e' } as const,
+      { id: 'cmp_1', type: 'compaction', encrypted_content: 'e' },
+    ],
+    [
+      'an item of a type that nobody knows',
+      { kind: 'opaque', id: 'x_1', raw: { type: 'new', strange: [1] } } as const,
+      { type: 'new', strange: [1], id: 'x_1' },
     ],
   ])('%s', (_, item, expected) => {
     expect(projectItem(item, shown)).toEqual(expected);

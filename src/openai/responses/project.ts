@@ -1,6 +1,7 @@
+import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
+import { rawOf, type ItemStatus, type Part, type Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { Reply, ReplyItem, ReplyMessage } from '../../canonical/reply.ts';
 import type { FunctionTool } from '../../canonical/turn-request.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -34,12 +35,12 @@ export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
 });
 
 /** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
-export const projectReply = (reply: Reply, meta: ResponseMeta, completedAt: number): ResponseBody => {
+export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => {
   const ended = projectOutcome(reply.outcome);
   return {
     ...responseFields(meta),
     ...ended,
-    completed_at: ended.status === 'completed' ? completedAt : null,
+    completed_at: ended.status === 'completed' ? Math.floor(reply.endedAt / 1000) : null,
     output: reply.items.map((item) => projectItem(item, meta)),
     usage: projectUsage(reply.usage, meta.usagePolicy),
   };
@@ -148,50 +149,63 @@ const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) 
 
 export type OutputItem = ReturnType<typeof projectItem>;
 
-export const projectItem = (item: ReplyItem, meta: Pick<ResponseMeta, 'includeEncryptedReasoning'>) => {
+/** An item as the Responses API writes it; one that is open has only what is known since its start. */
+export const projectItem = (
+  item: Produced,
+  meta: Pick<ResponseMeta, 'includeEncryptedReasoning'>,
+  isOpen = false,
+) => {
   switch (item.kind) {
     case 'message':
       return {
         id: item.id,
         type: 'message' as const,
-        status: statusOf(item.complete),
+        status: statusOf(item, isOpen),
         role: 'assistant' as const,
-        content: contentOf(item),
-        ...(item.phase === null ? {} : { phase: item.phase }),
+        content: item.parts.flatMap(projectPart),
+        ...(item.phase === undefined ? {} : { phase: item.phase }),
       };
     case 'reasoning':
       return {
         id: item.id,
         type: 'reasoning' as const,
         summary: item.summary.map(summaryPart),
-        ...(item.content.length === 0 ? {} : { content: item.content.map(reasoningPart) }),
-        ...(meta.includeEncryptedReasoning && item.encryptedContent !== null
+        ...((item.content ?? []).length === 0 ? {} : { content: item.content?.map(reasoningPart) }),
+        ...(meta.includeEncryptedReasoning && item.encryptedContent !== undefined
           ? { encrypted_content: item.encryptedContent }
           : {}),
       };
-    case 'call':
+    case 'tool-call':
       return {
         id: item.id,
-        type: 'function_call' as const,
-        status: statusOf(item.complete),
+        ...(item.tool === 'function'
+          ? { type: 'function_call' as const }
+          : { type: 'custom_tool_call' as const }),
+        status: statusOf(item, isOpen),
         call_id: item.callId,
         name: item.name,
-        arguments: item.arguments,
+        ...(item.namespace === undefined ? {} : { namespace: item.namespace }),
+        ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
       };
-    case 'carried':
-      return { ...item.wire, id: item.id };
+    case 'hosted-call':
+      // Not every type of such calls can be incomplete, and each can fail.
+      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: 'failed' } : {}) };
+    case 'opaque':
+      return rawOf(item);
+    case 'compaction':
+      return { id: item.id, type: 'compaction' as const, encrypted_content: item.encryptedContent };
     default:
       return assertNever(item);
   }
 };
 
-/** A message has a text part, also an empty one, unless it only refuses. */
-const contentOf = (item: ReplyMessage) => [
-  ...(item.text !== '' || item.refusal === null
-    ? [textPart(item.text, item.annotations, item.logprobs)]
-    : []),
-  ...(item.refusal === null ? [] : [refusalPart(item.refusal)]),
-];
+/** A model says text or refuses; it sends no images here. */
+const projectPart = (
+  part: Part,
+): readonly (ReturnType<typeof textPart> | ReturnType<typeof refusalPart>)[] => {
+  if (part.kind === 'text') return [textPart(part.text, part.annotations, part.logprobs)];
+  return part.kind === 'refusal' ? [refusalPart(part.text)] : [];
+};
 
 export const textPart = (
   text: string,
@@ -202,4 +216,5 @@ export const refusalPart = (refusal: string) => ({ type: 'refusal' as const, ref
 export const summaryPart = (text: string) => ({ type: 'summary_text' as const, text });
 export const reasoningPart = (text: string) => ({ type: 'reasoning_text' as const, text });
 
-const statusOf = (complete: boolean): 'completed' | 'incomplete' => (complete ? 'completed' : 'incomplete');
+const statusOf = ({ status = 'completed' }: { readonly status?: ItemStatus }, isOpen: boolean) =>
+  isOpen ? ('in_progress' as const) : status;

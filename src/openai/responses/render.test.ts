@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure.ts';
+import { saidParts } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import { DONE, type Frame } from '../sse.ts';
 import type { ResponseMeta } from './project.ts';
@@ -19,10 +20,15 @@ const META: ResponseMeta = {
   includeEncryptedReasoning: true,
   usagePolicy: 'exact',
 };
-const END: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const END: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
 
 const frames = (events: readonly TurnEvent[]): Promise<Frame[]> =>
-  collect(renderResponse(emit(events), META, fixedAmbient().clock));
+  collect(renderResponse(emit(events), META));
 
 /** The frames between `in_progress` and the last response, without their numbers. */
 const told = async (...events: readonly TurnEvent[]): Promise<unknown[]> =>
@@ -50,7 +56,7 @@ describe('the frame of the stream', () => {
 
   it('a limit: response.incomplete', async () => {
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-    const all = await frames([{ type: 'turn-ended', outcome, usage: null }]);
+    const all = await frames([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
     expect(all.at(-2)).toMatchObject({
       event: 'response.incomplete',
       data: { response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } },
@@ -60,7 +66,7 @@ describe('the frame of the stream', () => {
   it('a failure: the error in both forms, then response.failed', async () => {
     const failed = failure('rate_limit_exceeded', { message: 'Slow down.' });
     const outcome = { kind: 'failed', failure: failed } as const;
-    const all = await frames([{ type: 'turn-ended', outcome, usage: null }]);
+    const all = await frames([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
     expect(all.slice(2)).toEqual([
       {
         event: 'error',
@@ -96,14 +102,15 @@ describe('items', () => {
   const place = { item_id: 'm', output_index: 0, content_index: 0 };
   const part = (text: string) => ({ type: 'output_text', annotations: [], logprobs: [], text });
   const messageEnded = (text: string, refusal: string | null = null): TurnEvent => ({
-    type: 'message-ended',
-    itemId: 'm',
-    text,
-    refusal,
-    phase: 'commentary',
-    annotations: [],
-    logprobs: [],
-    complete: true,
+    type: 'item-ended',
+    item: {
+      kind: 'message',
+      id: 'm',
+      role: 'assistant',
+      parts: saidParts({ text, refusal, annotations: [], logprobs: [] }),
+      phase: 'commentary',
+      status: 'completed',
+    },
   });
   const added = {
     type: 'response.output_item.added',
@@ -122,14 +129,17 @@ describe('items', () => {
     output_index: 0,
     item: { id: 'm', type: 'message', status: 'completed', role: 'assistant', content, phase: 'commentary' },
   });
-  const STARTED: TurnEvent = { type: 'message-started', itemId: 'm', phase: 'commentary' };
+  const STARTED: TurnEvent = {
+    type: 'item-started',
+    item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
+  };
 
   it('a message', async () => {
     expect(
       await told(
         STARTED,
-        { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-        { type: 'text-delta', itemId: 'm', delta: 'lo' },
+        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
         messageEnded('Hello'),
       ),
     ).toEqual([
@@ -156,7 +166,11 @@ describe('items', () => {
   it('a refusal', async () => {
     const refusal = { type: 'refusal', refusal: 'No.' };
     expect(
-      await told(STARTED, { type: 'refusal-delta', itemId: 'm', delta: 'No.' }, messageEnded('', 'No.')),
+      await told(
+        STARTED,
+        { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'No.' },
+        messageEnded('', 'No.'),
+      ),
     ).toEqual([
       added,
       { type: 'response.content_part.added', ...place, part: { type: 'refusal', refusal: '' } },
@@ -171,9 +185,23 @@ describe('items', () => {
     const call = { id: 'c', type: 'function_call', call_id: 'call_1', name: 'f' };
     expect(
       await told(
-        { type: 'call-started', itemId: 'c', callId: 'call_1', name: 'f' },
-        { type: 'call-delta', itemId: 'c', delta: '{}' },
-        { type: 'call-ended', itemId: 'c', callId: 'call_1', name: 'f', arguments: '{}', complete: true },
+        {
+          type: 'item-started',
+          item: { kind: 'tool-call', id: 'c', tool: 'function', callId: 'call_1', name: 'f', input: '' },
+        },
+        { type: 'item-delta', itemId: 'c', at: 'input', delta: '{}' },
+        {
+          type: 'item-ended',
+          item: {
+            kind: 'tool-call',
+            id: 'c',
+            tool: 'function',
+            callId: 'call_1',
+            name: 'f',
+            input: '{}',
+            status: 'completed',
+          },
+        },
       ),
     ).toEqual([
       {
@@ -202,18 +230,21 @@ describe('items', () => {
     const summary = (text: string) => ({ type: 'summary_text', text });
     expect(
       await told(
-        { type: 'reasoning-started', itemId: 'r' },
-        { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
-        { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'a' },
-        { type: 'reasoning-summary-delta', itemId: 'r', index: 1, delta: 'b' },
-        { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'raw' },
+        { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
+        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
+        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'a' },
+        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 1 }, delta: 'b' },
+        { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'raw' },
         {
-          type: 'reasoning-ended',
-          itemId: 'r',
-          summary: ['a', 'b'],
-          content: ['raw'],
-          encryptedContent: 'e',
-          complete: true,
+          type: 'item-ended',
+          item: {
+            kind: 'reasoning',
+            id: 'r',
+            summary: ['a', 'b'],
+            content: ['raw'],
+            encryptedContent: 'e',
+            status: 'completed',
+          },
         },
       ),
     ).toEqual([
@@ -275,16 +306,9 @@ describe('items', () => {
   it('two items at a time each keep their index', async () => {
     const all = (await told(
       STARTED,
-      { type: 'reasoning-started', itemId: 'r' },
-      {
-        type: 'reasoning-ended',
-        itemId: 'r',
-        summary: [],
-        content: [],
-        encryptedContent: null,
-        complete: true,
-      },
-      { type: 'text-delta', itemId: 'm', delta: 'a' },
+      { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
+      { type: 'item-ended', item: { kind: 'reasoning', id: 'r', summary: [], status: 'completed' } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
       messageEnded('a'),
     )) as { type: string; output_index: number }[];
     expect(all.map((event) => [event.type.replace('response.', ''), event.output_index])).toEqual([
@@ -301,7 +325,8 @@ describe('items', () => {
 
   it('an item that is only carried is added and done whole', async () => {
     const wire = { type: 'web_search_call', status: 'completed' };
-    expect(await told({ type: 'carried-item', itemId: 'w', wire })).toEqual([
+    const item = { kind: 'hosted-call', id: 'w', raw: wire } as const;
+    expect(await told({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
       { type: 'response.output_item.added', output_index: 0, item: { ...wire, id: 'w' } },
       { type: 'response.output_item.done', output_index: 0, item: { ...wire, id: 'w' } },
     ]);

@@ -117,13 +117,14 @@ describe('toTurnRequest', () => {
           { kind: 'refusal', text: 'no' },
         ],
       },
-      { kind: 'function-call', callId: 'c1', name: 'f', arguments: '{ "a" : 1}' },
-      { kind: 'function-output', callId: 'c1', output: [{ kind: 'text', text: 'o' }] },
-      { kind: 'custom-call', id: 'ctc', callId: 'c2', name: 'g', input: 'raw' },
-      { kind: 'custom-output', callId: 'c2', output: 'out' },
+      { kind: 'tool-call', tool: 'function', callId: 'c1', name: 'f', input: '{ "a" : 1}' },
+      { kind: 'tool-output', tool: 'function', callId: 'c1', output: [{ kind: 'text', text: 'o' }] },
+      { kind: 'tool-call', tool: 'custom', id: 'ctc', callId: 'c2', name: 'g', input: 'raw' },
+      { kind: 'tool-output', tool: 'custom', callId: 'c2', output: 'out' },
       {
-        kind: 'carried',
-        wire: {
+        kind: 'hosted-call',
+        id: 'ws',
+        raw: {
           type: 'web_search_call',
           id: 'ws',
           status: 'completed',

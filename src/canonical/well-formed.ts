@@ -1,6 +1,6 @@
-import { failure } from '../failure.ts';
-import type { Outcome } from '../outcome.ts';
-import type { Clock } from '../../kit/ambient.ts';
+import { failure } from './failure.ts';
+import type { Outcome } from './outcome.ts';
+import type { Clock } from '../kit/ambient.ts';
 import { Accumulator } from './accumulate.ts';
 import type { ItemStatus } from './item.ts';
 import type { TurnEvent } from './turn-event.ts';

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
-import { TurnTranslator, type Oddity, type TurnTranslatorOptions } from './turn-events.ts';
-import type { WireReport } from './wire-report.ts';
+import { RpcSource } from './rpc-source.ts';
+import type { Oddity, SourceOptions } from './source.ts';
 
 /** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
 
@@ -39,38 +39,37 @@ const rawDone = (usage: unknown = USAGE) => note('rawResponse/completed', { resp
 const completed = (status = 'completed', error: unknown = null) =>
   note('turn/completed', { turn: { id: TURN, status, error } });
 
-const translator = (different: Partial<TurnTranslatorOptions> = {}) => {
+const start = (different: Partial<SourceOptions> = {}) => {
   const oddities: Oddity[] = [];
-  const one = new TurnTranslator({
+  const one = new RpcSource({
     turnId: TURN,
     callable: new Set(['f', 'g']),
     parallelToolCalls: true,
-    ids: fixedAmbient().ids,
-    report: null,
+    ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),
     ...different,
   });
   const run = (...notifications: readonly KnownNotification[]): TurnEvent[] =>
-    notifications.flatMap((notification) => one.next(notification));
+    notifications.flatMap((notification) => one.take({ kind: 'notified', notification }));
   return { one, run, oddities };
 };
 
 const messageEnded = (itemId: string, value: string, different: Record<string, unknown> = {}) => ({
-  type: 'message-ended',
-  itemId,
-  text: value,
-  refusal: null,
-  phase: null,
-  annotations: [],
-  logprobs: [],
-  complete: true,
-  ...different,
+  type: 'item-ended',
+  item: {
+    kind: 'message',
+    id: itemId,
+    role: 'assistant',
+    parts: [{ kind: 'text', text: value }],
+    status: 'completed',
+    ...different,
+  },
 });
-const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null };
+const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };
 
 describe('a message', () => {
   it('is told as it comes', () => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     expect(
       run(
         started('agentMessage', 'm', 'commentary'),
@@ -81,9 +80,12 @@ describe('a message', () => {
         completed(),
       ),
     ).toEqual([
-      { type: 'message-started', itemId: 'm', phase: 'commentary' },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      {
+        type: 'item-started',
+        item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
+      },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
       messageEnded('m', 'Hello', { phase: 'commentary' }),
       {
         ...END,
@@ -101,47 +103,53 @@ describe('a message', () => {
   });
 
   it('what was not streamed is added before its end', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'lo' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
       messageEnded('m', 'Hello'),
     ]);
   });
 
   it('where the stream said something else, the stream counts: the client has read it', () => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     const events = run(started('agentMessage', 'm'), text('m', 'without citation'), rawMessage('m', 'with'));
     expect([events.at(-1), oddities]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
   });
 
   it('that only comes whole is told whole, with an id of our own if it has none', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(run(rawMessage(undefined, 'Hi'))).toEqual([
-      { type: 'message-started', itemId: 'msg_minted1', phase: null },
-      { type: 'text-delta', itemId: 'msg_minted1', delta: 'Hi' },
+      { type: 'item-started', item: { kind: 'message', id: 'msg_minted1', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'msg_minted1', at: 'text', delta: 'Hi' },
       messageEnded('msg_minted1', 'Hi'),
     ]);
   });
 
   it('with citations and log probabilities, and one that stopped short', () => {
-    const { run } = translator();
+    const { run } = start();
     const content = [
       { type: 'output_text', text: 'a', annotations: [{ type: 'url_citation' }], logprobs: [{ token: 'a' }] },
       { type: 'output_text', text: 'b' },
     ];
     expect(run(rawMessage('m', '', { content, status: 'incomplete' })).at(-1)).toEqual(
       messageEnded('m', 'ab', {
-        annotations: [{ type: 'url_citation' }],
-        logprobs: [{ token: 'a' }],
-        complete: false,
+        parts: [
+          {
+            kind: 'text',
+            text: 'ab',
+            annotations: [{ type: 'url_citation' }],
+            logprobs: [{ token: 'a' }],
+          },
+        ],
+        status: 'incomplete',
       }),
     );
   });
 
   it('of the user, or of another turn, is no answer', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(
       run(
         rawMessage('u', 'hi', { role: 'user' }),
@@ -155,10 +163,8 @@ describe('a message', () => {
   });
 
   it('a second one of the same id gets another', () => {
-    const { run } = translator();
-    const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map((event) =>
-      'itemId' in event ? event.itemId : null,
-    );
+    const { run } = start();
+    const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map(itemIdOf);
     expect([...new Set(ids)]).toEqual(['m', 'msg_minted1']);
   });
 });
@@ -176,7 +182,7 @@ describe('reasoning', () => {
   });
 
   it('is told part by part, and completed', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(
       run(
         started('reasoning', 'r'),
@@ -186,19 +192,22 @@ describe('reasoning', () => {
         rawReasoning,
       ),
     ).toEqual([
-      { type: 'reasoning-started', itemId: 'r' },
-      { type: 'reasoning-summary-started', itemId: 'r', index: 0 },
-      { type: 'reasoning-summary-delta', itemId: 'r', index: 0, delta: 'one' },
-      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'ra' },
-      { type: 'reasoning-summary-delta', itemId: 'r', index: 1, delta: 'two' },
-      { type: 'reasoning-text-delta', itemId: 'r', index: 0, delta: 'w' },
+      { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'one' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'ra' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 1 }, delta: 'two' },
+      { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'w' },
       {
-        type: 'reasoning-ended',
-        itemId: 'r',
-        summary: ['one', 'two'],
-        content: ['raw'],
-        encryptedContent: 'opaque',
-        complete: true,
+        type: 'item-ended',
+        item: {
+          kind: 'reasoning',
+          id: 'r',
+          summary: ['one', 'two'],
+          content: ['raw'],
+          encryptedContent: 'opaque',
+          status: 'completed',
+        },
       },
     ]);
   });
@@ -206,25 +215,53 @@ describe('reasoning', () => {
 
 describe('calls', () => {
   it('end the turn when the answer of the model is over', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
     expect(events).toEqual([
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{"x":1}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
-      { type: 'call-started', itemId: 'b', callId: 'call_b', name: 'g' },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
+      },
+      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{"x":1}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'a',
+          tool: 'function',
+          callId: 'call_a',
+          name: 'f',
+          input: '{"x":1}',
+          status: 'completed',
+        },
+      },
+      {
+        type: 'item-started',
+        item: { kind: 'tool-call', id: 'b', tool: 'function', callId: 'call_b', name: 'g', input: '' },
+      },
       // No arguments at all are an empty object for every client.
-      { type: 'call-delta', itemId: 'b', delta: '{}' },
-      { type: 'call-ended', itemId: 'b', callId: 'call_b', name: 'g', arguments: '{}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
+      { type: 'item-delta', itemId: 'b', at: 'input', delta: '{}' },
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'tool-call',
+          id: 'b',
+          tool: 'function',
+          callId: 'call_b',
+          name: 'g',
+          input: '{}',
+          status: 'completed',
+        },
+      },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
     ]);
     expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
   });
 
   it('are one where the client wants no more', () => {
-    const { run, oddities } = translator({ parallelToolCalls: false });
+    const { run, oddities } = start({ parallelToolCalls: false });
     const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
-    expect(events.filter((event) => event.type === 'call-started')).toHaveLength(1);
+    expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
     expect(oddities).toEqual(['second-call-dropped']);
   });
 
@@ -233,11 +270,11 @@ describe('calls', () => {
     ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
     ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
   ])('of %s are not shown, and do not end the turn', (_, call) => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'a' },
+      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
       messageEnded('m', 'a'),
       END,
     ]);
@@ -245,7 +282,7 @@ describe('calls', () => {
   });
 
   it('of tools that are not there, again and again, end the turn', () => {
-    const { run } = translator();
+    const { run } = start();
     const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));
     expect(run(...calls)).toEqual([
       {
@@ -257,6 +294,7 @@ describe('calls', () => {
           }),
         },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -264,13 +302,13 @@ describe('calls', () => {
 
 describe('usage', () => {
   it('is the sum over all answers of the model in the turn', () => {
-    const { run } = translator();
+    const { run } = start();
     const events = run(rawCall('x', 'nope'), rawDone(), rawMessage('m', 'a'), rawDone(), completed());
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 } });
   });
 
   it('of an answer that stopped short is that of the thread', () => {
-    const { run } = translator();
+    const { run } = start();
     const total = { ...USAGE, totalTokens: 99 };
     const error = {
       message: 'Incomplete response returned, reason: max_output_tokens',
@@ -285,6 +323,7 @@ describe('usage', () => {
         type: 'turn-ended',
         outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
         usage: { totalTokens: 99 },
+        at: 1_800_000_000_000,
       },
     ]);
   });
@@ -292,26 +331,25 @@ describe('usage', () => {
 
 describe('other items', () => {
   it('are carried whole, without the bookkeeping of codex', () => {
-    const { run } = translator();
+    const { run } = start();
     const item = {
       type: 'web_search_call',
       id: 'ws',
       status: 'completed',
       internal_chat_message_metadata_passthrough: { turn_id: TURN },
     };
+    const given = { type: 'web_search_call', id: 'ws', status: 'completed' };
+    const whole = { kind: 'hosted-call', id: 'ws', raw: given };
     expect(run(raw(item))).toEqual([
-      {
-        type: 'carried-item',
-        itemId: 'ws',
-        wire: { type: 'web_search_call', id: 'ws', status: 'completed' },
-      },
+      { type: 'item-started', item: whole },
+      { type: 'item-ended', item: whole },
     ]);
   });
 
   it.each(['function_call_output', 'additional_tools', 'agent_message', 'context_compaction', 'other'])(
     '%s is none of the client’s',
     (type) => {
-      expect(translator().run(raw({ type }))).toEqual([]);
+      expect(start().run(raw({ type }))).toEqual([]);
     },
   );
 });
@@ -321,33 +359,36 @@ describe('the end', () => {
     const open = [started('agentMessage', 'm'), text('m', 'half')];
     const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
     expect(
-      translator()
+      start()
         .run(...open, completed())
         .at(-2),
     ).toEqual(messageEnded('m', 'half'));
     expect(
-      translator()
+      start()
         .run(...open, failed)
         .slice(-2),
     ).toEqual([
-      messageEnded('m', 'half', { complete: false }),
+      messageEnded('m', 'half', { status: 'incomplete' }),
       {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('upstream_error') },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
   });
 
   it('is told once, whoever ends the turn first', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const lost = { kind: 'failed', failure: failure('worker_lost') } as const;
-    expect(one.end(lost)).toEqual([{ type: 'turn-ended', outcome: lost, usage: null }]);
+    expect(one.end(lost)).toEqual([
+      { type: 'turn-ended', outcome: lost, usage: null, at: 1_800_000_000_000 },
+    ]);
     expect([one.end({ kind: 'completed' }), run(completed())]).toEqual([[], []]);
   });
 
   it('a failure that codex wants to try again ends the turn: nothing is tried twice behind the client', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const error = {
       message: 'Reconnecting... waiting for network',
       codexErrorInfo: { responseStreamDisconnected: { httpStatusCode: null } },
@@ -358,110 +399,9 @@ describe('the end', () => {
         type: 'turn-ended',
         outcome: { kind: 'failed', failure: failure('upstream_unreachable') },
         usage: null,
+        at: 1_800_000_000_000,
       },
     ]);
     expect(one.ended).toBe(true);
-  });
-});
-
-describe('with a relay', () => {
-  const report = (different: Partial<WireReport>): WireReport => ({
-    ignored: [],
-    limitsOutput: false,
-    headers: {},
-    failure: null,
-    signIn: null,
-    incomplete: null,
-    usage: null,
-    refusals: new Map(),
-    ...different,
-  });
-
-  it('arguments are told as they are written', () => {
-    const { one, run } = translator({ report: report({}) });
-    const call = { kind: 'call-started', outputIndex: 0, itemId: 'a', callId: 'call_a', name: 'f' } as const;
-    const events = [
-      ...one.wire({ kind: 'answer-started' }),
-      ...one.wire(call),
-      ...one.wire({ kind: 'call-delta', itemId: 'a', delta: '{"x"' }),
-      ...run(rawCall('a', 'f', '{"x":1}'), rawDone(null)),
-    ];
-    expect(events).toEqual([
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{"x"' },
-      { type: 'call-delta', itemId: 'a', delta: ':1}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{"x":1}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
-    ]);
-  });
-
-  it('what stands only in the last event of an answer is told behind the rest', () => {
-    const { one, run } = translator({ report: report({}) });
-    const item = (id: string, value: string) =>
-      ({ type: 'message', role: 'assistant', id, content: [{ type: 'output_text', text: value }] }) as const;
-    const call = { type: 'function_call', id: 'a', call_id: 'call_a', name: 'f', arguments: '{}' } as const;
-    const events = [
-      ...run(started('agentMessage', 'm'), text('m', 'Hel')),
-      ...one.wire({
-        kind: 'answer-ended',
-        how: 'completed',
-        unstreamed: [{ ...item('m', 'Hello'), content: [...item('m', 'Hello').content] }, call],
-      }),
-      ...run(text('m', 'l'), rawDone(null)),
-    ];
-    expect(events).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'text-delta', itemId: 'm', delta: 'Hel' },
-      { type: 'text-delta', itemId: 'm', delta: 'l' },
-      { type: 'text-delta', itemId: 'm', delta: 'o' },
-      messageEnded('m', 'Hello'),
-      { type: 'call-started', itemId: 'a', callId: 'call_a', name: 'f' },
-      { type: 'call-delta', itemId: 'a', delta: '{}' },
-      { type: 'call-ended', itemId: 'a', callId: 'call_a', name: 'f', arguments: '{}', complete: true },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null },
-    ]);
-  });
-
-  it('and belongs to its answer, also where the relay is ahead of the app-server', () => {
-    const { one, run } = translator({ report: report({}) });
-    const late = { type: 'message', role: 'assistant', id: 'm', content: [] } as const;
-    const ended = { kind: 'answer-ended', how: 'completed' } as const;
-    one.wire({ ...ended, unstreamed: [] });
-    one.wire({ kind: 'answer-started' });
-    one.wire({ ...ended, unstreamed: [{ ...late, content: [{ type: 'output_text', text: 'Hi' }] }] });
-    expect(run(rawCall('x', 'nope'), rawDone(null))).toEqual([]);
-    expect(run(rawDone(null)).at(-1)).toEqual(messageEnded('m', 'Hi'));
-  });
-
-  it('an end that is not well is the app-server’s to tell', () => {
-    const { one, run } = translator({ report: report({}) });
-    run(rawCall('a', 'f'));
-    expect([one.wire({ kind: 'answer-ended', how: 'cut' }), one.ended]).toEqual([[], false]);
-    const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
-    expect(run(failed)).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: failure('upstream_error') }, usage: null },
-    ]);
-  });
-
-  it('a refusal fills the message that the app-server only began', () => {
-    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
-    expect(run(started('agentMessage', 'm'), rawDone(null), completed())).toEqual([
-      { type: 'message-started', itemId: 'm', phase: null },
-      { type: 'refusal-delta', itemId: 'm', delta: 'No.' },
-      messageEnded('m', '', { refusal: 'No.' }),
-      END,
-    ]);
-  });
-
-  it('a failure has the words of the backend', () => {
-    const own = failure('rate_limit_exceeded', { retryAfterSeconds: 7 });
-    const { run } = translator({ report: report({ failure: own }) });
-    const error = {
-      message: 'x',
-      codexErrorInfo: { responseTooManyFailedAttempts: { httpStatusCode: 429 } },
-    };
-    expect(run(completed('failed', error))).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: own }, usage: null },
-    ]);
   });
 });
