@@ -23,6 +23,7 @@ import type { FetchImage } from './fetch-image.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
+import { needLogprobs } from './need-logprobs.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 
@@ -77,18 +78,23 @@ export const serveTurn =
     exchange.atEnd(() => places.forEach((place) => place.leave()));
     const request = await resolveAttachments(asked, counted(deps.fetchImage, held), { signal });
     await breathe();
+    const needsLogprobs = ask.insists.includes('logprobs');
     const events = mapAll(
       runChoices(ask.stream ? deps.engine : retryWhole(deps.engine), request, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
-        tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
-          clock: deps.ambient.clock,
-          startedAt: exchange.startedAt,
-          onObserverError: deps.onObserverError,
-          signal,
-        }),
+        tap(
+          needsLogprobs ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
+          {
+            clock: deps.ambient.clock,
+            startedAt: exchange.startedAt,
+            onObserverError: deps.onObserverError,
+            signal,
+          },
+        ),
     );
     const committed = await allPastCommitPoint(events, {
       patienceMs: ask.stream ? deps.keepaliveMs : null,
