@@ -131,7 +131,7 @@ const notification: fc.Arbitrary<SourceSignal> = fc.oneof(
     .map(([itemId, delta, contentIndex]) =>
       notified('item/reasoning/textDelta', { itemId, delta, contentIndex }),
     ),
-  item.map((whole) => notified('rawResponseItem/completed', { item: whole as unknown as JsonObject })),
+  item.map((whole) => notified('rawResponseItem/completed', { item: whole })),
   fc.constantFrom(notified('rawResponse/completed', { usage: null }), completed, broken),
 );
 

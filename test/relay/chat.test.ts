@@ -105,8 +105,8 @@ describe('a chat answer', () => {
   it('has the refusal', async () => {
     proxy.use(says([{ refusal: 'I will not.' }]));
     expect(await whole()).toMatchObject({ message: { content: null, refusal: 'I will not.' } });
-    const refusals = (await streamed()).map((choice) => (choice['delta'] as JsonObject)['refusal']);
-    expect(refusals.join('')).toBe('I will not.');
+    const refusals = (await streamed()).map((choice) => (choice['delta'] as JsonObject)['refusal'] ?? '');
+    expect(refusals.map(String).join('')).toBe('I will not.');
   });
 
   it('has log probabilities with the text that they belong to', async () => {

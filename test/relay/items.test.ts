@@ -65,7 +65,7 @@ describe('an item of the backend', () => {
       'response.output_item.done',
       'response.completed',
     ]);
-    expect((events.at(-1)?.['response'] as JsonObject)['output']).toEqual([found, listed, sealed]);
+    expect(events.at(-1)).toMatchObject({ response: { output: [found, listed, sealed] } });
   });
 
   it('has its annotations and log probabilities with the delta that they belong to', async () => {

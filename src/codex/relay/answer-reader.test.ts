@@ -22,7 +22,11 @@ const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
 
 const sse = (data: Record<string, unknown>, event: string | null = String(data['type'])): string =>
   `${event === null ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
-const said = (data: JsonObject): WireSignal => ({ kind: 'answer-said', type: String(data['type']), data });
+const said = (data: JsonObject & { readonly type: string }): WireSignal => ({
+  kind: 'answer-said',
+  type: data.type,
+  data,
+});
 const CUT: WireSignal = { kind: 'answer-ended', how: 'cut' };
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 /** So much of a text is not kept. */
