@@ -15,9 +15,6 @@ export interface Reply {
   readonly endedAt: number;
 }
 
-/** An upstream's index must not make us fill a list of any length. */
-const MAX_LIST = 10_000;
-
 /** What was said of an open item so far. */
 class Saying implements Said {
   text = '';
@@ -42,7 +39,6 @@ class Saying implements Said {
   }
 
   #addTo(list: string[], index: number, delta: string): void {
-    if (index >= MAX_LIST) return;
     while (list.length <= index) list.push('');
     list[index] += delta;
   }

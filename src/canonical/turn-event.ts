@@ -75,19 +75,18 @@ export const itemIdOf = (event: TurnEvent): string | null => {
 };
 
 /** Whether a delta of a text that is one piece adds nothing to it. */
-export const saysNothing = ({ delta, logprobs, annotation }: ItemDelta): boolean =>
-  delta === '' && logprobs === undefined && annotation === undefined;
+export const saysNothing = (event: ItemDelta): boolean => event.delta === '' && isPlain(event);
 
-/** Two events as one, where both are deltas of the same text; null: they stay two. */
+/** Two events as one, where both are deltas of the same text and nothing else; null: they stay two. */
 export const joinedDelta = (first: TurnEvent, second: TurnEvent): TurnEvent | null => {
   if (first.type !== 'item-delta' || second.type !== 'item-delta') return null;
   const isSame = first.itemId === second.itemId && isSameSlot(first.at, second.at);
-  // A citation has its place between two deltas.
-  if (!isSame || first.annotation !== undefined || second.annotation !== undefined) return null;
-  const delta = first.delta + second.delta;
-  if (first.logprobs === undefined && second.logprobs === undefined) return { ...first, delta };
-  return { ...first, delta, logprobs: [...(first.logprobs ?? []), ...(second.logprobs ?? [])] };
+  return isSame && isPlain(first) && isPlain(second) ? { ...first, delta: first.delta + second.delta } : null;
 };
+
+/** Whether a delta is text only: citations and log probabilities belong to the place where they came. */
+export const isPlain = ({ logprobs, annotation }: ItemDelta): boolean =>
+  logprobs === undefined && annotation === undefined;
 
 const isSameSlot = (a: Slot, b: Slot): boolean =>
   typeof a === 'string' || typeof b === 'string' ? a === b : a.list === b.list && a.index === b.index;

@@ -23,22 +23,19 @@ const started = (itemId: string): TurnEvent => ({
   item: { kind: 'message', id: itemId, role: 'assistant', parts: [] },
 });
 
-const place = (event: TurnEvent): string | null =>
-  event.type === 'item-delta' && event.annotation === undefined
-    ? JSON.stringify([event.itemId, event.at])
-    : null;
-
-/** Deltas of one text that stand side by side are one delta. */
+/** Deltas of one text, and of nothing else, that stand side by side are one delta. */
 const joined = (events: readonly TurnEvent[]): TurnEvent[] => {
   const all: TurnEvent[] = [];
   for (const event of events) {
     const last = all.at(-1);
-    const isSame = last !== undefined && place(event) !== null && place(event) === place(last);
-    if (isSame && event.type === 'item-delta' && last.type === 'item-delta') {
-      const logprobs = [...(last.logprobs ?? []), ...(event.logprobs ?? [])];
-      const delta = last.delta + event.delta;
-      all[all.length - 1] = { ...last, delta, ...(logprobs.length === 0 ? {} : { logprobs }) };
-    } else all.push(event);
+    const isSame =
+      last !== undefined &&
+      'delta' in event &&
+      'delta' in last &&
+      !('logprobs' in event || 'annotation' in event) &&
+      JSON.stringify({ ...event, delta: '' }) === JSON.stringify({ ...last, delta: '' });
+    if (isSame) all[all.length - 1] = { ...last, delta: last.delta + event.delta };
+    else all.push(event);
   }
   return all;
 };

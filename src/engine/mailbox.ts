@@ -1,4 +1,4 @@
-import { joinedDelta, type TurnEvent } from '../canonical/turn-event.ts';
+import { isPlain, joinedDelta, type TurnEvent } from '../canonical/turn-event.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { charsIn } from '../kit/json.ts';
 import type { UnreadAccount } from './unread-total.ts';
@@ -136,7 +136,7 @@ export const EVENT_BYTES = 100;
 const charsOf = (event: TurnEvent): number => {
   switch (event.type) {
     case 'item-delta':
-      return event.delta.length + charsIn([event.logprobs, event.annotation]);
+      return event.delta.length + (isPlain(event) ? 0 : charsIn([event.logprobs, event.annotation]));
     case 'item-started':
     case 'item-ended':
       return charsIn(event.item);

@@ -20,8 +20,9 @@ export async function* stopAt(
     return known;
   };
   for await (const event of events) {
-    if (event.type === 'item-ended') {
-      const { id } = event.item;
+    // Behind the text of an item comes its refusal, or its end.
+    if (event.type === 'item-ended' || (event.type === 'item-delta' && event.at === 'refusal')) {
+      const id = event.type === 'item-ended' ? event.item.id : event.itemId;
       const held = searches.get(id)?.held ?? '';
       searches.delete(id);
       if (held !== '') yield textOf(id, held);

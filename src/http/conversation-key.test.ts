@@ -29,7 +29,7 @@ describe('the key of a conversation', () => {
     const later = turnRequest({
       ...first,
       items: [
-        { ...said('user', 'hi'), id: 'msg_1' } as Item,
+        { ...said('user', 'hi'), id: 'msg_1' },
         said('assistant', 'hello'),
         said('user', 'more'),
         said('system', 'be brief'),

@@ -41,7 +41,7 @@ const isPrompt = (item: Item): boolean => item.kind === 'message' && item.role !
 
 /** A client may send an item back under an id that it got in the meantime. */
 const withoutId = (item: Item): unknown => {
-  const { id: _, ...rest } = item as Item & { readonly id?: string };
+  const { id: _, ...rest } = item;
   return rest;
 };
 

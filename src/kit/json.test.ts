@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { wellFormedJson } from './json.ts';
+import { charsIn, wellFormedJson } from './json.ts';
 
 describe('wellFormedJson', () => {
   it('replaces halves of characters and nothing else', () => {
@@ -23,5 +23,18 @@ describe('wellFormedJson', () => {
         expect(JSON.parse(wellFormedJson(text))).toBe(text.toWellFormed());
       }),
     );
+  });
+});
+
+describe('charsIn', () => {
+  it('counts all texts, however deep they stand, and nothing else', () => {
+    expect(charsIn('abc')).toBe(3);
+    expect(charsIn({ key: ['a', { b: 'cd', n: 12345, none: null, gone: undefined }] })).toBe(3);
+  });
+
+  it('goes as deep as a value does', () => {
+    let deep: unknown = 'x';
+    for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
+    expect(charsIn(deep)).toBe(1);
   });
 });

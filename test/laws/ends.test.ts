@@ -15,7 +15,8 @@ import { createEngine } from '../../src/engine/run-turn.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
-import { fixedAmbient } from '../support/turn-events.ts';
+import { checkGrammar } from '../support/grammar.ts';
+import { collect, emit, fixedAmbient } from '../support/turn-events.ts';
 import { turnRequest } from '../support/turn-request.ts';
 import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 
@@ -99,7 +100,11 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   });
   const tools = [{ name: 'f', description: null, parameters: {}, strict: false }];
   const stop = new AbortController();
-  const ended = fold(engine.run(turnRequest({ tools }), stop.signal));
+  const ended = (async () => {
+    const events = await collect(engine.run(turnRequest({ tools }), stop.signal));
+    expect(checkGrammar(events)).toEqual([]);
+    return fold(emit(events));
+  })();
   // Nothing here takes time: what has not ended after some rounds of the loop never will.
   const hang = (async () => {
     for (let round = 0; !stop.signal.aborted && round < 20; round += 1) await nextRound();

@@ -127,3 +127,20 @@ describe('message-first', () => {
     );
   });
 });
+
+describe('the phase of a message', () => {
+  it('is in both layouts what it is from its start to its end', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
+        const wire = await wireEvents(await stream(events, layout));
+        const phases = (type: string) =>
+          wire
+            .filter((event) => event.type === type)
+            .map((event) => event['item'] as { id: string; phase?: string })
+            .map(({ id, phase }) => `${id} ${phase ?? 'none'}`)
+            .toSorted();
+        expect(phases('response.output_item.added')).toEqual(phases('response.output_item.done'));
+      }),
+    );
+  });
+});

@@ -1,5 +1,6 @@
 import { wordsOf, type Produced, type Slot } from '../../src/canonical/item.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { assertNever } from '../../src/kit/assert-never.ts';
 import type { Json } from '../../src/kit/json.ts';
 
 /** What was told of an item since its start. */
@@ -136,6 +137,8 @@ const textProblems = ({ texts }: Open, ended: Produced): string[] => {
     case 'opaque':
       // Nobody reads what is in them.
       return [];
+    default:
+      return assertNever(ended);
   }
 };
 

@@ -10,7 +10,7 @@ import type { Ambient } from '../../src/kit/ambient.ts';
 import type { Json } from '../../src/kit/json.ts';
 
 /** What a clock that stands still says. */
-export const NOW = 1_800_000_000_000;
+const NOW = 1_800_000_000_000;
 
 /** A clock that stands still and ids that count: the same input gives the same output. */
 export const fixedAmbient = (): Ambient => {

@@ -23,24 +23,16 @@ export const exactInput = ({ instructions, items }: Injected, taste: InputTaste)
 
 const exactItem = (item: Item, taste: InputTaste): JsonObject => {
   const wire = toWireItem(item);
-  switch (item.kind) {
-    case 'message': {
-      const role = item.role === 'system' && taste.systemRole ? 'system' : wire['role'];
-      const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', taste));
-      return { ...wire, role, content };
-    }
-    case 'tool-output': {
-      const { output } = item;
-      if (typeof output === 'string') return wire;
-      return { ...wire, output: output.map((part) => exactPart(part, false, taste)) };
-    }
-    case 'reasoning': {
-      const { encrypted_content: encrypted, ...rest } = wire;
-      return encrypted === null ? rest : wire;
-    }
-    default:
-      return wire;
+  if (item.kind === 'message') {
+    const role = item.role === 'system' && taste.systemRole ? 'system' : wire['role'];
+    const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', taste));
+    return { ...wire, role, content };
   }
+  if (item.kind === 'tool-output' && typeof item.output !== 'string') {
+    return { ...wire, output: item.output.map((part) => exactPart(part, false, taste)) };
+  }
+  const { encrypted_content: encrypted, ...rest } = wire;
+  return item.kind === 'reasoning' && encrypted === null ? rest : wire;
 };
 
 /** The part as the client sent it, where the app-server's own form of it says less. */

@@ -4,8 +4,11 @@ import {
   type ItemStatus,
   type Phase,
   type RawItem,
+  type Said,
+  type Slot,
   type ToolOutput,
 } from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** Calls that codex answers itself, whatever the client declared. */
@@ -52,6 +55,112 @@ export const readItem = (raw: JsonObject): ReadItem => {
       return type.endsWith('_call')
         ? { kind: 'hosted-call', raw: rawOf(raw, type) }
         : { kind: 'opaque', raw: rawOf(raw, type) };
+  }
+};
+
+/** How the ids begin that we give to items without one. */
+export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  'tool-call': 'fc',
+  'hosted-call': 'item',
+  compaction: 'item',
+  opaque: 'item',
+};
+
+/** What is known of an item when it begins: its texts are still to come, and what is sealed in it may change. */
+export const headOf = (item: OutputItem): OutputItem => {
+  switch (item.kind) {
+    case 'message': {
+      const { status: _, ...head } = item;
+      return { ...head, parts: [] };
+    }
+    case 'reasoning':
+      return { kind: 'reasoning', summary: [] };
+    case 'tool-call': {
+      const { status: _, ...head } = item;
+      return { ...head, input: '' };
+    }
+    case 'hosted-call':
+      return { kind: 'hosted-call', raw: item.raw };
+    case 'compaction':
+    case 'opaque':
+      return item;
+    default:
+      return assertNever(item);
+  }
+};
+
+/** What a client has read of an item at its start: it stays, whatever the whole item says. */
+export const factsOf = (head: OutputItem): Partial<OutputItem> => {
+  switch (head.kind) {
+    case 'message': {
+      const { parts: _, ...facts } = head;
+      return facts;
+    }
+    case 'tool-call': {
+      const { input: _, ...facts } = head;
+      return facts;
+    }
+    case 'reasoning':
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return {};
+    default:
+      return assertNever(head);
+  }
+};
+
+/** What of an item is said in deltas. */
+export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] => {
+  switch (item.kind) {
+    case 'message':
+      return item.parts.flatMap((part) =>
+        part.kind === 'text' || part.kind === 'refusal' ? [[part.kind, part.text] as const] : [],
+      );
+    case 'reasoning':
+      return [
+        ...item.summary.map((text, index) => [{ list: 'summary', index }, text] as const),
+        ...(item.content ?? []).map((text, index) => [{ list: 'reasoning', index }, text] as const),
+      ];
+    case 'tool-call':
+      return [['input', item.input]];
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return [];
+    default:
+      return assertNever(item);
+  }
+};
+
+/** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
+export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
+  switch (whole.kind) {
+    case 'message': {
+      const text = whole.parts.find((part) => part.kind === 'text');
+      const annotations = continued(said.annotations, text?.annotations);
+      const logprobs = continued(said.logprobs, text?.logprobs);
+      return {
+        ...whole,
+        parts: saidParts({ text: said.text, refusal: said.refusal, annotations, logprobs }),
+      };
+    }
+    case 'reasoning':
+      return {
+        ...whole,
+        summary: said.summary,
+        ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
+      };
+    case 'tool-call':
+      return { ...whole, input: said.input };
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return whole;
+    default:
+      return assertNever(whole);
   }
 };
 
@@ -122,3 +231,9 @@ const textIn = (data: JsonObject, key: string): string => {
   const value = data[key];
   return typeof value === 'string' ? value : '';
 };
+
+/** What came with the deltas, and what of the whole list comes behind it. */
+const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly Json[] => [
+  ...said,
+  ...whole.slice(said.length),
+];

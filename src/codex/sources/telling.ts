@@ -6,8 +6,15 @@ import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { ItemIds } from './item-ids.ts';
-import { factsOf, headOf, textsOf, withSaid } from './item-texts.ts';
-import type { OutputItem, ReadItem } from './read-item.ts';
+import {
+  factsOf,
+  headOf,
+  ID_PREFIXES,
+  textsOf,
+  withSaid,
+  type OutputItem,
+  type ReadItem,
+} from './read-item.ts';
 import type { SourceOptions } from './source.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
@@ -15,15 +22,6 @@ const MAX_UNDECLARED_CALLS = 16;
 
 /** An index of the upstream's must not make a list of any length. */
 const MAX_PARTS = 1_000;
-
-const PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
-  message: 'msg',
-  reasoning: 'rs',
-  'tool-call': 'fc',
-  'hosted-call': 'item',
-  compaction: 'item',
-  opaque: 'item',
-};
 
 /**
  * What both sources do with items: gives them ids, keeps those back that are not for the client, says
@@ -82,7 +80,7 @@ export class Telling {
   }
 
   start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
-    const id = this.#ids.create(upstreamId, PREFIXES[item.kind]);
+    const id = this.#ids.create(upstreamId, ID_PREFIXES[item.kind]);
     const head: Produced = { ...headOf(item), id };
     this.#say({ type: 'item-started', item: head }, into);
     return id;

@@ -34,7 +34,7 @@ const call = (callId: string): Item => ({
 const output = (callId: string): Item => ({ kind: 'tool-output', tool: 'function', callId, output: 'x' });
 
 describe('ids, for a ChatGPT login', () => {
-  const withId = (item: Item, id: string): Item => ({ ...item, id }) as Item;
+  const withId = (item: Item, id: string): Item => ({ ...item, id });
   const custom: Item = { kind: 'tool-call', tool: 'custom', callId: 'c', name: 'f', input: '' };
   const search = (id?: string): Item => ({
     kind: 'hosted-call',
@@ -177,7 +177,7 @@ describe('whatever a client sends', () => {
     )
     .map(([first, second, called, kind]) => {
       const named = (item: Item, given: string | undefined): Item =>
-        (given === undefined ? item : { ...item, id: given }) as Item;
+        given === undefined ? item : { ...item, id: given };
       if (kind === 'call') return [named(call(called), first), named(output(called), second)];
       if (kind === 'message' || kind === 'answer')
         return [named(kind === 'message' ? user : assistant, first)];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { collect, emit } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure.ts';
 import { saidParts } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { ItemRenderer, type Told } from './item-frames.ts';
+import type { ResponseMeta } from './project.ts';
+
+/** What old kinds of items look like stands in `render.test.ts`; here is what came with later ones. */
+
+const META: ResponseMeta = {
+  id: 'resp_1',
+  createdAt: 1_800_000_000,
+  wire: { model: 'gpt-5.5' },
+  tools: [],
+  effort: null,
+  serviceTier: null,
+  includeEncryptedReasoning: true,
+  usagePolicy: 'exact',
+};
+
+/** The frames of one item's events. */
+const told = (...events: readonly TurnEvent[]): unknown[] => {
+  const [first] = events;
+  if (first?.type !== 'item-started') throw new Error('the item does not start');
+  const renderer = new ItemRenderer(first.item, 0, META);
+  const framesOf = (event: TurnEvent): Iterable<Told> => {
+    if (event.type === 'item-started') return renderer.start();
+    if (event.type === 'item-delta') return renderer.delta(event);
+    if (event.type === 'item-status') return renderer.status(event.status);
+    return event.type === 'item-ended' ? renderer.end(event.item) : [];
+  };
+  return events.flatMap((event) => [...framesOf(event)].map(([type, payload]) => ({ type, ...payload })));
+};
+
+describe('the frames of an item', () => {
+  const place = { item_id: 'm', output_index: 0, content_index: 0 };
+
+  it('a call of a custom tool has events of its own', () => {
+    const head = {
+      kind: 'tool-call',
+      id: 'c',
+      tool: 'custom',
+      callId: 'call_1',
+      name: 'patch',
+      input: '',
+    } as const;
+    const wire = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
+    const at = { item_id: 'c', output_index: 0 };
+    expect(
+      told(
+        { type: 'item-started', item: head },
+        { type: 'item-delta', itemId: 'c', at: 'input', delta: '***' },
+        { type: 'item-ended', item: { ...head, input: '***', status: 'completed' } },
+      ),
+    ).toEqual([
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...wire, status: 'in_progress', input: '' },
+      },
+      { type: 'response.custom_tool_call_input.delta', ...at, delta: '***' },
+      { type: 'response.custom_tool_call_input.done', ...at, input: '***' },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { ...wire, status: 'completed', input: '***' },
+      },
+    ]);
+  });
+
+  it('what a hosted call is doing is told under its type', () => {
+    const item = { kind: 'hosted-call', id: 'w', raw: { type: 'web_search_call' } } as const;
+    const events = told(
+      { type: 'item-started', item },
+      { type: 'item-status', itemId: 'w', status: 'searching' },
+      { type: 'item-ended', item },
+    );
+    expect(events[1]).toEqual({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'w' });
+  });
+
+  it('citations and log probabilities are told as they come', () => {
+    const annotation = { type: 'url_citation', url: 'https://example.org' };
+    const logprobs = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }];
+    const head = { kind: 'message', id: 'm', role: 'assistant', parts: [] } as const;
+    const events = told(
+      { type: 'item-started', item: head },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a', logprobs },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: '', annotation },
+      {
+        type: 'item-ended',
+        item: {
+          ...head,
+          parts: [{ kind: 'text', text: 'a', annotations: [annotation], logprobs }],
+          status: 'completed',
+        },
+      },
+    );
+    expect(events.slice(2, 5)).toEqual([
+      { type: 'response.output_text.delta', ...place, delta: 'a', logprobs },
+      { type: 'response.output_text.annotation.added', ...place, annotation_index: 0, annotation },
+      { type: 'response.output_text.done', ...place, text: 'a', logprobs },
+    ]);
+  });
+});

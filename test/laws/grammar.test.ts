@@ -1,0 +1,243 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { wellFormed } from '../../src/canonical/well-formed.ts';
+import { runChoices } from '../../src/engine/choices.ts';
+import { withEmulations } from '../../src/engine/emulate.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { keepSecrets } from '../../src/engine/keep-secrets.ts';
+import { limitTime } from '../../src/engine/limit-time.ts';
+import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
+import { retryWhole } from '../../src/engine/retry-whole.ts';
+import type { Tokenizer } from '../../src/engine/tokenizer.ts';
+import { allPastCommitPoint } from '../../src/http/commit-point.ts';
+import { tap } from '../../src/observe/observer.ts';
+import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
+import { arrange } from '../../src/openai/responses/layout.ts';
+import { checkGrammar } from '../support/grammar.ts';
+import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
+import { turnRequest } from '../support/turn-request.ts';
+
+/** Law G: whatever happens to a turn on its way, its events keep their grammar. */
+
+const { clock, ids } = fixedAmbient();
+const never = new AbortController().signal;
+const engineOf = (events: readonly TurnEvent[]): Engine => ({ unheard: () => [], run: () => emit(events) });
+const characters: Tokenizer = {
+  warmUp: () => {},
+  count: async (text) => text.length,
+  head: async (text, tokens) => text.slice(0, tokens),
+};
+
+const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> => {
+  const mailbox = new Mailbox(Number.MAX_SAFE_INTEGER);
+  mailbox.push(events);
+  mailbox.close();
+  return mailbox;
+};
+
+/** So much that deltas behind it are joined. */
+const PILE: readonly TurnEvent[] = [
+  {
+    type: 'item-started',
+    item: { kind: 'tool-call', id: 'pile', tool: 'custom', callId: 'c', name: 'f', input: '' },
+  },
+  ...Array.from({ length: COALESCE_ABOVE }, (): TurnEvent => ({
+    type: 'item-delta',
+    itemId: 'pile',
+    at: 'input',
+    delta: '',
+  })),
+  {
+    type: 'item-ended',
+    item: {
+      kind: 'tool-call',
+      id: 'pile',
+      tool: 'custom',
+      callId: 'c',
+      name: 'f',
+      input: '',
+      status: 'completed',
+    },
+  },
+];
+
+type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<TurnEvent>;
+const run = (engine: Engine, different: Parameters<typeof turnRequest>[0] = {}): AsyncIterable<TurnEvent> =>
+  engine.run(turnRequest(different), never);
+
+const TRANSFORMS: Readonly<Record<string, Transform>> = {
+  'nothing at all': (events) => emit(events),
+  'the layout natural': (events) => arrange(emit(events), 'natural', ids),
+  'the layout message-first': (events) => arrange(emit(events), 'message-first', ids),
+  'chat with everything': (events) =>
+    arrangeChat(emit(events), { showReasoning: true, showCommentary: true }),
+  'chat with the answer only': (events) =>
+    arrangeChat(emit(events), { showReasoning: false, showCommentary: false }),
+  'a limit of the output': (events, size) =>
+    run(withEmulations(engineOf(events), characters, clock), { maxOutputTokens: size }),
+  stops: (events) =>
+    run(withEmulations(engineOf(events), characters, clock), { stop: ['\n', 'a', '😀', 'data:'] }),
+  'stops and a limit': (events, size) =>
+    run(withEmulations(engineOf(events), characters, clock), { stop: ['e', '"a'], maxOutputTokens: size }),
+  'a limit of the time': (events) => run(limitTime(engineOf(events), 60_000, clock)),
+  secrets: (events) => run(keepSecrets(engineOf(events), ['secret'])),
+  'a second attempt': (events) => run(retryWhole(engineOf(events))),
+  'one of several choices': (events) =>
+    runChoices(engineOf(events), turnRequest(), [{ leave() {} }, { leave() {} }], {
+      signal: never,
+      pace: 'one-by-one',
+    })[0],
+  observers: (events) => tap(emit(events), [{ onEvent() {} }], { clock, startedAt: 0, onObserverError() {} }),
+  'a mailbox': (events) => throughMailbox(events),
+};
+
+const size = fc.nat(20);
+
+describe('the grammar of events', () => {
+  it.each(Object.entries(TRANSFORMS))('is kept by %s', async (_, transform) => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, size, async (events, max) => {
+        expect(checkGrammar(await collect(transform(events, max)))).toEqual([]);
+      }),
+    );
+  });
+
+  it('is kept by a mailbox that joins deltas', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, async (events) => {
+        const [accepted, ...rest] = events;
+        if (accepted?.type !== 'turn-accepted') return;
+        const read = await collect(throughMailbox([accepted, ...PILE, ...rest]));
+        expect(checkGrammar(read)).toEqual([]);
+      }),
+    );
+  });
+
+  it('is kept by all of them, one behind the other', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, size, fc.boolean(), async (events, max, isChat) => {
+        const engine = keepSecrets(
+          withEmulations(limitTime(engineOf(events), 60_000, clock), characters, clock),
+          ['s'],
+        );
+        const told = await collect(run(retryWhole(engine), { stop: ['a'], maxOutputTokens: max }));
+        const shown = isChat
+          ? arrangeChat(emit(told), { showReasoning: true, showCommentary: false })
+          : arrange(emit(told), 'message-first', ids);
+        expect(checkGrammar(await collect(shown))).toEqual([]);
+      }),
+    );
+  });
+});
+
+/** Says the beginning of a turn, and then breaks, or ends without a word. */
+const cut = fc
+  .record({ events: turnEvents, at: fc.nat(40), how: fc.constantFrom('throws', 'ends', 'hangs') })
+  .map(({ events, at, how }) => ({ beginning: events.slice(0, -1).slice(0, at), how }));
+
+async function* broken(
+  { beginning, how }: { readonly beginning: readonly TurnEvent[]; readonly how: string },
+  signal: AbortSignal = never,
+): AsyncGenerator<TurnEvent> {
+  yield* beginning;
+  if (how === 'throws') throw new Error('broken');
+  if (how !== 'hangs' || signal === never) return;
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve);
+  });
+  signal.throwIfAborted();
+}
+
+describe('the grammar of events, where a turn breaks off', () => {
+  it('is kept by wellFormed', async () => {
+    await fc.assert(
+      fc.asyncProperty(cut, async (turn) => {
+        const onThrow = () => ({ kind: 'incomplete', reason: 'content_filter' }) as const;
+        expect(checkGrammar(await collect(wellFormed(broken(turn), { clock, onThrow })))).toEqual([]);
+      }),
+    );
+  });
+
+  it('is kept behind the commit point', async () => {
+    await fc.assert(
+      fc.asyncProperty(cut, async (turn) => {
+        fc.pre(turn.beginning.length > 0);
+        const options = { patienceMs: null, clock, onBug() {} };
+        const [committed] = await allPastCommitPoint([broken(turn)], options);
+        expect(checkGrammar(await collect(committed.events))).toEqual([]);
+      }),
+    );
+  });
+
+  it('is kept by a limit of the time that is over', async () => {
+    await fc.assert(
+      fc.asyncProperty(cut, async ({ beginning }) => {
+        const engine: Engine = {
+          unheard: () => [],
+          run: (_, signal) => broken({ beginning, how: 'hangs' }, signal),
+        };
+        expect(checkGrammar(await collect(run(limitTime(engine, 1, clock))))).toEqual([]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('checkGrammar', () => {
+  const head = { kind: 'tool-call', id: 'c', tool: 'function', callId: 'k', name: 'f', input: '' } as const;
+  const started: TurnEvent = { type: 'item-started', item: head };
+  const said: TurnEvent = { type: 'item-delta', itemId: 'c', at: 'input', delta: 'x' };
+  const ended: TurnEvent = { type: 'item-ended', item: { ...head, input: 'x' } };
+  const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
+  const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
+  const part = (index: number): TurnEvent => ({
+    type: 'item-delta',
+    itemId: 'r',
+    at: { list: 'summary', index },
+    delta: '',
+  });
+  const reasoning = { kind: 'reasoning', id: 'r', summary: [] } as const;
+
+  it.each<[string, readonly TurnEvent[], readonly string[]]>([
+    ['nothing', [accepted, started, said, ended, end], []],
+    [
+      'a late acceptance',
+      [started, said, ended, accepted, end],
+      ['3 turn-accepted: it is not the first event'],
+    ],
+    ['an item that never ends', [started, said, end], ['2 turn-ended: c is still open']],
+    ['a delta behind the end', [started, said, ended, said, end], ['3 item-delta: c is not open']],
+    [
+      'text that was not told',
+      [started, ended, end],
+      ['1 item-ended: its input is not what the deltas said'],
+    ],
+    [
+      'a fact that changes',
+      [started, said, { type: 'item-ended', item: { ...head, input: 'x', name: 'g' } }, end],
+      ['2 item-ended: its name is another than at its start'],
+    ],
+    [
+      'an item that begins twice',
+      [started, said, ended, started, said, ended, end],
+      ['3 item-started: c began before'],
+    ],
+    ['something behind the end', [end, end], ['0 turn-ended: it is not the last event']],
+    ['no end', [], ['the turn does not end']],
+    [
+      'parts out of order',
+      [
+        { type: 'item-started', item: reasoning },
+        part(1),
+        part(0),
+        { type: 'item-ended', item: reasoning },
+        end,
+      ],
+      ['2 item-delta: summary 0 comes behind 1'],
+    ],
+  ])('finds %s', (_, events, problems) => {
+    expect(checkGrammar(events)).toEqual(problems);
+  });
+});
