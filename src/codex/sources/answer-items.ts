@@ -21,17 +21,19 @@ export class AnswerItems {
   readonly #doneNames = new Set<string>();
   readonly #doneIndexes = new Set<number>();
   #last: Place | null = null;
+  #count = 0;
   #doneCount = 0;
 
-  /** Whether anything was said. */
-  get isEmpty(): boolean {
-    return this.#last === null;
+  /** Whether there are items, and all of them were streamed to their end. */
+  get areStreamed(): boolean {
+    return this.#count > 0 && this.#doneCount === this.#count;
   }
 
   add(place: Place, index: Json | undefined): void {
     if (place.upstreamId !== '') this.#byId.set(place.upstreamId, place);
     if (typeof index === 'number') this.#byIndex.set(index, place);
     this.#last = place;
+    this.#count += 1;
   }
 
   /** The item that an event names by its id, its index, or both. */

@@ -416,6 +416,7 @@ describe('the end of a turn', () => {
       usage: null,
     });
     expect(replyOf([BEGUN, unread])).toMatchObject({ outcome: failed('upstream_error') });
+    expect(replyOf([...half, unread])).toMatchObject({ outcome: failed('upstream_error') });
   });
 
   it('comes once', () => {

@@ -131,7 +131,8 @@ export class WireSource implements TurnSource {
   }
 
   #completed(response: JsonObject | null, events: TurnEvent[]): void {
-    if (response === null && this.#items.isEmpty) {
+    // It may hold what nobody has seen.
+    if (response === null && !this.#items.areStreamed) {
       this.#broken(events);
       return;
     }
