@@ -92,7 +92,7 @@ export const createSouth = async (
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const workers = createPool(placed.backend, offered, deps);
+    const workers = createPool(placed.backend, placed.relay !== null, offered, deps);
     closers.push(() => workers.drain(0));
     offered.onChange(() => workers.renew());
     await workers.start();
@@ -174,6 +174,7 @@ const engineOf = (
 
 const createPool = (
   backend: Backend,
+  hasRelay: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics }: SouthDeps,
 ): WorkerPool =>
@@ -184,6 +185,7 @@ const createPool = (
         homes,
         backend,
         catalogue: () => offered.catalogue(),
+        tellsContent: !hasRelay,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
         onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),

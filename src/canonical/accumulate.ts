@@ -81,14 +81,14 @@ export class Accumulator {
     return this.#open.get(itemId)?.head ?? null;
   }
 
+  /** What was said of an open item so far; null: it is not open. */
+  saidOf(itemId: string): Said | null {
+    return this.#open.get(itemId)?.said ?? null;
+  }
+
   /** What an open item holds so far at this place. */
   textOf(itemId: string, slot: Slot): string {
     return this.#open.get(itemId)?.said.at(slot) ?? '';
-  }
-
-  /** The parts that an open item has so far in a list. */
-  partsOf(itemId: string, list: 'summary' | 'reasoning'): readonly string[] {
-    return this.#open.get(itemId)?.said[list] ?? [];
   }
 
   /** The index of an item in the final output. */

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { connectAppServer, type ThreadSignal } from './app-server.ts';
-import { IGNORED_NOTIFICATIONS } from './protocol/methods.ts';
+import { connectAppServer, type AppServerOptions, type ThreadSignal } from './app-server.ts';
+import { IGNORED_NOTIFICATIONS, KNOWN_NOTIFICATIONS } from './protocol/methods.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './rpc/errors.ts';
 import { linkedTransports } from './rpc/memory-transport.ts';
 
@@ -17,7 +17,7 @@ interface Line {
 const isLine = (value: unknown): value is Line => typeof value === 'object' && value !== null;
 
 /** A server that answers `initialize` and keeps the rest. */
-const connect = async () => {
+const connect = async (options: Partial<AppServerOptions> = {}) => {
   const [ours, server] = linkedTransports();
   const received: Line[] = [];
   const reports: unknown[] = [];
@@ -33,6 +33,7 @@ const connect = async () => {
     onMalformedLine: (reason) => reports.push({ malformed: reason }),
     onListenerError: (error) => reports.push({ threw: error }),
     onUnanswered: (method) => reports.push({ unanswered: method }),
+    ...options,
   });
   const say = async (...lines: readonly unknown[]): Promise<void> => {
     for (const line of lines) server.send(JSON.stringify(line));
@@ -68,6 +69,14 @@ describe('connectAppServer', () => {
       },
       { method: 'initialized' },
     ]);
+  });
+
+  it('opts out of what the model says where a relay sees that', async () => {
+    const { received } = await connect({ tellsContent: false });
+    const read = KNOWN_NOTIFICATIONS.filter((method) => method !== 'error' && method !== 'turn/completed');
+    expect(received[0]).toMatchObject({
+      params: { capabilities: { optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, ...read] } },
+    });
   });
 
   it('closes the transport when the server refuses', async () => {

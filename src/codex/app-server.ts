@@ -1,6 +1,11 @@
 import { isJsonObject } from '../kit/json.ts';
 import type { ClientMethod, ParamsOf, ResultOf } from './protocol/methods.ts';
-import { IGNORED_NOTIFICATIONS, isIgnoredNotification, isKnownNotification } from './protocol/methods.ts';
+import {
+  CONTENT_NOTIFICATIONS,
+  IGNORED_NOTIFICATIONS,
+  isIgnoredNotification,
+  isKnownNotification,
+} from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
 import { RequestTimeout, RPC_CODES } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
@@ -38,6 +43,8 @@ export type ThreadSignal =
 
 export interface AppServerOptions {
   readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
+  /** Whether the app-server is to tell what the model says; a relay sees that itself. Default: it is. */
+  readonly tellsContent?: boolean;
   /** How long `initialize` may take. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
@@ -103,7 +110,10 @@ export const connectAppServer = async (
         capabilities: {
           experimentalApi: true,
           requestAttestation: false,
-          optOutNotificationMethods: IGNORED_NOTIFICATIONS,
+          optOutNotificationMethods:
+            options.tellsContent === false
+              ? [...IGNORED_NOTIFICATIONS, ...CONTENT_NOTIFICATIONS]
+              : IGNORED_NOTIFICATIONS,
         },
       },
       { timeoutMs: options.initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS },

@@ -29,14 +29,11 @@ describe('calls that the app-server waits for', () => {
     expect(said).toEqual([answered('aborted'), answered('aborted')]);
   });
 
-  it('do not wait behind the end of their answer, and do in the next one', () => {
+  it('do not wait behind the end of their answer', () => {
     const { said, calls, ask } = setUp();
     calls.letGo();
     ask({ tool: 'f' });
     expect(said).toEqual([answered('aborted')]);
-    calls.holdAgain();
-    ask({ tool: 'f' });
-    expect(said).toHaveLength(1);
   });
 
   it('are only those of the client', () => {

@@ -6,7 +6,7 @@ type ServerRequest = Extract<ThreadSignal, { kind: 'request' }>;
 /**
  * The tool calls that the app-server waits for. The client's tools run at the client: their call is in
  * the answer already, and the turn is interrupted when the answer ends. But while a call waits, the
- * app-server does not say that the rest of its answer went wrong. Whoever knows that lets them go.
+ * app-server does not say why it left an answer. Whoever knows that it did lets them go.
  */
 export class HeldCalls {
   /** The names of the tools that the client runs. */
@@ -34,17 +34,12 @@ export class HeldCalls {
     else this.#held.push(request);
   }
 
-  /** The answer they stand in has come to a bad end: the app-server is to say so. */
+  /** The app-server has left the answer they stand in: it is to say why. */
   letGo(): void {
     this.#isLetGo = true;
     const held = this.#held;
     this.#held = [];
     for (const request of held) answer(request, 'aborted');
-  }
-
-  /** Another answer begins. */
-  holdAgain(): void {
-    this.#isLetGo = false;
   }
 }
 

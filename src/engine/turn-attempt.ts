@@ -4,6 +4,10 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
+import { RpcSource } from '../codex/sources/rpc-source.ts';
+import type { Oddity, TurnSource } from '../codex/sources/source.ts';
+import { WireSource } from '../codex/sources/wire-source.ts';
+import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import {
@@ -13,9 +17,7 @@ import {
   toThreadStart,
   type ThreadSettings,
 } from '../codex/translate/thread-start.ts';
-import { TurnTranslator, type Oddity } from '../codex/translate/turn-events.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
-import type { WireEvent } from '../codex/translate/wire-report.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -43,12 +45,6 @@ export interface AttemptDeps {
 
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
-
-/** What the relay sees, in the same queue as what the app-server says. */
-interface WireSignal {
-  readonly kind: 'wire';
-  readonly event: WireEvent;
-}
 
 /** The worker died and the client has seen nothing yet: another one may try. */
 export class WorkerLostEarly extends Error {}
@@ -89,7 +85,7 @@ export class TurnAttempt {
   readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
-  #translator: TurnTranslator | null = null;
+  #source: TurnSource | null = null;
   #threadId: string | null = null;
   #running: { readonly threadId: string; readonly turnId: string } | null = null;
   #unwatch: () => void = () => {};
@@ -118,8 +114,7 @@ export class TurnAttempt {
       idleTimeoutMs: deps.idleTimeoutMs,
       hasRelay: deps.relay !== null,
       letCallsGo: () => this.#calls.letGo(),
-      holdCalls: () => this.#calls.holdAgain(),
-      end: (failed) => this.#deliver(this.#translator?.end({ kind: 'failed', failure: failed }) ?? []),
+      end: (failed) => this.#deliver(this.#source?.end({ kind: 'failed', failure: failed }) ?? []),
     });
   }
 
@@ -128,7 +123,7 @@ export class TurnAttempt {
       // Nobody wants the rest, or nobody may have it any more.
       this.#mailbox.giveUp(this.#signal.reason);
       // A turn that is only being started is let go when its start has come to an end.
-      if (this.#translator !== null) this.letGo();
+      if (this.#source !== null) this.letGo();
     };
     this.#signal.addEventListener('abort', stop, { once: true });
     try {
@@ -207,7 +202,7 @@ export class TurnAttempt {
             developerInstructions: developerInstructionsOf(this.#request, settings),
             saysVerbosity: saysVerbosity(this.#request, settings),
           },
-          onEvent: (event) => this.#receive({ kind: 'wire', event }),
+          onSignal: (signal) => this.#receive(signal),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
@@ -243,14 +238,15 @@ export class TurnAttempt {
   }
 
   #begin(turnId: string): void {
-    this.#translator = new TurnTranslator({
+    const options = {
       turnId,
       callable: this.#callable,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
-      report: this.#ticket?.report ?? null,
       onOddity: this.#deps.onOddity,
-    });
+    };
+    const report = this.#ticket?.report ?? null;
+    this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
     this.#watch.start();
     const early = this.#early ?? [];
     this.#early = null;
@@ -258,7 +254,7 @@ export class TurnAttempt {
   }
 
   #receive(signal: ThreadSignal | WireSignal): void {
-    if (this.#translator === null) {
+    if (this.#source === null) {
       this.#early?.push(signal);
       return;
     }
@@ -266,20 +262,25 @@ export class TurnAttempt {
       case 'closed':
         this.#running = null;
         this.#threadId = null;
-        this.#deliver(this.#translator.end({ kind: 'failed', failure: failure('worker_lost') }));
+        this.#deliver(this.#source.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
       case 'request':
         this.#watch.heard();
         this.#calls.take(signal);
         return;
-      case 'wire':
-        this.#watch.wire(signal.event);
-        this.#deliver(this.#translator.wire(signal.event));
-        return;
       case 'notification':
         this.#watch.heard();
         if (signal.method === 'turn/completed') this.#running = null;
-        if (isKnownNotification(signal)) this.#deliver(this.#translator.next(signal));
+        if (isKnownNotification(signal)) {
+          this.#deliver(this.#source.take({ kind: 'notified', notification: signal }));
+        }
+        return;
+      case 'answer-started':
+      case 'answer-said':
+      case 'answer-ended':
+      case 'refused':
+        this.#watch.wire(signal);
+        this.#deliver(this.#source.take(signal));
     }
   }
 
@@ -297,15 +298,15 @@ export class TurnAttempt {
   /** What was not read is gone, so the reader hears of nothing but that. */
   #giveUpOnReader(): void {
     this.#mailbox.giveUp(fail('client_too_slow'));
-    this.#translator?.end({ kind: 'failed', failure: failure('client_too_slow') });
+    this.#source?.end({ kind: 'failed', failure: failure('client_too_slow') });
     this.letGo();
   }
 
   #deliver(events: readonly TurnEvent[]): void {
     if (events.length === 0) return;
     const hasRoom = this.#mailbox.push(events);
-    if (!hasRoom && this.#translator?.ended === false) this.#giveUpOnReader();
-    if (this.#translator?.ended === true) {
+    if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();
+    if (this.#source?.ended === true) {
       this.#mailbox.close();
       this.letGo();
     }

@@ -13,7 +13,6 @@ const setUp = (hasRelay: boolean) => {
     idleTimeoutMs: IDLE_MS,
     hasRelay,
     letCallsGo: () => seen.push('let go'),
-    holdCalls: () => seen.push('hold'),
     end: (failed) => seen.push(failed),
   });
   watch.start();
@@ -25,6 +24,7 @@ const setUp = (hasRelay: boolean) => {
 };
 const SILENT = failure('upstream_timeout', { message: 'The upstream was silent for 10 s.' });
 const BROKEN = failure('upstream_error');
+const WHOLE = { kind: 'answer-ended', how: 'completed', response: {} } as const;
 
 describe('the watch over a turn', () => {
   it('ends a turn of which nothing is heard', () => {
@@ -44,11 +44,11 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([SILENT]);
   });
 
-  it.each(['failed', 'incomplete', 'cut'] as const)('lets calls go when an answer ended badly: %s', (how) => {
+  it('lets calls go when the app-server left an answer, and waits for its reason', () => {
     const { watch, pass } = setUp(true);
     watch.wire({ kind: 'answer-started' });
-    watch.wire({ kind: 'answer-ended', how });
-    expect(pass(0)).toEqual(['hold', 'let go']);
+    watch.wire({ kind: 'answer-ended', how: 'left' });
+    expect(pass(0)).toEqual(['let go']);
     expect(pass(29_999)).toEqual([]);
     watch.heard();
     expect(pass(29_999)).toEqual([]);
@@ -56,17 +56,16 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([BROKEN]);
   });
 
-  it('lets them go too when the app-server does not take what the relay saw whole', () => {
+  it('waits for what the app-server says about an answer that is whole', () => {
     const { watch, pass } = setUp(true);
-    watch.wire({ kind: 'answer-ended', how: 'completed', unstreamed: [] });
-    expect(pass(4_999)).toEqual([]);
-    expect(pass(1)).toEqual(['let go']);
-    expect(pass(30_000)).toEqual([BROKEN]);
+    watch.wire(WHOLE);
+    expect(pass(29_999)).toEqual([]);
+    expect(pass(1)).toEqual([BROKEN]);
   });
 
   it('waits for the next answer when the app-server asks again', () => {
     const { watch, pass } = setUp(true);
-    watch.wire({ kind: 'answer-ended', how: 'completed', unstreamed: [] });
+    watch.wire(WHOLE);
     watch.sent();
     expect(pass(39_999)).toEqual([]);
     expect(pass(1)).toEqual([SILENT]);
@@ -75,7 +74,7 @@ describe('the watch over a turn', () => {
   it('leaves no timer behind', () => {
     const { watch, pass } = setUp(true);
     watch.stop();
-    watch.wire({ kind: 'answer-ended', how: 'completed', unstreamed: [] });
+    watch.wire(WHOLE);
     watch.sent();
     expect([pass(1_000_000), vi.getTimerCount()]).toEqual([[], 0]);
   });

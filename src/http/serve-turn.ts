@@ -24,6 +24,7 @@ import type { FetchImage } from './fetch-image.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
+import { needLogprobs } from './need-logprobs.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -91,12 +92,16 @@ export const serveTurn =
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
-        tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
-          clock: deps.ambient.clock,
-          startedAt: exchange.startedAt,
-          onObserverError: deps.onObserverError,
-          signal,
-        }),
+        tap(
+          request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
+          {
+            clock: deps.ambient.clock,
+            startedAt: exchange.startedAt,
+            onObserverError: deps.onObserverError,
+            signal,
+          },
+        ),
     );
     const committed = await allPastCommitPoint(events, {
       patienceMs: ask.stream ? deps.keepaliveMs : null,

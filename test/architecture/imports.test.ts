@@ -17,6 +17,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/translate': [...CENTRE, 'codex/failures', 'codex/protocol'],
   // Of home and translate only their types.
   'codex/capabilities': [...CENTRE, 'codex/home', 'codex/translate'],
+  'codex/sources': [...CENTRE, 'codex/failures', 'codex/protocol', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
   // North and south never see each other.
   openai: [...CENTRE, 'zod'],

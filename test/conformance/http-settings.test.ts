@@ -138,7 +138,7 @@ describe('PROXY_LOG_CONTENT', () => {
           items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'said by the client' }] }],
         },
       },
-      { msg: 'turn answered', content: { kind: 'message', text: 'said by the model' } },
+      { msg: 'turn answered', content: { kind: 'message', parts: [{ text: 'said by the model' }] } },
       { msg: 'request' },
     ]);
     expect(JSON.stringify(open.log)).not.toContain(open.key);

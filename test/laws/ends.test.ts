@@ -6,8 +6,8 @@ import { failure } from '../../src/canonical/failure.ts';
 import { isMessage, isToolCall, wordsOf } from '../../src/canonical/item.ts';
 import { fold, type Reply } from '../../src/canonical/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
+import { AnswerReader } from '../../src/codex/relay/answer-reader.ts';
 import type { Relay } from '../../src/codex/relay/relay.ts';
-import { AnswerReader, noFindings } from '../../src/codex/relay/report.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
@@ -41,9 +41,9 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     const reader = readerOf?.();
     reader?.begin();
     reader?.push(bytes);
-    if (order === 'relay first') reader?.end();
+    if (order === 'relay first') reader?.end('cut');
     codex.read(bytes);
-    if (order === 'app-server first') reader?.end();
+    if (order === 'app-server first') reader?.end('cut');
   };
 
   const workers = {
@@ -70,28 +70,12 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   const relay = {
     profile: profileOf({ kind: 'none' }, null),
     refusedFor: () => new Set(),
-    open(_, { onEvent }) {
-      const findings = noFindings();
+    open(_, { onSignal }) {
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
-      readerOf = () => new AnswerReader({ findings, onEvent, toFailure, onLife() {} });
-      const silent = { ignored: [], limitsOutput: false, headers: {}, signIn: null };
+      readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {} });
       return {
-        report: {
-          ...silent,
-          get failure() {
-            return findings.failure;
-          },
-          get incomplete() {
-            return findings.incomplete;
-          },
-          get usage() {
-            return findings.usage;
-          },
-          refusals: findings.refusals,
-        },
-        close() {
-          onEvent({ kind: 'answer-ended', how: 'cut' });
-        },
+        report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
+        close: () => onSignal({ kind: 'answer-ended', how: 'left' }),
       };
     },
   } as Partial<Relay> as Relay;

@@ -6,10 +6,11 @@ import { Agent } from 'undici';
 
 import { afterEach, expect, vi } from 'vitest';
 
+import type { Failure } from '../../src/canonical/failure.ts';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
-import type { WireEvent } from '../../src/codex/translate/wire-report.ts';
+import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
 import { conversations } from '../support/conversations.ts';
 import { turnRequest } from '../support/turn-request.ts';
 
@@ -79,12 +80,20 @@ export interface Noted {
   renewalsHeld: number;
 }
 
+export interface OpenTurn {
+  readonly ticket: RelayTicket;
+  /** How answers began and ended. */
+  readonly events: readonly WireSignal[];
+  /** Why the last request or answer came to nothing. */
+  refused(): Failure | null;
+}
+
 export interface TestRelay {
   readonly relay: Relay;
   readonly backend: Backend;
   readonly noted: Noted;
-  /** A turn of ours, and what the relay reported about it. */
-  open(threadId: string, request?: Partial<TurnRequest>): { ticket: RelayTicket; events: WireEvent[] };
+  /** A turn of ours, and what the relay tells about it. */
+  open(threadId: string, request?: Partial<TurnRequest>): OpenTurn;
   /** As the app-server sends it. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
@@ -137,7 +146,8 @@ export const startTestRelay = async (
     backend,
     noted,
     open(threadId, request = {}) {
-      const events: WireEvent[] = [];
+      const events: WireSignal[] = [];
+      let refused: Failure | null = null;
       const ticket = relay.open(threadId, {
         request: turnRequest(request),
         shape: {
@@ -146,10 +156,14 @@ export const startTestRelay = async (
           developerInstructions: null,
           saysVerbosity: false,
         },
-        onEvent: (event) => events.push(event),
+        onSignal(signal) {
+          if (signal.kind === 'answer-started') refused = null;
+          if (signal.kind === 'refused') refused = signal.failure;
+          else if (signal.kind !== 'answer-said') events.push(signal);
+        },
         onLife() {},
       });
-      return { ticket, events };
+      return { ticket, events, refused: () => refused };
     },
     post: (threadId, body, init = {}) =>
       fetch(`${relay.addresses.model}/responses`, {
@@ -194,9 +208,9 @@ export const closed = (backend: Backend): Promise<void> =>
   vi.waitFor(() => expect(backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]), 10_000);
 
 /** The events of an answer that holds nothing. */
-export const WHOLE: readonly WireEvent[] = [
+export const WHOLE: readonly WireSignal[] = [
   { kind: 'answer-started' },
-  { kind: 'answer-ended', how: 'completed', unstreamed: [] },
+  { kind: 'answer-ended', how: 'completed', response: { id: 'resp_1' } },
 ];
 
 /** The smallest whole answer. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
-import { hello, says } from '../support/scripts.ts';
+import { hello, LOGPROBS, says, sureOfItself } from '../support/scripts.ts';
 
 /** What the relay does for Responses it does for Chat: the same turns, another form. */
 const proxy = await openProxy(hello);
@@ -11,8 +11,8 @@ const proxy = await openProxy(hello);
 const ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';
 
-const sent = async (body: Record<string, unknown>): Promise<JsonObject> => {
-  proxy.use(hello);
+const sent = async (body: Record<string, unknown>, script = hello): Promise<JsonObject> => {
+  proxy.use(script);
   const response = await proxy.post(PATH, { ...ASK, ...body });
   await response.text();
   expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
@@ -34,7 +34,7 @@ describe('a chat request', () => {
       service_tier: 'default',
     };
     expect(
-      await sent({ ...plain, max_completion_tokens: 1234, logprobs: true, top_logprobs: 3 }),
+      await sent({ ...plain, max_completion_tokens: 1234, logprobs: true, top_logprobs: 3 }, sureOfItself),
     ).toMatchObject({
       ...plain,
       max_output_tokens: 1234,
@@ -101,8 +101,32 @@ describe('a chat answer', () => {
   it('has the refusal', async () => {
     proxy.use(says([{ refusal: 'I will not.' }]));
     expect(await whole()).toMatchObject({ message: { content: null, refusal: 'I will not.' } });
-    const refusals = (await streamed()).map((choice) => (choice['delta'] as JsonObject)['refusal']);
-    expect(refusals).toContain('I will not.');
+    const refusals = (await streamed()).map((choice) => (choice['delta'] as JsonObject)['refusal'] ?? '');
+    expect(refusals.map(String).join('')).toBe('I will not.');
+  });
+
+  it('has log probabilities with the text that they belong to', async () => {
+    proxy.use(sureOfItself);
+    const asked = { logprobs: true };
+    const logprobs = { content: LOGPROBS };
+    expect(await whole(asked)).toMatchObject({ message: { content: 'Yes' }, logprobs });
+    const chunks = await streamed(asked);
+    expect(chunks.filter((choice) => choice['logprobs'] !== null)).toMatchObject([
+      { delta: { content: 'Yes' }, logprobs },
+    ]);
+  });
+
+  it.each([true, false])('is an error where they are not given (stream: %s)', async (stream) => {
+    proxy.use(hello);
+    const response = await proxy.post(PATH, { ...ASK, logprobs: true, stream });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: 'unsupported_parameter', param: 'logprobs' } },
+    ]);
+    // A call has no text.
+    proxy.use(says([{ call: { name: 'f', arguments: '{}', callId: 'c1' } }]));
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
+    expect((await proxy.post(PATH, { ...ASK, tools, logprobs: true, stream })).status).toBe(200);
   });
 
   it('says why it stops short', async () => {

@@ -14,11 +14,11 @@ describe('a page of Cloudflare', () => {
   it.each([403, 429, 503])('is counted and not tried again: %i', async (code) => {
     const html = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', 'cf-ray': '8aa' };
     const { backend, open, post, noted } = await start(inTurn(status(code, page, html), completed));
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {});
     expect([response.status, await response.text()]).toEqual([code, page]);
     expect(backend.arrivals).toHaveLength(1);
-    expect(ticket.report.failure).toEqual(failure('upstream_blocked'));
+    expect(refused()).toEqual(failure('upstream_blocked'));
     expect(noted).toMatchObject({ blocked: 1, served: 0 });
     expect((await post('t1', {})).status).toBe(200);
     expect(noted).toMatchObject({ blocked: 1, served: 1 });

@@ -38,7 +38,7 @@ describe('a beginning that says nothing', () => {
   it.each(overloaded)('is tried again like a 503 when overload follows: %j', async (event) => {
     const busy = streams(`: hello\n\n${events(...neutral)}`, events(event));
     const { backend, open, post, noted } = await start(inTurn(busy, busy, completed));
-    const { ticket, events: heard } = open('t1');
+    const { refused, events: heard } = open('t1');
     const response = await post('t1', { model: 'm' });
     expect([response.status, await response.text()]).toEqual([
       200,
@@ -46,18 +46,18 @@ describe('a beginning that says nothing', () => {
     ]);
     expect(backend.arrivals).toHaveLength(3);
     expect(noted.retries).toEqual(['overloaded', 'overloaded']);
-    expect(ticket.report.failure).toBeNull();
+    expect(refused()).toBeNull();
     expect(heard).toEqual(WHOLE);
   });
 
   it('is passed on with the overload when that does not end', async () => {
     const text = events(created, overloaded[0] ?? {});
     const { backend, open, post } = await start(streams(text));
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {});
     expect([response.status, await response.text()]).toEqual([200, text]);
     expect(backend.arrivals).toHaveLength(3);
-    expect(ticket.report.failure).toEqual(failure('upstream_overloaded', { message: 'Busy.' }));
+    expect(refused()).toEqual(failure('upstream_overloaded', { message: 'Busy.' }));
   });
 
   it.each([

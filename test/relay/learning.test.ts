@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { answer } from '../../src/demo/answer.ts';
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
-import { hello } from '../support/scripts.ts';
+import { hello, sureOfItself } from '../support/scripts.ts';
 
 const start = freshProxies();
 
@@ -87,7 +87,7 @@ describe('a backend that refuses parameters', () => {
     const chat = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
     const insisting = { ...chat, logprobs: true, top_logprobs: 2 };
     expect((await post('/v1/chat/completions', insisting)).status).toBe(400);
-    use(hello);
+    use(sureOfItself);
     expect((await post('/v1/chat/completions', insisting)).status).toBe(200);
     expect(model.requests.at(-1)?.body).toMatchObject({ top_logprobs: 2 });
   });

@@ -202,10 +202,10 @@ describe('a redirect', () => {
 
   it('is not followed by anybody with a request of ours', async () => {
     const { backend, open, post } = await start(redirect);
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {}, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([502, null]);
-    expect(ticket.report.failure).toMatchObject({
+    expect(refused()).toMatchObject({
       kind: 'upstream_error',
       message: `The upstream at ${new URL(backend.url).host} answered with a redirect. On the server, check PROXY_UPSTREAM_BASE_URL.`,
     });

@@ -76,10 +76,10 @@ describe('a backend that refuses parameters', () => {
 
   it('is believed only if it answers without them', async () => {
     const { open, post, noted } = await start(status(400, { error: { message: 'Unknown user.' } }));
-    const { ticket } = open('t1', params);
+    const { refused } = open('t1', params);
     expect((await post('t1', {})).status).toBe(400);
     expect(noted.learnt).toEqual([]);
-    expect(ticket.report.failure).toEqual(failure('invalid_prompt', { message: 'Unknown user.' }));
+    expect(refused()).toEqual(failure('invalid_prompt', { message: 'Unknown user.' }));
     expect(open('t2', params).ticket.report.ignored).toEqual([]);
   });
 
@@ -121,9 +121,9 @@ describe('a backend that refuses parameters', () => {
       },
     ];
     for (const { error } of wrong) {
-      const { ticket } = open(`t${nth}`, { ...params, tools });
+      const { refused } = open(`t${nth}`, { ...params, tools });
       expect((await post(`t${nth}`, {})).status).toBe(400);
-      expect(ticket.report.failure).toEqual(failure('invalid_prompt', error));
+      expect(refused()).toEqual(failure('invalid_prompt', error));
       nth += 1;
     }
     expect(backend.arrivals).toHaveLength(wrong.length);

@@ -24,7 +24,7 @@ describe('a refusal', () => {
       'response.in_progress',
       'response.output_item.added',
       'response.content_part.added',
-      'response.refusal.delta',
+      ...Array<string>(6).fill('response.refusal.delta'),
       'response.refusal.done',
       'response.content_part.done',
       'response.output_item.done',

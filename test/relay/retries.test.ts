@@ -25,23 +25,23 @@ describe('what comes to nothing before its first byte', () => {
     ['529', status(529)],
   ])('is tried again twice, and nobody sees it: %s', async (_, answer) => {
     const { backend, open, post, noted } = await start(inTurn(answer, answer, completed));
-    const { ticket, events } = open('t1');
+    const { refused, events } = open('t1');
     const response = await post('t1', { model: 'm' });
     expect(response.status).toBe(200);
     expect(await response.text()).toContain('response.completed');
     expect(backend.arrivals).toHaveLength(3);
     expect(new Set(backend.arrivals.map(({ body }) => body.toString())).size).toBe(1);
     expect(noted.retries).toHaveLength(2);
-    expect(ticket.report.failure).toBeNull();
+    expect(refused()).toBeNull();
     expect(events).toEqual(WHOLE);
   });
 
   it('is given up after that', async () => {
     const { backend, open, post } = await start(reset);
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(502);
     expect(backend.arrivals).toHaveLength(3);
-    expect(ticket.report.failure).toEqual(
+    expect(refused()).toEqual(
       failure('upstream_unreachable', {
         message: `The upstream at ${hostOf(backend.url)} could not be reached: the connection was closed (UND_ERR_SOCKET).`,
       }),
@@ -53,11 +53,11 @@ describe('what comes to nothing before its first byte', () => {
   it('is an error of the backend when it was one to the end', async () => {
     const text = JSON.stringify({ error: { message: 'broken at /srv/app/main.py' } });
     const { backend, open, post } = await start(status(503, text, { 'x-request-id': 'req_9' }));
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {});
     expect([response.status, await response.text()]).toEqual([503, text]);
     expect(backend.arrivals).toHaveLength(3);
-    expect(ticket.report.failure).toEqual({
+    expect(refused()).toEqual({
       ...failure('upstream_overloaded'),
       headers: { 'x-upstream-request-id': 'req_9' },
     });
@@ -68,10 +68,10 @@ describe('what is not tried again', () => {
   it('a refused connection', async () => {
     const dead = await start(completed);
     await dead.backend.close();
-    const { ticket } = dead.open('t1');
+    const { refused } = dead.open('t1');
     expect((await dead.post('t1', {})).status).toBe(502);
     expect(dead.noted.retries).toEqual([]);
-    expect(ticket.report.failure).toEqual(
+    expect(refused()).toEqual(
       failure('upstream_unreachable', {
         message: `The upstream at ${hostOf(dead.backend.url)} could not be reached: the connection was refused (ECONNREFUSED).`,
       }),
@@ -87,10 +87,10 @@ describe('what is not tried again', () => {
         revoke: null,
       },
     });
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(502);
     expect(noted.retries.filter((reason) => reason !== 'EAI_AGAIN')).toEqual([]);
-    expect(ticket.report.failure?.message).toMatch(
+    expect(refused()?.message).toMatch(
       /^The upstream at nowhere\.invalid could not be reached: its name .* \(E[A-Z_]+\)\.$/,
     );
   });
@@ -105,10 +105,10 @@ describe('what is not tried again', () => {
 
   it('a backend that wants to be left alone for a while', async () => {
     const { backend, open, post } = await start(status(503, {}, { 'retry-after': '30' }));
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(503);
     expect(backend.arrivals).toHaveLength(1);
-    expect(ticket.report.failure?.retryAfterSeconds).toBe(30);
+    expect(refused()?.retryAfterSeconds).toBe(30);
   });
 
   it('an answer that broke off after its first byte', async () => {
@@ -137,9 +137,9 @@ describe('an error whose body does not come to an end', () => {
       response.write('{"error":');
       setTimeout(() => response.destroy(), 20);
     });
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(429);
-    expect(ticket.report.failure).toEqual(failure('rate_limit_exceeded', { retryAfterSeconds: 4 }));
+    expect(refused()).toEqual(failure('rate_limit_exceeded', { retryAfterSeconds: 4 }));
   });
 
   it('is read only so far when it is endless', async () => {
@@ -151,11 +151,11 @@ describe('an error whose body does not come to an end', () => {
       };
       more();
     });
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {});
     expect(response.status).toBe(400);
     expect((await response.arrayBuffer()).byteLength).toBeLessThan(1_000_000);
-    expect(ticket.report.failure).toEqual(failure('invalid_prompt'));
+    expect(refused()).toEqual(failure('invalid_prompt'));
     await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
   });
 });
@@ -169,11 +169,11 @@ describe('a second request of the same turn', () => {
         setTimeout(() => response.destroy(), 20);
       }),
     );
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(401);
-    expect(ticket.report.failure).toEqual(failure('upstream_unauthorized'));
+    expect(refused()).toEqual(failure('upstream_unauthorized'));
     const response = await post('t1', {});
     await expect(response.text()).rejects.toThrow('terminated');
-    expect(ticket.report.failure).toBeNull();
+    expect(refused()).toBeNull();
   });
 });

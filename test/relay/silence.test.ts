@@ -31,10 +31,10 @@ const saysAgain =
 describe('a backend that falls silent', () => {
   it('before its answer is broken off, and not asked again', async () => {
     const { backend, open, post, noted } = await start(() => {}, { idleTimeoutMs: 100 });
-    const { ticket, events } = open('t1');
+    const { refused, events } = open('t1');
     const response = await post('t1', {});
     expect(response.status).toBe(502);
-    expect(ticket.report.failure).toEqual(silentFor(0.1)(backend.url));
+    expect(refused()).toEqual(silentFor(0.1)(backend.url));
     expect([events, noted.retries]).toEqual([[], []]);
     await closed(backend);
   });
@@ -47,10 +47,10 @@ describe('a backend that falls silent', () => {
     ['all of these, behind some text', saysAgain(DELTA, ': x\n\nevent: ping\ndata: {"type":"ping"}\n\n')],
   ] satisfies [string, Answer][])('behind its head is broken off: %s', async (_, answer) => {
     const { backend, open, post } = await start(answer, { idleTimeoutMs: 150 });
-    const { ticket } = open('t1');
+    const { refused } = open('t1');
     const response = await post('t1', {});
     await response.text().catch(() => null);
-    expect(ticket.report.failure).toEqual(silentFor(0.15)(backend.url));
+    expect(refused()).toEqual(silentFor(0.15)(backend.url));
     await closed(backend);
   });
 
@@ -58,7 +58,7 @@ describe('a backend that falls silent', () => {
     const { open, post } = await start(saysAgain(DELTA, ': alive\n\n'), { idleTimeoutMs: 500 });
     const { events } = open('t1');
     await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
-    expect(events).toEqual([{ kind: 'answer-started' }, { kind: 'answer-ended', how: 'failed' }]);
+    expect(events).toEqual([{ kind: 'answer-started' }, { kind: 'answer-ended', how: 'cut' }]);
   });
 });
 
@@ -78,14 +78,14 @@ describe('a backend that does not come to an end', () => {
   // The app-server takes four times as long for twice as much: 100 MB were never read, and the turn never ended.
   it('in one event is broken off', async () => {
     const { backend, open, post } = await start(saysWithoutEnd);
-    const { ticket, events } = open('t1');
+    const { refused, events } = open('t1');
     await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
-    expect(ticket.report.failure).toEqual(
+    expect(refused()).toEqual(
       failure('upstream_error', {
         message: `The upstream at ${new URL(backend.url).host} sent an event that is too long.`,
       }),
     );
-    expect(events.at(-1)).toEqual({ kind: 'answer-ended', how: 'failed' });
+    expect(events.at(-1)).toEqual({ kind: 'answer-ended', how: 'cut' });
     await closed(backend);
   });
 });
@@ -103,9 +103,9 @@ const slowly = async (response: ServerResponse): Promise<void> => {
 describe('a backend that is slow', () => {
   it('may take its time between events, and for a long one', async () => {
     const { open, post } = await start((response) => void slowly(response), { idleTimeoutMs: 400 });
-    const { ticket, events } = open('t1');
+    const { refused, events } = open('t1');
     expect(await (await post('t1', {})).text()).toContain(DONE);
-    expect([ticket.report.failure, events]).toEqual([null, WHOLE]);
+    expect([refused(), events]).toEqual([null, WHOLE]);
   });
 
   it('is not blamed for a reader that does not read', async () => {
@@ -118,10 +118,10 @@ describe('a backend that is slow', () => {
       },
       { idleTimeoutMs: 1_000 },
     );
-    const { ticket, events } = open('t1');
+    const { refused, events } = open('t1');
     const response = await post('t1', {});
     await sleep(2_500);
     expect((await response.arrayBuffer()).byteLength).toBe(20 * chunk.length + DONE.length);
-    expect([ticket.report.failure, events]).toEqual([null, WHOLE]);
+    expect([refused(), events]).toEqual([null, WHOLE]);
   });
 });

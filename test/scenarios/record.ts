@@ -62,17 +62,16 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
   open(threadId, ask) {
     const ticket = relay.open(threadId, {
       ...ask,
-      onEvent(event) {
-        write({ kind: 'wire', event });
-        ask.onEvent(event);
+      onSignal(signal) {
+        write({ kind: 'wire', signal });
+        ask.onSignal(signal);
       },
     });
     return {
       report: ticket.report,
       close() {
-        const { ignored, limitsOutput, headers, failure, incomplete, usage, refusals } = ticket.report;
-        const seen = { ignored, limitsOutput, headers, failure, incomplete, usage };
-        write({ kind: 'report', report: { ...seen, refusals: [...refusals] } });
+        const { ignored, limitsOutput, headers } = ticket.report;
+        write({ kind: 'report', report: { ignored, limitsOutput, headers } });
         ticket.close();
       },
     };
@@ -113,6 +112,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     spawnWorker: createWorkerSpawner({
       homes,
       backend: relay === null ? upstream : { ...upstream, baseUrl: relay.addresses.model },
+      tellsContent: relay === null,
       clientInfo: { name: 'record', title: null, version: '0' },
       onStderr() {},
       onListenerError(error) {

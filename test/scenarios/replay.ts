@@ -5,9 +5,11 @@ import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
+import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
+import type { TurnSource } from '../../src/codex/sources/source.ts';
+import type { WireReport, WireSignal } from '../../src/codex/sources/wire-signal.ts';
+import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import { callableTools } from '../../src/codex/translate/thread-start.ts';
-import { TurnTranslator } from '../../src/codex/translate/turn-events.ts';
-import type { WireEvent, WireReport } from '../../src/codex/translate/wire-report.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
@@ -17,14 +19,12 @@ import { knownModel, modelList } from '../support/models.ts';
 export type UpstreamLine =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
-  | { readonly kind: 'wire'; readonly event: WireEvent }
+  | { readonly kind: 'wire'; readonly signal: WireSignal }
   /** What the relay knew when the turn was over. */
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
 /** No login is renewed in a recording. */
-type RecordedReport = Omit<WireReport, 'refusals' | 'signIn'> & {
-  readonly refusals: readonly (readonly [string, string])[];
-};
+type RecordedReport = Omit<WireReport, 'signIn'>;
 
 export const SCENARIO_OPTIONS: ToTurnOptions = {
   models: createModelNames(
@@ -55,7 +55,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
     .split('\n')
     .map((line) => JSON.parse(line) as UpstreamLine);
   const report = reportIn(lines);
-  const translator = new TurnTranslator({
+  const options = {
     turnId: turnIdIn(lines),
     callable: new Set(
       callableTools({ ...request, caller: 'caller', isStrict: false, conversation: name }).map(
@@ -64,11 +64,11 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
     ),
     parallelToolCalls: request.parallelToolCalls !== false,
     ambient: fixedAmbient(),
-    report,
     onOddity() {},
-  });
-  const events = lines.flatMap((line) => translate(translator, line));
-  if (!translator.ended) throw new Error(`the recording ${name} does not end its turn`);
+  };
+  const source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
+  const events = lines.flatMap((line) => translate(source, line));
+  if (!source.ended) throw new Error(`the recording ${name} does not end its turn`);
   const [first] = events;
   if (first?.type === 'turn-ended' && first.outcome.kind === 'failed') return events;
   const { ignored, limitsOutput, headers } = report ?? NO_REPORT;
@@ -77,12 +77,12 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
 
 const NO_REPORT = { ignored: [], limitsOutput: false, headers: {} };
 
-const translate = (translator: TurnTranslator, line: UpstreamLine): TurnEvent[] => {
+const translate = (source: TurnSource, line: UpstreamLine): TurnEvent[] => {
   switch (line.kind) {
     case 'notification':
-      return isKnownNotification(line) ? translator.next(line) : [];
+      return isKnownNotification(line) ? source.take({ kind: 'notified', notification: line }) : [];
     case 'wire':
-      return translator.wire(line.event);
+      return source.take(line.signal);
     case 'turn':
     case 'report':
       return [];
@@ -100,5 +100,5 @@ const turnIdIn = (lines: readonly UpstreamLine[]): string => {
 const reportIn = (lines: readonly UpstreamLine[]): WireReport | null => {
   const line = lines.findLast((one) => one.kind === 'report');
   if (line?.kind !== 'report') return null;
-  return { ...line.report, signIn: null, refusals: new Map(line.report.refusals) };
+  return { ...line.report, signIn: null };
 };

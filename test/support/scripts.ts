@@ -31,6 +31,22 @@ export const HELLO_USAGE = {
 
 export const hello = says([{ text: 'Hello from the scripted model.' }], { usage: HELLO_USAGE });
 
+export const LOGPROBS = [{ token: 'Yes', bytes: [89, 101, 115], logprob: -0.1, top_logprobs: [] }];
+
+/** One token, and how sure the model was of it. */
+export const sureOfItself = says(
+  (() => {
+    const at = { item_id: 'msg_1', output_index: 0 };
+    const item = { id: 'msg_1', type: 'message', role: 'assistant' };
+    const part = { type: 'output_text', text: 'Yes', annotations: [], logprobs: LOGPROBS };
+    return [
+      { type: 'response.output_item.added', ...at, item: { ...item, status: 'in_progress', content: [] } },
+      { type: 'response.output_text.delta', ...at, content_index: 0, delta: 'Yes', logprobs: LOGPROBS },
+      { type: 'response.output_item.done', ...at, item: { ...item, status: 'completed', content: [part] } },
+    ].map((event) => ({ event }));
+  })(),
+);
+
 /** `count` deltas, as fast as the socket takes them. */
 export const longText = (count: number): Script => {
   const deltas = Array.from({ length: count }, (_, index) => `word${String(index)} `);

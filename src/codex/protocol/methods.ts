@@ -83,17 +83,18 @@ export type KnownNotification = {
   readonly [M in KnownNotificationMethod]: { readonly method: M; readonly params: KnownNotifications[M] };
 }[KnownNotificationMethod];
 
-const KNOWN: Readonly<Record<KnownNotificationMethod, true>> = {
-  error: true,
-  'turn/completed': true,
-  'item/started': true,
-  'item/agentMessage/delta': true,
-  'item/reasoning/summaryPartAdded': true,
-  'item/reasoning/summaryTextDelta': true,
-  'item/reasoning/textDelta': true,
-  'rawResponseItem/completed': true,
-  'rawResponse/completed': true,
-  'thread/tokenUsage/updated': true,
+/** What each is about: how the turn goes, or what the model says, which a relay sees itself. */
+const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content'>> = {
+  error: 'lifecycle',
+  'turn/completed': 'lifecycle',
+  'item/started': 'content',
+  'item/agentMessage/delta': 'content',
+  'item/reasoning/summaryPartAdded': 'content',
+  'item/reasoning/summaryTextDelta': 'content',
+  'item/reasoning/textDelta': 'content',
+  'rawResponseItem/completed': 'content',
+  'rawResponse/completed': 'content',
+  'thread/tokenUsage/updated': 'content',
 };
 
 /**
@@ -106,6 +107,10 @@ export const isKnownNotification = (notification: {
 }): notification is KnownNotification => Object.hasOwn(KNOWN, notification.method);
 
 export const KNOWN_NOTIFICATIONS: readonly string[] = Object.keys(KNOWN);
+
+export const CONTENT_NOTIFICATIONS: readonly string[] = Object.entries(KNOWN)
+  .filter(([, about]) => about === 'content')
+  .map(([method]) => method);
 
 type ServerNotificationMethod = (typeof SERVER_NOTIFICATION_METHODS)[number];
 type IgnoredNotificationMethod = Exclude<ServerNotificationMethod, KnownNotificationMethod>;

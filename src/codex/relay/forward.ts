@@ -98,7 +98,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       call.withhold(field);
       return 'again';
     }
-    if (call !== null) call.findings.failure = failed;
+    call?.onSignal({ kind: 'refused', failure: failed });
     errorBack(hop, answer, error, options);
     return 'over';
   };
@@ -144,7 +144,7 @@ const redirected = (host: string): Failure =>
 
 /** There is no answer that could be passed on. */
 const noAnswer = (hop: Hop, call: ModelCall | null, failed: Failure): void => {
-  if (call !== null) call.findings.failure = failed;
+  call?.onSignal({ kind: 'refused', failure: failed });
   hop.outgoing.writeHead(502, { 'content-type': 'application/json' });
   hop.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
 };

@@ -10,7 +10,7 @@ import { endToEnd, type Headers } from '../end-to-end.ts';
 import type { Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from '../capabilities/profile.ts';
-import type { AnswerListener, Findings } from './report.ts';
+import type { WireSignal } from '../sources/wire-signal.ts';
 
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {
@@ -19,8 +19,7 @@ export interface ModelCall {
   readonly session: Session;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;
-  readonly findings: Findings;
-  readonly onEvent: AnswerListener;
+  readonly onSignal: (signal: WireSignal) => void;
   /** A request is sent for it, or its backend is heard: something goes on that may be waited for. */
   readonly onLife: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { joinSteps } from '../../kit/json-bytes.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
-import type { WireEvent, WireReport } from '../translate/wire-report.ts';
+import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import type { InputFindings, ThreadShape } from './edits.ts';
 import { forward } from './forward.ts';
@@ -42,7 +42,7 @@ export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | n
 export interface RelayAsk {
   readonly request: TurnRequest;
   readonly shape: ThreadShape;
-  readonly onEvent: (event: WireEvent) => void;
+  readonly onSignal: (signal: WireSignal) => void;
   /** A model request is sent, or its backend is heard. */
   readonly onLife: (sign: 'sent' | 'heard') => void;
 }

@@ -1,17 +1,23 @@
+import { parseJsonObject } from '../../kit/json.ts';
 import { createLineDecoder } from '../../kit/line-decoder.ts';
 
 export interface SseListener {
   /** Whether the data of events of this name is to be kept; asked only of events that have a name. */
   wants(type: string): boolean;
-  /** The type is null where neither the event's name nor its data says one; so is data that nobody wants. */
+  /**
+   * The type is null where neither the event's name nor its data says one. Data is null where nobody wants it,
+   * or where it is too long to be kept.
+   */
   onEvent(type: string | null, data: string | null): void;
 }
 
 /** Events are small, but for those that hold a whole answer. What is longer passes unread. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** No answer has an event like this. The app-server needs a minute for one, and four for one twice as long. */
 const ENDLESS_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
+/** So much of a line that is too long is looked at for its type. */
+const HEAD_LENGTH = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const EMPTY = new Uint8Array(0);
@@ -49,7 +55,16 @@ export class SseEvents {
     const lastEnd = rest.lastIndexOf(LF);
     this.#lineBytes = lastEnd === -1 ? this.#lineBytes + rest.length : rest.length - lastEnd - 1;
     for (const line of this.#lines.push(rest)) this.#line(line);
-    if (this.#lineBytes <= MAX_EVENT_BYTES) return;
+    if (this.#lineBytes > MAX_EVENT_BYTES) this.#giveUpLine();
+  }
+
+  /** The line gets too long: of its data only that they came is kept, and what they are. */
+  #giveUpLine(): void {
+    const [line = ''] = this.#lines.end();
+    if (line.startsWith('data:')) {
+      this.#name ??= typeOf(dataOf(line.slice(0, HEAD_LENGTH)));
+      this.#hasData = true;
+    }
     this.#lines = createLineDecoder();
     this.#skippedBytes = this.#lineBytes;
     this.#lineBytes = 0;
@@ -95,7 +110,7 @@ export class SseEvents {
     const isFirst = !this.#hasData;
     this.#hasData = true;
     if (this.#name !== null && !this.#listener.wants(this.#name)) return;
-    const text = line.slice(line.startsWith('data: ') ? 6 : 5);
+    const text = dataOf(line);
     if (isFirst) this.#data = text;
     else if (this.#data !== null) {
       const isTooLong = this.#data.length + text.length > MAX_EVENT_BYTES;
@@ -118,6 +133,14 @@ const nameOf = (line: string): string | null => {
   return name === 'message' || name === '' ? null : name;
 };
 
-/** For streams without `event:` lines: the type without parsing all of it. */
-const typeOf = (data: string): string | null =>
-  /"type"\s*:\s*"([\w.]+)"/.exec(data.slice(0, 200))?.[1] ?? null;
+const dataOf = (line: string): string => line.slice(line.startsWith('data: ') ? 6 : 5);
+
+/** For streams without `event:` lines. Most write the type first, and then not all of the data is parsed for it. */
+const typeOf = (data: string): string | null => {
+  const first = FIRST_TYPE.exec(data)?.[1];
+  if (first !== undefined) return first;
+  const type = parseJsonObject(data)?.['type'];
+  return typeof type === 'string' ? type : null;
+};
+
+const FIRST_TYPE = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/;

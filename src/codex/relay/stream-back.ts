@@ -2,6 +2,7 @@ import { once } from 'node:events';
 
 import { endless, silent } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { passOn } from './beginning.ts';
 import { isConnectionError } from './connection.ts';
 import { callerHeaders } from './headers.ts';
@@ -15,15 +16,14 @@ import {
 } from './hop.ts';
 import { sourceOf } from './http-failure.ts';
 import type { Patience } from './patience.ts';
-import { AnswerReader } from './report.ts';
 import type { BegunAnswer } from './send-once.ts';
 
 /** A backend that has said its last word and leaves the connection open is not waited for. */
 const LINGER_MS = 500;
 
 /**
- * Streams an answer back byte for byte, and reads it on its way. However it ends, whoever reads the
- * report is told: the app-server keeps it to itself while it waits for a tool.
+ * Streams an answer back byte for byte, and reads it on its way: what is read there is the turn's
+ * content. However it ends, that is told: the app-server keeps it to itself while it waits for a tool.
  */
 export const streamBack = async (
   hop: Hop,
@@ -49,11 +49,11 @@ export const streamBack = async (
     reader?.begin();
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onLife();
-      // First read, then passed on: what the app-server says about a chunk comes after our report of it.
+      // First read, then passed on: what the app-server does about a chunk comes after we have told it.
       reader?.push(chunk);
       if (call !== null && reader?.isEndless === true) {
-        call.findings.failure = endless(hostOf(hop.target));
-        reader.end();
+        call.onSignal({ kind: 'refused', failure: endless(hostOf(hop.target)) });
+        reader.end('cut');
         // Now, and not behind what was said before: nobody reads that to its end.
         outgoing.destroy();
         return;
@@ -64,13 +64,13 @@ export const streamBack = async (
         patience.shorten(LINGER_MS);
       }
     }
-    reader?.end();
+    reader?.end('cut');
     outgoing.end();
   } catch (error) {
-    if (call !== null && patience.isAtEnd && !isLingering) {
-      call.findings.failure = silent(hostOf(hop.target), options.idleTimeoutMs);
+    if (patience.isAtEnd && !isLingering) {
+      call?.onSignal({ kind: 'refused', failure: silent(hostOf(hop.target), options.idleTimeoutMs) });
     }
-    reader?.end();
+    reader?.end(signal.aborted ? 'left' : 'cut');
     // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
     // was said before, and that is all.
     if (signal.aborted) outgoing.destroy();
@@ -80,5 +80,5 @@ export const streamBack = async (
   }
 };
 
-const readerOf = (hop: Hop, { findings, onEvent }: ModelCall, onLife: () => void): AnswerReader =>
-  new AnswerReader({ findings, onEvent, toFailure: toStreamFailure(hop), onLife });
+const readerOf = (hop: Hop, { onSignal }: ModelCall, onLife: () => void): AnswerReader =>
+  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), onLife });

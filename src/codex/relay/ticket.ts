@@ -3,12 +3,11 @@ import type { Path } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
-import type { WireEvent, WireReport } from '../translate/wire-report.ts';
+import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
 import type { AffinityKey } from './affinity.ts';
 import { wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
 import type { Session } from './headers.ts';
 import type { ModelCall } from './hop.ts';
-import { noFindings, type Findings } from './report.ts';
 
 export interface TicketOptions {
   readonly threadId: string;
@@ -16,18 +15,17 @@ export interface TicketOptions {
   readonly shape: ThreadShape;
   readonly affinity: AffinityKey;
   readonly taste: Taste;
-  readonly onEvent: (event: WireEvent) => void;
+  readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
   readonly signIn: () => Failure | null;
 }
 
-/** One turn as the relay knows it: what to set on its model requests, and what was seen of the answers. */
+/** One turn as the relay knows it: what to set on its model requests, and who hears of the answers. */
 export class Ticket implements WireReport, ModelCall {
   readonly session: Session;
   readonly model: string;
-  readonly findings: Findings = noFindings();
-  readonly onEvent: (event: WireEvent) => void;
+  readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly edits: WireEdits;
   readonly #options: TicketOptions;
@@ -51,9 +49,9 @@ export class Ticket implements WireReport, ModelCall {
     this.session = session;
     this.edits = wireEdits(request, shape, { ...session, ...affinity }, taste);
     this.onLife = options.onLife;
-    this.onEvent = (event) => {
-      if (event.kind === 'answer-started') this.#hasAnswer = true;
-      options.onEvent(event);
+    this.onSignal = (signal) => {
+      if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      options.onSignal(signal);
     };
   }
 
@@ -66,20 +64,8 @@ export class Ticket implements WireReport, ModelCall {
   get isFirstRequest(): boolean {
     return !this.#hasAnswer;
   }
-  get failure() {
-    return this.findings.failure;
-  }
   get signIn() {
     return this.#options.signIn();
-  }
-  get incomplete() {
-    return this.findings.incomplete;
-  }
-  get usage() {
-    return this.findings.usage;
-  }
-  get refusals() {
-    return this.findings.refusals;
   }
   get limitsOutput(): boolean {
     return this.#sets('max_output_tokens');

@@ -2,7 +2,6 @@ import { failure, type Failure } from '../../canonical/failure.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { noRoom } from '../../canonical/resources.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
-import type { WireReport } from './wire-report.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 
 /** How the app-server says a turn ended. */
@@ -15,30 +14,39 @@ export const toOutcome = (turn: { readonly status: string; readonly error: TurnE
     : { kind: 'incomplete', reason };
 };
 
-/**
- * The backend's own words about a failure are better than the app-server's about them. `isAnswered`: the relay
- * has begun to pass an answer on.
- */
-export const refine = (outcome: Outcome, report: WireReport | null, isAnswered: boolean): Outcome => {
-  if (outcome.kind !== 'failed' || report === null) return outcome;
+/** What is known besides what the app-server says. */
+export interface Noted {
+  /** What the backend said about its last answer. */
+  readonly failure: Failure | null;
+  /** Why the login could not be renewed of late, where that is not the login's own fault. */
+  readonly signIn: Failure | null;
+  /** The relay has begun to pass an answer on. */
+  readonly isAnswered: boolean;
+}
+
+/** The backend's own words about a failure are better than the app-server's about them. */
+export const refine = (outcome: Outcome, noted: Noted): Outcome => {
+  if (outcome.kind !== 'failed') return outcome;
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
-  if (report.incomplete !== null) return { kind: 'incomplete', reason: report.incomplete };
-  if (!isAnswered && isWithoutRelay(outcome.failure, report)) return { kind: 'failed', failure: noRoom() };
-  const isRefused = report.failure === null || report.failure.kind === 'upstream_unauthorized';
+  if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: noRoom() };
+  const isRefused = noted.failure === null || noted.failure.kind === 'upstream_unauthorized';
   // Credentials were to be renewed, and that failed too, on another way than that of the request.
   if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {
-    const isRenewal = report.signIn !== null && outcome.failure.kind === 'upstream_error';
-    return isRenewal ? { kind: 'failed', failure: report.signIn } : outcome;
+    const isRenewal = noted.signIn !== null && outcome.failure.kind === 'upstream_error';
+    return isRenewal ? { kind: 'failed', failure: noted.signIn } : outcome;
   }
-  return report.failure === null ? outcome : { kind: 'failed', failure: report.failure };
+  return noted.failure === null ? outcome : { kind: 'failed', failure: noted.failure };
 };
 
 /**
  * The app-server reached nobody, and the relay does not know of it: it did not get as far as the relay, which
  * is in this process. Where it wanted to reach somebody else, it says whom.
  */
-const isWithoutRelay = (failed: Failure, report: WireReport): boolean =>
-  failed.kind === 'upstream_unreachable' && failed.message === NOBODY && report.failure === null;
+const isWithoutRelay = (failed: Failure, noted: Noted): boolean =>
+  !noted.isAnswered &&
+  noted.failure === null &&
+  failed.kind === 'upstream_unreachable' &&
+  failed.message === NOBODY;
 
 const NOBODY = failure('upstream_unreachable').message;

@@ -50,6 +50,13 @@ describe('toThreadStart', () => {
     expect(start(turnRequest({ instructions: 'Be kind.' }))).toEqual(PLAIN);
   });
 
+  it('asks for raw events where no relay sees them', () => {
+    expect(start(turnRequest(), settings({ hasRelay: true }))).toEqual({
+      ...PLAIN,
+      experimentalRawEvents: false,
+    });
+  });
+
   it('names the model as the app-server knows it', () => {
     const approach = { lane: 'full', slug: 'gpt-5.5--full' } as const;
     expect(toThreadStart(turnRequest(), settings(), approach)).toEqual({ ...PLAIN, model: 'gpt-5.5--full' });

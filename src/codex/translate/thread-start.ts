@@ -50,7 +50,8 @@ export const toThreadStart = (
     })),
     environments: [],
     ephemeral: true,
-    experimentalRawEvents: true,
+    // A relay sees the model's own words.
+    experimentalRawEvents: !settings.hasRelay,
   };
 };
 

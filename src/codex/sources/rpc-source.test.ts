@@ -4,8 +4,8 @@ import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
-import { TurnTranslator, type Oddity, type TurnTranslatorOptions } from './turn-events.ts';
-import type { WireReport } from './wire-report.ts';
+import { RpcSource } from './rpc-source.ts';
+import type { Oddity, SourceOptions } from './source.ts';
 
 /** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
 
@@ -39,19 +39,18 @@ const rawDone = (usage: unknown = USAGE) => note('rawResponse/completed', { resp
 const completed = (status = 'completed', error: unknown = null) =>
   note('turn/completed', { turn: { id: TURN, status, error } });
 
-const translator = (different: Partial<TurnTranslatorOptions> = {}) => {
+const start = (different: Partial<SourceOptions> = {}) => {
   const oddities: Oddity[] = [];
-  const one = new TurnTranslator({
+  const one = new RpcSource({
     turnId: TURN,
     callable: new Set(['f', 'g']),
     parallelToolCalls: true,
     ambient: fixedAmbient(),
-    report: null,
     onOddity: (oddity) => oddities.push(oddity),
     ...different,
   });
   const run = (...notifications: readonly KnownNotification[]): TurnEvent[] =>
-    notifications.flatMap((notification) => one.next(notification));
+    notifications.flatMap((notification) => one.take({ kind: 'notified', notification }));
   return { one, run, oddities };
 };
 
@@ -70,7 +69,7 @@ const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, a
 
 describe('a message', () => {
   it('is told as it comes', () => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     expect(
       run(
         started('agentMessage', 'm', 'commentary'),
@@ -104,7 +103,7 @@ describe('a message', () => {
   });
 
   it('what was not streamed is added before its end', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
       { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
       { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
@@ -114,13 +113,13 @@ describe('a message', () => {
   });
 
   it('where the stream said something else, the stream counts: the client has read it', () => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     const events = run(started('agentMessage', 'm'), text('m', 'without citation'), rawMessage('m', 'with'));
     expect([events.at(-1), oddities]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
   });
 
   it('that only comes whole is told whole, with an id of our own if it has none', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(run(rawMessage(undefined, 'Hi'))).toEqual([
       { type: 'item-started', item: { kind: 'message', id: 'msg_minted1', role: 'assistant', parts: [] } },
       { type: 'item-delta', itemId: 'msg_minted1', at: 'text', delta: 'Hi' },
@@ -129,7 +128,7 @@ describe('a message', () => {
   });
 
   it('with citations and log probabilities, and one that stopped short', () => {
-    const { run } = translator();
+    const { run } = start();
     const content = [
       { type: 'output_text', text: 'a', annotations: [{ type: 'url_citation' }], logprobs: [{ token: 'a' }] },
       { type: 'output_text', text: 'b' },
@@ -150,7 +149,7 @@ describe('a message', () => {
   });
 
   it('of the user, or of another turn, is no answer', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(
       run(
         rawMessage('u', 'hi', { role: 'user' }),
@@ -164,7 +163,7 @@ describe('a message', () => {
   });
 
   it('a second one of the same id gets another', () => {
-    const { run } = translator();
+    const { run } = start();
     const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map(itemIdOf);
     expect([...new Set(ids)]).toEqual(['m', 'msg_minted1']);
   });
@@ -183,7 +182,7 @@ describe('reasoning', () => {
   });
 
   it('is told part by part, and completed', () => {
-    const { run } = translator();
+    const { run } = start();
     expect(
       run(
         started('reasoning', 'r'),
@@ -216,7 +215,7 @@ describe('reasoning', () => {
 
 describe('calls', () => {
   it('end the turn when the answer of the model is over', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
     expect(events).toEqual([
       {
@@ -260,7 +259,7 @@ describe('calls', () => {
   });
 
   it('are one where the client wants no more', () => {
-    const { run, oddities } = translator({ parallelToolCalls: false });
+    const { run, oddities } = start({ parallelToolCalls: false });
     const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
     expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
     expect(oddities).toEqual(['second-call-dropped']);
@@ -271,7 +270,7 @@ describe('calls', () => {
     ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
     ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
   ])('of %s are not shown, and do not end the turn', (_, call) => {
-    const { run, oddities } = translator();
+    const { run, oddities } = start();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
       { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
@@ -283,7 +282,7 @@ describe('calls', () => {
   });
 
   it('of tools that are not there, again and again, end the turn', () => {
-    const { run } = translator();
+    const { run } = start();
     const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));
     expect(run(...calls)).toEqual([
       {
@@ -303,13 +302,13 @@ describe('calls', () => {
 
 describe('usage', () => {
   it('is the sum over all answers of the model in the turn', () => {
-    const { run } = translator();
+    const { run } = start();
     const events = run(rawCall('x', 'nope'), rawDone(), rawMessage('m', 'a'), rawDone(), completed());
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 } });
   });
 
   it('of an answer that stopped short is that of the thread', () => {
-    const { run } = translator();
+    const { run } = start();
     const total = { ...USAGE, totalTokens: 99 };
     const error = {
       message: 'Incomplete response returned, reason: max_output_tokens',
@@ -332,7 +331,7 @@ describe('usage', () => {
 
 describe('other items', () => {
   it('are carried whole, without the bookkeeping of codex', () => {
-    const { run } = translator();
+    const { run } = start();
     const item = {
       type: 'web_search_call',
       id: 'ws',
@@ -350,7 +349,7 @@ describe('other items', () => {
   it.each(['function_call_output', 'additional_tools', 'agent_message', 'context_compaction', 'other'])(
     '%s is none of the client’s',
     (type) => {
-      expect(translator().run(raw({ type }))).toEqual([]);
+      expect(start().run(raw({ type }))).toEqual([]);
     },
   );
 });
@@ -360,12 +359,12 @@ describe('the end', () => {
     const open = [started('agentMessage', 'm'), text('m', 'half')];
     const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
     expect(
-      translator()
+      start()
         .run(...open, completed())
         .at(-2),
     ).toEqual(messageEnded('m', 'half'));
     expect(
-      translator()
+      start()
         .run(...open, failed)
         .slice(-2),
     ).toEqual([
@@ -380,7 +379,7 @@ describe('the end', () => {
   });
 
   it('is told once, whoever ends the turn first', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const lost = { kind: 'failed', failure: failure('worker_lost') } as const;
     expect(one.end(lost)).toEqual([
       { type: 'turn-ended', outcome: lost, usage: null, at: 1_800_000_000_000 },
@@ -389,7 +388,7 @@ describe('the end', () => {
   });
 
   it('a failure that codex wants to try again ends the turn: nothing is tried twice behind the client', () => {
-    const { one, run } = translator();
+    const { one, run } = start();
     const error = {
       message: 'Reconnecting... waiting for network',
       codexErrorInfo: { responseStreamDisconnected: { httpStatusCode: null } },
@@ -404,148 +403,5 @@ describe('the end', () => {
       },
     ]);
     expect(one.ended).toBe(true);
-  });
-});
-
-describe('with a relay', () => {
-  const report = (different: Partial<WireReport>): WireReport => ({
-    ignored: [],
-    limitsOutput: false,
-    headers: {},
-    failure: null,
-    signIn: null,
-    incomplete: null,
-    usage: null,
-    refusals: new Map(),
-    ...different,
-  });
-
-  it('arguments are told as they are written', () => {
-    const { one, run } = translator({ report: report({}) });
-    const call = { kind: 'call-started', outputIndex: 0, itemId: 'a', callId: 'call_a', name: 'f' } as const;
-    const events = [
-      ...one.wire({ kind: 'answer-started' }),
-      ...one.wire(call),
-      ...one.wire({ kind: 'call-delta', itemId: 'a', delta: '{"x"' }),
-      ...run(rawCall('a', 'f', '{"x":1}'), rawDone(null)),
-    ];
-    expect(events).toEqual([
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
-      },
-      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{"x"' },
-      { type: 'item-delta', itemId: 'a', at: 'input', delta: ':1}' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'a',
-          tool: 'function',
-          callId: 'call_a',
-          name: 'f',
-          input: '{"x":1}',
-          status: 'completed',
-        },
-      },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
-    ]);
-  });
-
-  it('what stands only in the last event of an answer is told behind the rest', () => {
-    const { one, run } = translator({ report: report({}) });
-    const item = (id: string, value: string) =>
-      ({ type: 'message', role: 'assistant', id, content: [{ type: 'output_text', text: value }] }) as const;
-    const call = { type: 'function_call', id: 'a', call_id: 'call_a', name: 'f', arguments: '{}' } as const;
-    const events = [
-      ...run(started('agentMessage', 'm'), text('m', 'Hel')),
-      ...one.wire({
-        kind: 'answer-ended',
-        how: 'completed',
-        unstreamed: [{ ...item('m', 'Hello'), content: [...item('m', 'Hello').content] }, call],
-      }),
-      ...run(text('m', 'l'), rawDone(null)),
-    ];
-    expect(events).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'l' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'o' },
-      messageEnded('m', 'Hello'),
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
-      },
-      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{}' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'a',
-          tool: 'function',
-          callId: 'call_a',
-          name: 'f',
-          input: '{}',
-          status: 'completed',
-        },
-      },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
-    ]);
-  });
-
-  it('and belongs to its answer, also where the relay is ahead of the app-server', () => {
-    const { one, run } = translator({ report: report({}) });
-    const late = { type: 'message', role: 'assistant', id: 'm', content: [] } as const;
-    const ended = { kind: 'answer-ended', how: 'completed' } as const;
-    one.wire({ ...ended, unstreamed: [] });
-    one.wire({ kind: 'answer-started' });
-    one.wire({ ...ended, unstreamed: [{ ...late, content: [{ type: 'output_text', text: 'Hi' }] }] });
-    expect(run(rawCall('x', 'nope'), rawDone(null))).toEqual([]);
-    expect(run(rawDone(null)).at(-1)).toEqual(messageEnded('m', 'Hi'));
-  });
-
-  it('an end that is not well is the app-server’s to tell', () => {
-    const { one, run } = translator({ report: report({}) });
-    run(rawCall('a', 'f'));
-    expect([one.wire({ kind: 'answer-ended', how: 'cut' }), one.ended]).toEqual([[], false]);
-    const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
-    expect(run(failed)).toEqual([
-      {
-        type: 'turn-ended',
-        outcome: { kind: 'failed', failure: failure('upstream_error') },
-        usage: null,
-        at: 1_800_000_000_000,
-      },
-    ]);
-  });
-
-  it('a refusal fills the message that the app-server only began', () => {
-    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
-    expect(run(started('agentMessage', 'm'), rawDone(null), completed())).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'No.' },
-      messageEnded('m', '', { parts: [{ kind: 'refusal', text: 'No.' }] }),
-      END,
-    ]);
-  });
-
-  it('a message that refuses keeps the phase that it began with', () => {
-    const { run } = translator({ report: report({ refusals: new Map([['m', 'No.']]) }) });
-    const events = run(started('agentMessage', 'm', 'final_answer'), rawDone(null));
-    expect(events.at(-1)).toEqual(
-      messageEnded('m', '', { phase: 'final_answer', parts: [{ kind: 'refusal', text: 'No.' }] }),
-    );
-  });
-
-  it('a failure has the words of the backend', () => {
-    const own = failure('rate_limit_exceeded', { retryAfterSeconds: 7 });
-    const { run } = translator({ report: report({ failure: own }) });
-    const error = {
-      message: 'x',
-      codexErrorInfo: { responseTooManyFailedAttempts: { httpStatusCode: 429 } },
-    };
-    expect(run(completed('failed', error))).toEqual([
-      { type: 'turn-ended', outcome: { kind: 'failed', failure: own }, usage: null, at: 1_800_000_000_000 },
-    ]);
   });
 });

@@ -1,0 +1,52 @@
+import type { Slot } from '../../canonical/item.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { OutputItem } from './read-item.ts';
+
+interface DeltaRule {
+  /** What kind of item it is about. */
+  readonly kind: OutputItem['kind'];
+  readonly slot: (data: JsonObject) => Slot;
+}
+
+const listAt =
+  (list: 'summary' | 'reasoning', field: 'summary_index' | 'content_index') =>
+  (data: JsonObject): Slot => {
+    const index = data[field];
+    return { list, index: typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : 0 };
+  };
+
+/** Events that say a piece of an item's text, and where it belongs. */
+const DELTAS: Readonly<Record<string, DeltaRule>> = {
+  'response.output_text.delta': { kind: 'message', slot: () => 'text' },
+  'response.refusal.delta': { kind: 'message', slot: () => 'refusal' },
+  'response.function_call_arguments.delta': { kind: 'tool-call', slot: () => 'input' },
+  'response.custom_tool_call_input.delta': { kind: 'tool-call', slot: () => 'input' },
+  'response.mcp_call_arguments.delta': { kind: 'hosted-call', slot: () => 'input' },
+  'response.code_interpreter_call_code.delta': { kind: 'hosted-call', slot: () => 'input' },
+  'response.reasoning_summary_part.added': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
+  'response.reasoning_summary_text.delta': { kind: 'reasoning', slot: listAt('summary', 'summary_index') },
+  'response.reasoning_text.delta': { kind: 'reasoning', slot: listAt('reasoning', 'content_index') },
+};
+
+export const deltaRule = (type: string): DeltaRule | null => DELTAS[type] ?? null;
+
+/** Events of which content would be missing if they were not read. */
+const OTHERS: ReadonlySet<string> = new Set([
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.output_text.annotation.added',
+  'response.refusal.done',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'error',
+]);
+
+/** What a hosted tool is doing: `response.web_search_call.searching`. A preview of an image is no such word. */
+const HOSTED = /^response\.\w+_call\.(?!partial_)(\w+)$/;
+
+export const hostedStatus = (type: string): string | null => HOSTED.exec(type)?.[1] ?? null;
+
+/** Whether an event is worth parsing: most of the others repeat what deltas have said. */
+export const isRead = (type: string): boolean =>
+  DELTAS[type] !== undefined || OTHERS.has(type) || HOSTED.test(type);

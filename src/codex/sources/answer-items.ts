@@ -1,0 +1,74 @@
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { OutputItem } from './read-item.ts';
+
+/** One output item of an answer. */
+export interface Place {
+  /** The backend's id; may be empty. */
+  readonly upstreamId: string;
+  readonly kind: OutputItem['kind'] | null;
+  /** Ours; null: the client is not told of it. */
+  readonly itemId: string | null;
+  isDone: boolean;
+}
+
+/**
+ * The items of one answer, by what the backend's events call them. Backends leave out ids, use one twice,
+ * or send an item only in the answer's last event.
+ */
+export class AnswerItems {
+  readonly #byId = new Map<string, Place>();
+  readonly #byIndex = new Map<number, Place>();
+  readonly #doneNames = new Set<string>();
+  readonly #doneIndexes = new Set<number>();
+  #last: Place | null = null;
+  #count = 0;
+  #doneCount = 0;
+
+  /** Whether there are items, and all of them were streamed to their end. */
+  get areStreamed(): boolean {
+    return this.#count > 0 && this.#doneCount === this.#count;
+  }
+
+  add(place: Place, index: Json | undefined): void {
+    if (place.upstreamId !== '') this.#byId.set(place.upstreamId, place);
+    if (typeof index === 'number') this.#byIndex.set(index, place);
+    this.#last = place;
+    this.#count += 1;
+  }
+
+  /** The item that an event names by its id, its index, or both. */
+  find(upstreamId: string, index: Json | undefined): Place | null {
+    const at = typeof index === 'number' ? this.#byIndex.get(index) : undefined;
+    if (at !== undefined && (upstreamId === '' || at.upstreamId === upstreamId)) return at;
+    const named = upstreamId === '' ? undefined : this.#byId.get(upstreamId);
+    // Some call an item by another id in each event; its index is the same.
+    return named ?? (at?.isDone === false ? at : null);
+  }
+
+  /** The item that was begun last, if it is open and of this kind. */
+  lastOpen(kind: OutputItem['kind']): Place | null {
+    return this.#last !== null && this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
+  }
+
+  done(place: Place, raw: JsonObject, index: Json | undefined): void {
+    place.isDone = true;
+    this.#doneCount += 1;
+    for (const name of namesOf(raw)) this.#doneNames.add(name);
+    if (typeof index === 'number') this.#doneIndexes.add(index);
+  }
+
+  /** What of an answer's output was not streamed to its end. Where that is not sure, nothing: no item may come twice. */
+  missingIn(output: Json | undefined): readonly (readonly [raw: JsonObject, index: number])[] {
+    if (!Array.isArray(output) || this.#doneCount >= output.length) return [];
+    return (output as readonly Json[]).flatMap((raw, index) =>
+      isJsonObject(raw) &&
+      !this.#doneIndexes.has(index) &&
+      !namesOf(raw).some((name) => this.#doneNames.has(name))
+        ? [[raw, index] as const]
+        : [],
+    );
+  }
+}
+
+const namesOf = (raw: JsonObject): readonly string[] =>
+  [raw['id'], raw['call_id']].filter((name) => typeof name === 'string' && name !== '') as string[];

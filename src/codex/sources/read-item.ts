@@ -1,0 +1,239 @@
+import {
+  saidParts,
+  type Item,
+  type ItemStatus,
+  type Phase,
+  type RawItem,
+  type Said,
+  type Slot,
+  type ToolOutput,
+} from '../../canonical/item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+
+/** Calls that codex answers itself, whatever the client declared. */
+const CODEX_ANSWERS: ReadonlySet<string> = new Set(['local_shell_call', 'tool_search_call']);
+
+/** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
+const CODEX_OWN: ReadonlySet<string> = new Set([
+  'additional_tools',
+  'agent_message',
+  'compaction_trigger',
+  'configuration_update',
+  'context_compaction',
+  'custom_tool_call_output',
+  'function_call_output',
+  'other',
+  'tool_search_output',
+]);
+
+/** What a model puts out. */
+export type OutputItem = Exclude<Item, ToolOutput>;
+
+/** An item of an answer as we know it; what is not for the client is one of these words. */
+export type ReadItem = OutputItem | 'codex-call' | 'not-for-clients';
+
+/** An output item of the Responses API, which is also how the app-server tells it. */
+export const readItem = (raw: JsonObject): ReadItem => {
+  const type = textIn(raw, 'type');
+  if (CODEX_ANSWERS.has(type)) return 'codex-call';
+  if (type === '' || CODEX_OWN.has(type)) return 'not-for-clients';
+  switch (type) {
+    case 'message':
+      return (raw['role'] ?? 'assistant') === 'assistant' ? readMessage(raw) : 'not-for-clients';
+    case 'reasoning':
+      return readReasoning(raw);
+    case 'function_call':
+    case 'custom_tool_call':
+      return readCall(raw, type === 'function_call' ? 'function' : 'custom');
+    case 'compaction': {
+      const encryptedContent = raw['encrypted_content'];
+      if (typeof encryptedContent === 'string') return { kind: 'compaction', encryptedContent };
+      return { kind: 'opaque', raw: rawOf(raw, type) };
+    }
+    default:
+      return type.endsWith('_call')
+        ? { kind: 'hosted-call', raw: rawOf(raw, type) }
+        : { kind: 'opaque', raw: rawOf(raw, type) };
+  }
+};
+
+/** How the ids begin that we give to items without one. */
+export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  'tool-call': 'fc',
+  'hosted-call': 'item',
+  compaction: 'item',
+  opaque: 'item',
+};
+
+/** What is known of an item when it begins: its texts are still to come, and what is sealed in it may change. */
+export const headOf = (item: OutputItem): OutputItem => {
+  switch (item.kind) {
+    case 'message': {
+      const { status: _, ...head } = item;
+      return { ...head, parts: [] };
+    }
+    case 'reasoning':
+      return { kind: 'reasoning', summary: [] };
+    case 'tool-call': {
+      const { status: _, ...head } = item;
+      return { ...head, input: '' };
+    }
+    case 'hosted-call':
+      return { kind: 'hosted-call', raw: item.raw };
+    case 'compaction':
+    case 'opaque':
+      return item;
+    default:
+      return assertNever(item);
+  }
+};
+
+/** What a client has read of an item at its start: it stays, whatever the whole item says. */
+export const factsOf = (head: OutputItem): Partial<OutputItem> => {
+  switch (head.kind) {
+    case 'message': {
+      const { parts: _, ...facts } = head;
+      return facts;
+    }
+    case 'tool-call': {
+      const { input: _, ...facts } = head;
+      return facts;
+    }
+    case 'reasoning':
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return {};
+    default:
+      return assertNever(head);
+  }
+};
+
+/** What of an item is said in deltas. */
+export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] => {
+  switch (item.kind) {
+    case 'message':
+      return item.parts.flatMap((part) =>
+        part.kind === 'text' || part.kind === 'refusal' ? [[part.kind, part.text] as const] : [],
+      );
+    case 'reasoning':
+      return [
+        ...item.summary.map((text, index) => [{ list: 'summary', index }, text] as const),
+        ...(item.content ?? []).map((text, index) => [{ list: 'reasoning', index }, text] as const),
+      ];
+    case 'tool-call':
+      return [['input', item.input]];
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return [];
+    default:
+      return assertNever(item);
+  }
+};
+
+/** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
+export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
+  switch (whole.kind) {
+    case 'message': {
+      const text = whole.parts.find((part) => part.kind === 'text');
+      const annotations = continued(said.annotations, text?.annotations);
+      const logprobs = continued(said.logprobs, text?.logprobs);
+      return {
+        ...whole,
+        parts: saidParts({ text: said.text, refusal: said.refusal, annotations, logprobs }),
+      };
+    }
+    case 'reasoning':
+      return {
+        ...whole,
+        summary: said.summary,
+        ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
+      };
+    case 'tool-call':
+      return { ...whole, input: said.input };
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return whole;
+    default:
+      return assertNever(whole);
+  }
+};
+
+const readMessage = (raw: JsonObject): OutputItem => {
+  const parts = objectsIn(raw['content']);
+  const texts = parts.filter((part) => part['type'] === 'output_text');
+  const refusals = parts.filter((part) => part['type'] === 'refusal');
+  const phase = phaseOf(raw['phase']);
+  return {
+    kind: 'message',
+    role: 'assistant',
+    parts: saidParts({
+      text: texts.map((part) => textIn(part, 'text')).join(''),
+      refusal: refusals.length === 0 ? null : refusals.map((part) => textIn(part, 'refusal')).join(''),
+      annotations: texts.flatMap((part) => listOf(part['annotations'])),
+      logprobs: texts.flatMap((part) => listOf(part['logprobs'])),
+    }),
+    ...(phase === null ? {} : { phase }),
+    status: statusOf(raw),
+  };
+};
+
+const readReasoning = (raw: JsonObject): OutputItem => {
+  const content = objectsIn(raw['content']).map((part) => textIn(part, 'text'));
+  const encryptedContent = raw['encrypted_content'];
+  return {
+    kind: 'reasoning',
+    summary: objectsIn(raw['summary']).map((part) => textIn(part, 'text')),
+    ...(content.length === 0 ? {} : { content }),
+    ...(typeof encryptedContent === 'string' ? { encryptedContent } : {}),
+    status: statusOf(raw),
+  };
+};
+
+const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
+  const { call_id: callId, name, namespace } = raw;
+  if (typeof callId !== 'string' || typeof name !== 'string' || name === '') return 'not-for-clients';
+  const written = textIn(raw, tool === 'function' ? 'arguments' : 'input');
+  return {
+    kind: 'tool-call',
+    tool,
+    callId,
+    name,
+    ...(typeof namespace === 'string' ? { namespace } : {}),
+    // A function without parameters may be called with no text at all, which is no JSON.
+    input: written === '' && tool === 'function' ? '{}' : written,
+    status: statusOf(raw),
+  };
+};
+
+const rawOf = (raw: JsonObject, type: string): RawItem => {
+  const { internal_chat_message_metadata_passthrough: _, ...rest } = raw;
+  return { ...rest, type };
+};
+
+const statusOf = (raw: JsonObject): ItemStatus =>
+  raw['status'] === 'incomplete' ? 'incomplete' : 'completed';
+
+const phaseOf = (phase: Json | undefined): Phase | null =>
+  phase === 'commentary' || phase === 'final_answer' ? phase : null;
+
+const listOf = (value: Json | undefined): readonly Json[] =>
+  Array.isArray(value) ? (value as readonly Json[]) : [];
+
+const objectsIn = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isJsonObject);
+
+const textIn = (data: JsonObject, key: string): string => {
+  const value = data[key];
+  return typeof value === 'string' ? value : '';
+};
+
+/** What came with the deltas, and what of the whole list comes behind it. */
+const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly Json[] => [
+  ...said,
+  ...whole.slice(said.length),
+];

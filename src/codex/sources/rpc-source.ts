@@ -1,0 +1,140 @@
+import type { Message, Phase, Slot } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
+import { addUsage, type Usage } from '../../canonical/usage.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
+import { toFailure } from '../translate/failures.ts';
+import { toOutcome } from '../translate/outcomes.ts';
+import { toUsage } from '../translate/to-usage.ts';
+import { readItem, type OutputItem } from './read-item.ts';
+import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
+import { Telling } from './telling.ts';
+
+/** The app-server's notifications are the content of the turn: nothing stands between it and its backend. */
+export class RpcSource implements TurnSource {
+  readonly #options: SourceOptions;
+  readonly #telling: Telling;
+  #usage: Usage | null = null;
+  /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
+  #threadUsage: Usage | null = null;
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+    this.#telling = new Telling(options);
+  }
+
+  get ended(): boolean {
+    return this.#telling.ended;
+  }
+
+  take(signal: SourceSignal): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    if (signal.kind === 'notified' && !this.ended) this.#notified(signal.notification, events);
+    return events;
+  }
+
+  end(outcome: Outcome): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    if (!this.ended) this.#end(outcome, events);
+    return events;
+  }
+
+  #end(outcome: Outcome, events: TurnEvent[]): void {
+    const isShort = outcome.kind === 'incomplete';
+    this.#telling.end(outcome, isShort ? (this.#threadUsage ?? this.#usage) : this.#usage, events);
+  }
+
+  #notified(notification: KnownNotification, events: TurnEvent[]): void {
+    const { method, params } = notification;
+    // Echoes of injected items carry another turn's id.
+    if ('turnId' in params && params.turnId !== this.#options.turnId) return;
+    switch (method) {
+      case 'item/started':
+        this.#itemStarted(params.item, events);
+        return;
+      case 'item/agentMessage/delta':
+        this.#delta(params, MESSAGE, 'text', events);
+        return;
+      case 'item/reasoning/summaryPartAdded':
+        this.#delta(
+          { ...params, delta: '' },
+          REASONING,
+          { list: 'summary', index: params.summaryIndex },
+          events,
+        );
+        return;
+      case 'item/reasoning/summaryTextDelta':
+        this.#delta(params, REASONING, { list: 'summary', index: params.summaryIndex }, events);
+        return;
+      case 'item/reasoning/textDelta':
+        this.#delta(params, REASONING, { list: 'reasoning', index: params.contentIndex }, events);
+        return;
+      case 'rawResponseItem/completed':
+        this.#itemCompleted(params.item, events);
+        return;
+      case 'rawResponse/completed':
+        this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
+        if (this.#telling.hasCalls) this.#end({ kind: 'tool-calls' }, events);
+        return;
+      case 'thread/tokenUsage/updated':
+        this.#threadUsage = toUsage(params.tokenUsage.total);
+        return;
+      case 'error':
+        // The turn's end carries the same error. But codex waits for a network that is gone for as long
+        // as it takes, and the client has been promised that nothing is tried twice: that ends here.
+        if (params.willRetry) this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
+        return;
+      case 'turn/completed':
+        this.#end(toOutcome(params.turn), events);
+        return;
+      default:
+        assertNever(method);
+    }
+  }
+
+  #itemStarted(
+    item: { readonly type: string; readonly id: string; readonly phase?: unknown },
+    events: TurnEvent[],
+  ): void {
+    const phase = phaseOf(item.phase);
+    if (item.type === 'agentMessage') {
+      this.#telling.start(phase === null ? MESSAGE : { ...MESSAGE, phase }, item.id, events);
+    }
+    if (item.type === 'reasoning') this.#telling.start(REASONING, item.id, events);
+  }
+
+  #delta(
+    { itemId: upstreamId, delta }: { readonly itemId: string; readonly delta: string },
+    head: OutputItem,
+    at: Slot,
+    events: TurnEvent[],
+  ): void {
+    const itemId = this.#openId(upstreamId, head) ?? this.#telling.start(head, upstreamId, events);
+    this.#telling.delta({ type: 'item-delta', itemId, at, delta }, events);
+  }
+
+  #itemCompleted(raw: ResponseItem, events: TurnEvent[]): void {
+    const item = this.#telling.judge(readItem(raw as unknown as JsonObject));
+    const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
+    if (item !== null) {
+      const itemId = this.#openId(upstreamId, item) ?? this.#telling.start(item, upstreamId, events);
+      this.#telling.finish(itemId, item, events);
+    }
+    const { hopeless } = this.#telling;
+    if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);
+  }
+
+  #openId(upstreamId: string, { kind }: OutputItem): string | null {
+    const known = this.#telling.known(upstreamId);
+    return known !== undefined && this.#telling.isOpen(known, kind) ? known : null;
+  }
+}
+
+const MESSAGE: Message = { kind: 'message', role: 'assistant', parts: [] };
+const REASONING: OutputItem = { kind: 'reasoning', summary: [] };
+
+const phaseOf = (phase: unknown): Phase | null =>
+  phase === 'commentary' || phase === 'final_answer' ? phase : null;

@@ -1,0 +1,37 @@
+import type { Outcome } from '../../canonical/outcome.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
+import type { WireSignal } from './wire-signal.ts';
+
+/** Where the events of one turn come from. It holds the turn's state and does no IO. */
+export interface TurnSource {
+  /** The turn has ended: nothing more comes. */
+  readonly ended: boolean;
+  /** What happened, as turn events; often none. */
+  take(signal: SourceSignal): TurnEvent[];
+  /** Ends the turn from outside: the worker is gone, or the reader is too slow. */
+  end(outcome: Outcome): TurnEvent[];
+}
+
+/** What is heard of a turn on its two ways, in one queue. */
+export type SourceSignal =
+  | { readonly kind: 'notified'; readonly notification: KnownNotification }
+  | WireSignal;
+
+/** Things that are not a client's business but must not go unseen. */
+export type Oddity =
+  | 'undeclared-call'
+  | 'second-call-dropped'
+  | 'text-differs'
+  /** The app-server calls a turn completed of which no answer was completed. */
+  | 'answer-unseen';
+
+export interface SourceOptions {
+  readonly turnId: string;
+  /** The names of the tools that the model may call. */
+  readonly callable: ReadonlySet<string>;
+  readonly parallelToolCalls: boolean;
+  readonly ambient: Ambient;
+  readonly onOddity: (oddity: Oddity) => void;
+}

@@ -1,0 +1,150 @@
+import { failure, type Failure } from '../../canonical/failure.ts';
+import { Accumulator } from '../../canonical/accumulate.ts';
+import type { Produced, Said, Slot } from '../../canonical/item.ts';
+import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
+import { statusAfter } from '../../canonical/well-formed.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import { ItemIds } from './item-ids.ts';
+import {
+  factsOf,
+  headOf,
+  ID_PREFIXES,
+  textsOf,
+  withSaid,
+  type OutputItem,
+  type ReadItem,
+} from './read-item.ts';
+import type { SourceOptions } from './source.ts';
+
+/** A model that cannot stop would otherwise be asked again for ever. */
+const MAX_UNDECLARED_CALLS = 16;
+
+/** An index of the upstream's must not make a list of any length. */
+const MAX_PARTS = 1_000;
+
+/**
+ * What both sources do with items: gives them ids, keeps those back that are not for the client, says
+ * what has not been said of an item when it is whole, and ends what is open when the turn ends.
+ */
+export class Telling {
+  readonly #options: SourceOptions;
+  readonly #all = new Accumulator();
+  readonly #ids: ItemIds;
+  #calls = 0;
+  #undeclaredCalls = 0;
+  #ended = false;
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+    this.#ids = new ItemIds(options.ambient.ids);
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Whether the client has calls to answer. */
+  get hasCalls(): boolean {
+    return this.#calls > 0;
+  }
+
+  /** The item, if the client may see it; it is asked once for each item. */
+  judge(item: ReadItem): OutputItem | null {
+    if (item === 'not-for-clients') return null;
+    if (item === 'codex-call') return this.#undeclared();
+    if (item.kind !== 'tool-call') return item;
+    // codex answers what it does not know itself and asks the model again.
+    if (item.tool !== 'function' || !this.#options.callable.has(item.name)) return this.#undeclared();
+    if (this.#calls > 0 && !this.#options.parallelToolCalls) {
+      this.#options.onOddity('second-call-dropped');
+      return null;
+    }
+    this.#calls += 1;
+    return item;
+  }
+
+  /** Set when the model has called undeclared tools too often. */
+  get hopeless(): Failure | null {
+    if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
+    return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
+  }
+
+  /** Ours for an upstream id of which something was told. */
+  known(upstreamId: string): string | undefined {
+    return this.#ids.known(upstreamId);
+  }
+
+  isOpen(itemId: string, kind: OutputItem['kind']): boolean {
+    return this.#all.headOf(itemId)?.kind === kind;
+  }
+
+  start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
+    const id = this.#ids.create(upstreamId, ID_PREFIXES[item.kind]);
+    const head: Produced = { ...headOf(item), id };
+    this.#say({ type: 'item-started', item: head }, into);
+    return id;
+  }
+
+  /** What has no place in its item any more is not told: a client has read what comes behind it. */
+  delta(event: ItemDelta, into: TurnEvent[]): void {
+    const said = this.#all.saidOf(event.itemId);
+    if (said === null) return;
+    if (hasPlace(event, said)) this.#say(event, into);
+    else this.#options.onOddity('text-differs');
+  }
+
+  status(itemId: string, status: string, into: TurnEvent[]): void {
+    this.#say({ type: 'item-status', itemId, status }, into);
+  }
+
+  /** The item is whole: what of it was not said yet is said, and it ends. */
+  finish(itemId: string, whole: OutputItem, into: TurnEvent[]): void {
+    const head = this.#all.headOf(itemId);
+    const said = this.#all.saidOf(itemId);
+    if (head === null || said === null) return;
+    for (const [at, text] of textsOf(whole)) this.rest(itemId, at, text, into);
+    const item = { ...withSaid(whole, said), ...factsOf(head), id: itemId } as Produced;
+    this.#say({ type: 'item-ended', item }, into);
+  }
+
+  /** The items that are open are whole, and nobody says them again. */
+  finishOpen(into: TurnEvent[]): void {
+    for (const event of this.#all.endOpen('completed')) into.push(event);
+  }
+
+  end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
+    this.#ended = true;
+    for (const event of this.#all.endOpen(statusAfter(outcome))) into.push(event);
+    into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
+  }
+
+  /** What of a whole text has not been streamed; nothing where the stream said something else. */
+  rest(itemId: string, at: Slot, whole: string, into: TurnEvent[]): void {
+    const streamed = this.#all.textOf(itemId, at);
+    if (!whole.startsWith(streamed)) this.#options.onOddity('text-differs');
+    else if (whole.length > streamed.length) {
+      this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
+    }
+  }
+
+  #undeclared(): null {
+    this.#options.onOddity('undeclared-call');
+    this.#undeclaredCalls += 1;
+    return null;
+  }
+
+  #say(event: TurnEvent, into: TurnEvent[]): void {
+    this.#all.add(event);
+    into.push(event);
+  }
+}
+
+/** Parts of a list come one after the other, a refusal comes behind the text, and a citation is about a text. */
+const hasPlace = ({ at, delta, annotation }: ItemDelta, said: Said): boolean => {
+  if (typeof at !== 'string') {
+    return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
+  }
+  if (annotation !== undefined && said.text === '') return false;
+  return at !== 'text' || delta === '' || said.refusal === null;
+};

@@ -1,0 +1,251 @@
+import { failure, type Failure } from '../../canonical/failure.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Outcome } from '../../canonical/outcome.ts';
+import { addUsage, type Usage } from '../../canonical/usage.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
+import { toFailure } from '../translate/failures.ts';
+import { refine, toOutcome } from '../translate/outcomes.ts';
+import { deltaRule, hostedStatus } from './answer-events.ts';
+import { AnswerItems, type Place } from './answer-items.ts';
+import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
+import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
+import { Telling } from './telling.ts';
+import type { AnswerEnded, WireReport } from './wire-signal.ts';
+import { readUsage } from './wire-usage.ts';
+
+export interface WireSourceOptions extends SourceOptions {
+  readonly report: Pick<WireReport, 'signIn'>;
+}
+
+/**
+ * The backend's own events, as the relay sees them, are the content of the turn. The app-server says only
+ * when it is over: it may answer a call itself and ask the model once more.
+ */
+export class WireSource implements TurnSource {
+  readonly #options: WireSourceOptions;
+  readonly #telling: Telling;
+  #items = new AnswerItems();
+  /** Why the last request or answer came to nothing, in the backend's words. */
+  #refused: Failure | null = null;
+  /** The relay has begun to pass an answer on. */
+  #hasBegun = false;
+  #isAnswered = false;
+  #usage: Usage | null = null;
+
+  constructor(options: WireSourceOptions) {
+    this.#options = options;
+    this.#telling = new Telling(options);
+  }
+
+  get ended(): boolean {
+    return this.#telling.ended;
+  }
+
+  take(signal: SourceSignal): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    if (this.#telling.ended) return events;
+    switch (signal.kind) {
+      case 'answer-said':
+        if (!this.#isAnswered) this.#said(signal.type, signal.data, events);
+        break;
+      case 'notified':
+        this.#notified(signal.notification, events);
+        break;
+      case 'answer-started':
+        this.#hasBegun = true;
+        this.#items = new AnswerItems();
+        this.#refused = null;
+        this.#isAnswered = false;
+        break;
+      case 'refused':
+        this.#refused = signal.failure;
+        break;
+      case 'answer-ended':
+        this.#answerEnded(signal, events);
+        break;
+      default:
+        assertNever(signal);
+    }
+    return events;
+  }
+
+  end(outcome: Outcome): TurnEvent[] {
+    const events: TurnEvent[] = [];
+    if (!this.#telling.ended) this.#end(outcome, events);
+    return events;
+  }
+
+  #end(outcome: Outcome, events: TurnEvent[]): void {
+    const told = refine(outcome, {
+      failure: this.#refused,
+      signIn: this.#options.report.signIn,
+      isAnswered: this.#hasBegun,
+    });
+    this.#telling.end(told, this.#usage, events);
+  }
+
+  #notified({ method, params }: KnownNotification, events: TurnEvent[]): void {
+    if (method === 'turn/completed') this.#turnCompleted(toOutcome(params.turn), events);
+    // codex waits for a network that is gone for as long as it takes, and the client has been promised
+    // that nothing is tried twice: that ends here.
+    else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
+      this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
+    }
+  }
+
+  #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
+    if (outcome.kind !== 'completed' || this.#isAnswered) {
+      this.#end(outcome, events);
+      return;
+    }
+    this.#options.onOddity('answer-unseen');
+    this.#end({ kind: 'failed', failure: this.#refused ?? failure('upstream_error') }, events);
+  }
+
+  #answerEnded(ended: AnswerEnded, events: TurnEvent[]): void {
+    switch (ended.how) {
+      case 'completed':
+        this.#completed(ended.response, events);
+        return;
+      case 'incomplete': {
+        this.#usage = addUsage(this.#usage, readUsage(ended.response['usage']));
+        const details = ended.response['incomplete_details'];
+        const reason = isJsonObject(details) ? details['reason'] : null;
+        const isKnown = reason === 'max_output_tokens' || reason === 'content_filter';
+        this.#telling.end(isKnown ? { kind: 'incomplete', reason } : BROKEN, this.#usage, events);
+        return;
+      }
+      case 'left':
+        // The app-server has a reason, and will say it, unless the backend has said one before.
+        if (this.#refused !== null) this.#broken(events);
+        return;
+      case 'cut':
+        this.#broken(events);
+        return;
+      default:
+        assertNever(ended);
+    }
+  }
+
+  #broken(events: TurnEvent[]): void {
+    const outcome: Outcome = this.#refused === null ? BROKEN : { kind: 'failed', failure: this.#refused };
+    this.#telling.end(outcome, this.#usage, events);
+  }
+
+  #completed(response: JsonObject | null, events: TurnEvent[]): void {
+    // It may hold what nobody has seen.
+    if (response === null && !this.#items.areStreamed) {
+      this.#broken(events);
+      return;
+    }
+    for (const [raw, index] of this.#items.missingIn(response?.['output']))
+      this.#itemDone(raw, index, events);
+    if (this.#telling.ended) return;
+    this.#telling.finishOpen(events);
+    this.#usage = addUsage(this.#usage, readUsage(response?.['usage']));
+    this.#isAnswered = true;
+    if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);
+  }
+
+  #said(type: string, data: JsonObject, events: TurnEvent[]): void {
+    const rule = deltaRule(type);
+    if (rule !== null) {
+      const itemId = this.#openFor(data, rule.kind, events);
+      if (itemId === null) return;
+      const at = rule.slot(data);
+      const delta = textIn(data, 'delta');
+      const logprobs = at === 'text' && delta !== '' ? listIn(data, 'logprobs') : [];
+      const more = logprobs.length === 0 ? {} : { logprobs };
+      this.#telling.delta({ type: 'item-delta', itemId, at, delta, ...more }, events);
+      return;
+    }
+    switch (type) {
+      case 'response.output_item.added':
+        this.#itemAdded(data, events);
+        return;
+      case 'response.output_item.done':
+        if (isJsonObject(data['item'])) this.#itemDone(data['item'], data['output_index'], events);
+        return;
+      case 'response.output_text.annotation.added': {
+        const itemId = this.#openFor(data, 'message', events);
+        const { annotation } = data;
+        if (itemId === null || annotation === undefined) return;
+        this.#telling.delta({ type: 'item-delta', itemId, at: 'text', delta: '', annotation }, events);
+        return;
+      }
+      case 'response.refusal.done': {
+        // Some send no deltas.
+        const itemId = this.#openFor(data, 'message', events);
+        if (itemId !== null) this.#telling.rest(itemId, 'refusal', textIn(data, 'refusal'), events);
+        return;
+      }
+      default: {
+        const status = hostedStatus(type);
+        const itemId = status === null ? null : this.#openFor(data, 'hosted-call', events);
+        if (status !== null && itemId !== null) this.#telling.status(itemId, status, events);
+      }
+    }
+  }
+
+  #itemAdded(data: JsonObject, events: TurnEvent[]): void {
+    const { item: raw, output_index: index } = data;
+    if (!isJsonObject(raw)) return;
+    const known = this.#items.find(textIn(raw, 'id'), index);
+    if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
+    if (hasHead(raw)) this.#begin(raw, index, events);
+  }
+
+  #itemDone(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): void {
+    const item = readItem(raw);
+    const known = this.#items.find(textIn(raw, 'id'), index);
+    const isSame = known !== null && !known.isDone && known.kind === kindOf(item);
+    const place = isSame ? known : this.#begin(raw, index, events);
+    this.#items.done(place, raw, index);
+    if (place.itemId !== null && typeof item !== 'string') this.#telling.finish(place.itemId, item, events);
+    const hopeless = this.#telling.hopeless;
+    if (hopeless !== null) this.#telling.end({ kind: 'failed', failure: hopeless }, this.#usage, events);
+  }
+
+  #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): Place {
+    const item = readItem(raw);
+    const told = this.#telling.judge(item);
+    const upstreamId = textIn(raw, 'id');
+    const itemId = told === null ? null : this.#telling.start(told, upstreamId, events);
+    const place = { upstreamId, kind: kindOf(item), itemId, isDone: false };
+    this.#items.add(place, index);
+    return place;
+  }
+
+  /** The open item that an event is about. One that was never begun begins here, if its events say what it is. */
+  #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
+    const upstreamId = textIn(data, 'item_id');
+    const known = this.#items.find(upstreamId, data['output_index']) ?? this.#items.lastOpen(kind);
+    if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
+    if (kind !== 'message' && kind !== 'reasoning') return null;
+    return this.#begin({ type: kind, id: upstreamId }, data['output_index'], events).itemId;
+  }
+}
+
+/** The backend broke off without a word. */
+const BROKEN: Outcome = { kind: 'failed', failure: failure('upstream_error') };
+
+const kindOf = (item: ReadItem): Place['kind'] => (typeof item === 'string' ? null : item.kind);
+
+/** Whether an item says at its start what it is. A call without its name and what is sealed are told when they are whole. */
+const hasHead = (raw: JsonObject): boolean => {
+  const type = textIn(raw, 'type');
+  const isCall = type === 'function_call' || type === 'custom_tool_call';
+  return type !== 'compaction' && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+};
+
+const textIn = (data: JsonObject, key: string): string => {
+  const value = data[key];
+  return typeof value === 'string' ? value : '';
+};
+
+const listIn = (data: JsonObject, key: string): readonly Json[] => {
+  const value = data[key];
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
+};

@@ -1,0 +1,171 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { failure } from '../../src/canonical/failure.ts';
+import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
+import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
+import type { SourceSignal, TurnSource } from '../../src/codex/sources/source.ts';
+import { WireSource } from '../../src/codex/sources/wire-source.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { checkGrammar } from '../support/grammar.ts';
+import { fixedAmbient } from '../support/turn-events.ts';
+
+/** Whatever an upstream says, and wherever it stops: what comes out of a source keeps the grammar. */
+
+const TURN = 'turn-1';
+/** Few names, so that they meet: ids that are missing, used twice, or of another kind. */
+const id = fc.constantFrom('', 'a', 'b', 'c');
+const index = fc.constantFrom<number | undefined>(0, 1, 2, 9_999_999, undefined);
+const part = fc.constantFrom(0, 1, 2, -1, 5_000);
+const words = fc.constantFrom('', 'x', 'xy', 'é');
+const json = fc.constantFrom<JsonObject>({ token: 'x' }, { type: 'url_citation' });
+
+const item = fc
+  .record({
+    type: fc.constantFrom(
+      'message',
+      'reasoning',
+      'function_call',
+      'custom_tool_call',
+      'web_search_call',
+      'code_interpreter_call',
+      'compaction',
+      'tool_search_call',
+      'something_new',
+    ),
+    id,
+    call_id: id,
+    name: fc.constantFrom('f', 'g', ''),
+    status: fc.constantFrom('in_progress', 'completed', 'incomplete'),
+    text: words,
+    refusal: fc.option(words),
+    list: fc.array(json, { maxLength: 2 }),
+    encrypted_content: fc.option(words),
+  })
+  .map(({ text, refusal, list, ...rest }) => ({
+    ...rest,
+    arguments: text,
+    input: text,
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    content: [
+      { type: rest.type === 'reasoning' ? 'reasoning_text' : 'output_text', text, annotations: list },
+      ...(refusal === null ? [] : [{ type: 'refusal', refusal }]),
+    ],
+  }));
+
+const event = fc
+  .record({
+    type: fc.constantFrom(
+      'output_item.added',
+      'output_item.added',
+      'output_item.done',
+      'output_text.delta',
+      'output_text.annotation.added',
+      'refusal.delta',
+      'refusal.done',
+      'reasoning_summary_part.added',
+      'reasoning_summary_text.delta',
+      'reasoning_text.delta',
+      'function_call_arguments.delta',
+      'code_interpreter_call_code.delta',
+      'web_search_call.searching',
+    ),
+    item,
+    item_id: id,
+    output_index: index,
+    summary_index: part,
+    content_index: part,
+    delta: words,
+    refusal: words,
+    logprobs: fc.array(json, { maxLength: 1 }),
+    annotation: json,
+  })
+  .map(({ type, ...data }): SourceSignal => ({
+    kind: 'answer-said',
+    type: `response.${type}`,
+    data: data as JsonObject,
+  }));
+
+const notified = (method: KnownNotification['method'], params: JsonObject): SourceSignal => ({
+  kind: 'notified',
+  notification: {
+    method,
+    params: { threadId: 't', turnId: TURN, ...params },
+  } as unknown as KnownNotification,
+});
+const completed = notified('turn/completed', { turn: { id: TURN, status: 'completed', error: null } });
+const broken = notified('turn/completed', {
+  turn: { id: TURN, status: 'failed', error: { message: 'x', codexErrorInfo: 'other' } },
+});
+
+const wireSignal: fc.Arbitrary<SourceSignal> = fc.oneof(
+  { arbitrary: event, weight: 20 },
+  fc.constantFrom<SourceSignal>(
+    { kind: 'answer-started' },
+    { kind: 'refused', failure: failure('upstream_error') },
+    { kind: 'answer-ended', how: 'cut' },
+    { kind: 'answer-ended', how: 'left' },
+    { kind: 'answer-ended', how: 'completed', response: null },
+    completed,
+    broken,
+  ),
+  fc.array(item, { maxLength: 3 }).map((output): SourceSignal => ({
+    kind: 'answer-ended',
+    how: 'completed',
+    response: { output: output as unknown as JsonObject[] },
+  })),
+);
+
+const notification: fc.Arbitrary<SourceSignal> = fc.oneof(
+  fc
+    .tuple(id, fc.constantFrom('agentMessage', 'reasoning', 'dynamicToolCall'))
+    .map(([itemId, type]) => notified('item/started', { item: { type, id: itemId } })),
+  fc.tuple(id, words).map(([itemId, delta]) => notified('item/agentMessage/delta', { itemId, delta })),
+  fc
+    .tuple(id, words, part)
+    .map(([itemId, delta, summaryIndex]) =>
+      notified('item/reasoning/summaryTextDelta', { itemId, delta, summaryIndex }),
+    ),
+  fc
+    .tuple(id, words, part)
+    .map(([itemId, delta, contentIndex]) =>
+      notified('item/reasoning/textDelta', { itemId, delta, contentIndex }),
+    ),
+  item.map((whole) => notified('rawResponseItem/completed', { item: whole })),
+  fc.constantFrom(notified('rawResponse/completed', { usage: null }), completed, broken),
+);
+
+const options = () => ({
+  turnId: TURN,
+  callable: new Set(['f']),
+  parallelToolCalls: false,
+  ambient: fixedAmbient(),
+  onOddity() {},
+});
+
+const problems = (source: TurnSource, signals: readonly SourceSignal[]): readonly string[] =>
+  checkGrammar([
+    ...signals.flatMap((signal) => source.take(signal)),
+    ...source.end({ kind: 'failed', failure: failure('worker_lost') }),
+  ]);
+
+describe('a source keeps the grammar', () => {
+  it('whatever the relay sees', () => {
+    fc.assert(
+      fc.property(fc.array(wireSignal, { maxLength: 40 }), (signals) => {
+        const source = new WireSource({ ...options(), report: { signIn: null } });
+        expect(problems(source, signals)).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('whatever the app-server tells', () => {
+    fc.assert(
+      fc.property(fc.array(notification, { maxLength: 40 }), (signals) => {
+        expect(problems(new RpcSource(options()), signals)).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { says } from '../support/scripts.ts';
+import { collectSse, eventsOf } from '../support/sse.ts';
+
+/** What the app-server does not tell, or not as it was said: the client gets it from the wire. */
+let proxy: TestProxy;
+beforeAll(async () => {
+  proxy = await startProxy(says([]));
+});
+afterEach(() => proxy.use(says([])));
+afterAll(() => proxy.close());
+
+const ASK = { model: 'gpt-5.5', input: 'hi' };
+const raw = (type: string, data: JsonObject) => ({ event: { type, ...data } });
+const added = (item: JsonObject, output_index: number) =>
+  raw('response.output_item.added', { output_index, item });
+const done = (item: JsonObject, output_index: number) =>
+  raw('response.output_item.done', { output_index, item });
+
+const whole = async (): Promise<JsonObject> =>
+  (await (
+    await proxy.post('/v1/responses', ASK, { headers: { 'x-proxy-output-layout': 'natural' } })
+  ).json()) as JsonObject;
+const streamed = async (): Promise<readonly JsonObject[]> => {
+  const headers = { 'x-proxy-output-layout': 'natural' };
+  return eventsOf(
+    await collectSse(await proxy.post('/v1/responses', { ...ASK, stream: true }, { headers })),
+  ) as readonly JsonObject[];
+};
+
+describe('an item of the backend', () => {
+  const search = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
+  const found = {
+    ...search,
+    status: 'completed',
+    action: { type: 'search', query: 'q', sources: [{ type: 'url', url: 'https://example.com' }] },
+  };
+  const listed = { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 's', tools: [] };
+  const sealed = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' };
+
+  it('passes whole, of whatever type', async () => {
+    proxy.use(
+      says([
+        added(search, 0),
+        raw('response.web_search_call.searching', { item_id: 'ws_1', output_index: 0 }),
+        done(found, 0),
+        done(listed, 1),
+        done(sealed, 2),
+      ]),
+    );
+    expect((await whole())['output']).toEqual([found, listed, sealed]);
+    const events = await streamed();
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.web_search_call.searching',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    expect(events.at(-1)).toMatchObject({ response: { output: [found, listed, sealed] } });
+  });
+
+  it('has its annotations and log probabilities with the delta that they belong to', async () => {
+    const annotation = {
+      type: 'url_citation',
+      url: 'https://example.com/a',
+      title: 'A',
+      start_index: 0,
+      end_index: 3,
+    };
+    const logprobs = [{ token: 'Yes', bytes: [89, 101, 115], logprob: -0.1, top_logprobs: [] }];
+    const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+    const item = { id: 'msg_1', type: 'message', role: 'assistant' };
+    const part = { type: 'output_text', text: 'Yes', annotations: [annotation], logprobs };
+    proxy.use(
+      says([
+        added({ ...item, status: 'in_progress', content: [] }, 0),
+        raw('response.output_text.delta', { ...at, delta: 'Yes', logprobs }),
+        raw('response.output_text.annotation.added', { ...at, annotation_index: 0, annotation }),
+        done({ ...item, status: 'completed', content: [part] }, 0),
+      ]),
+    );
+    const events = await streamed();
+    const of = (type: string): readonly JsonObject[] => events.filter((event) => event['type'] === type);
+    expect(of('response.output_text.delta')).toMatchObject([{ delta: 'Yes', logprobs }]);
+    expect(of('response.output_text.annotation.added')).toMatchObject([{ annotation_index: 0, annotation }]);
+    expect(of('response.output_item.done')).toMatchObject([{ item: { content: [part] } }]);
+  });
+
+  it('is not missing from an answer that is called whole, however long it is', async () => {
+    const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed' };
+    proxy.use(says([{ text: 'Look.' }, done({ ...image, result: 'x'.repeat(20 * 1024 * 1024) }, 1)]));
+    expect(await whole()).toMatchObject({
+      error: { code: 'upstream_error', message: 'The upstream sent an event of more than 16 MB.' },
+    });
+    proxy.use(says([{ text: 'Look.' }, done({ ...image, result: 'x'.repeat(1024 * 1024) }, 1)]));
+    expect(await whole()).toMatchObject({ status: 'completed', output: [{ type: 'message' }, image] });
+  });
+});
