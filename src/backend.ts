@@ -1,5 +1,5 @@
 import type { BackendState } from './banner.ts';
-import { fail } from './canonical/failure.ts';
+import { gatewayError } from './canonical/failure.ts';
 import { directLogin, type Backend } from './codex/home/backend.ts';
 import { createLoginWatch } from './codex/home/login-watch.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
@@ -92,7 +92,7 @@ export const signedOutEngine: Engine = {
     refused: [],
     // eslint-disable-next-line require-yield
     async *run() {
-      throw fail('sign_in_required');
+      throw gatewayError('sign_in_required');
     },
   }),
 };

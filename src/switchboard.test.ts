@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { planOf } from '../test/support/plan.ts';
 import { collect } from '../test/support/turn-events.ts';
 import { turnRequest } from '../test/support/turn-request.ts';
-import { fail } from './canonical/failure.ts';
+import { gatewayError } from './canonical/failure.ts';
 import type { TurnEvent } from './canonical/turn-event.ts';
 import type { Plan } from './engine/engine.ts';
 import type { South } from './south.ts';
@@ -143,7 +143,7 @@ describe('the switchboard', () => {
     // eslint-disable-next-line require-yield
     const one = fakeSouth('one', async function* goes() {
       await letGo;
-      throw fail('shutting_down');
+      throw gatewayError('shutting_down');
     });
     const { board: on, change } = await start(choiceOf(one, '1'));
     letGo = change(() => choiceOf(two, '2'));

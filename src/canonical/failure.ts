@@ -54,7 +54,7 @@ export class GatewayError extends Error {
   }
 }
 
-export const fail = (kind: FailureCode, details: FailureDetails = {}): GatewayError =>
+export const gatewayError = (kind: FailureCode, details: FailureDetails = {}): GatewayError =>
   new GatewayError(failure(kind, details));
 
 /** What an unknown throw is for the client: never its own words, which may name paths or keys. */

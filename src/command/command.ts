@@ -1,5 +1,5 @@
 /** What a command may know of the process that it runs in. */
-export interface World {
+export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Results: standard output. */
   out(text: string): void;
@@ -8,7 +8,7 @@ export interface World {
 }
 
 /** Resolves to the exit code. */
-export type Run = (flags: ReadonlySet<string>, world: World) => Promise<number>;
+export type Run = (flags: ReadonlySet<string>, world: CommandContext) => Promise<number>;
 
 export interface Command {
   /** Completes the line of `--help`. */

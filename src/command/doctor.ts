@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { BackendState } from '../banner.ts';
 import { loadConfig } from '../config/load.ts';
 import { openDispatcher } from '../codex/relay/dispatcher.ts';
-import type { Run, World } from './command.ts';
+import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
 import { ok, skipped } from './doctor/finding.ts';
 import { loginCheck } from './doctor/login-check.ts';
@@ -49,10 +49,11 @@ export const doctor: Run = async (flags, world) => {
 
 const unasked = (name: string, why: string) => ({ name, limitMs: 1_000, run: () => skipped(why) });
 
-const loginCommandOf = ({ environment }: World): string => commandLine(thisInvocation(environment), 'login');
+const loginCommandOf = ({ environment }: CommandContext): string =>
+  commandLine(thisInvocation(environment), 'login');
 
 /** The rest of what costs nothing. */
-const askAround = async (report: Report, world: World): Promise<void> => {
+const askAround = async (report: Report, world: CommandContext): Promise<void> => {
   const { environment } = world;
   const config = loadConfig(environment);
   await report.ask(stateCheck(config.state.dir));
@@ -67,7 +68,7 @@ const askAround = async (report: Report, world: World): Promise<void> => {
 };
 
 /** The live probe: what clients do most, asked of the real model through the whole server. */
-const askModel = async (report: Report, world: World): Promise<void> => {
+const askModel = async (report: Report, world: CommandContext): Promise<void> => {
   const starting = startProbe(world.environment, {});
   const started = await report.ask({
     name: 'app-server',
@@ -94,7 +95,7 @@ const askModel = async (report: Report, world: World): Promise<void> => {
 
 const isChatGpt = (state: BackendState): boolean => state.kind === 'login' && state.login === 'chatgpt';
 
-const askTurns = async (report: Report, world: World, probe: Probe): Promise<void> => {
+const askTurns = async (report: Report, world: CommandContext, probe: Probe): Promise<void> => {
   const signIn = probe.state.kind === 'upstream' ? null : loginCommandOf(world);
   const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
   let last: Answer | null = null;

@@ -4,13 +4,13 @@ import { findCodexBinary } from '../codex/binary.ts';
 import type { SignIn } from '../codex/home/sign-in.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import type { World } from './command.ts';
+import type { CommandContext } from './command.ts';
 
 /** The home whose login the server would use. `~/.codex` is only looked at when it is the named one. */
 export const loginHomeOf = (config: Config): string =>
   config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
 
-export const signInOptions = ({ environment }: World): SignIn & { readonly config: Config } => {
+export const signInOptions = ({ environment }: CommandContext): SignIn & { readonly config: Config } => {
   const config = loadConfig(environment);
   return {
     config,

@@ -1,5 +1,5 @@
 import { assertNever } from '../kit/assert-never.ts';
-import type { World } from './command.ts';
+import type { CommandContext } from './command.ts';
 import { explain } from './explain.ts';
 import type { CommandLine } from './read-command-line.ts';
 import { COMMANDS } from './table.ts';
@@ -8,7 +8,7 @@ import { COMMANDS } from './table.ts';
 const USAGE = 2;
 
 /** Does what was asked for. Resolves to the exit code, and never throws. */
-export const runCommandLine = async (line: CommandLine, world: World): Promise<number> => {
+export const runCommandLine = async (line: CommandLine, world: CommandContext): Promise<number> => {
   try {
     switch (line.kind) {
       case 'run': {

@@ -10,7 +10,7 @@ import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
-import type { Run, World } from './command.ts';
+import type { Run, CommandContext } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { watchSignals } from './signals.ts';
@@ -32,7 +32,7 @@ export const serve: Run = async (_flags, world) => {
   }
 };
 
-const run = async (config: Config, sink: LogSink, world: World): Promise<number> => {
+const run = async (config: Config, sink: LogSink, world: CommandContext): Promise<number> => {
   const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
@@ -66,7 +66,7 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
   if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
 };
 
-const bannerOf = (app: App, { url }: Listener, { environment }: World): string => {
+const bannerOf = (app: App, { url }: Listener, { environment }: CommandContext): string => {
   const invocation = thisInvocation(environment);
   return banner({
     url,
@@ -81,7 +81,7 @@ interface Running {
   readonly listener: Listener;
   readonly config: Config;
   readonly logger: Logger;
-  readonly world: World;
+  readonly world: CommandContext;
 }
 
 const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> => {

@@ -7,7 +7,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
 import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
-import { responseObject, roughTokens, wireUsage } from './response-object.ts';
+import { responseObject, roughTokens, usageFields } from './response-object.ts';
 import type { ResponseState } from './response-object.ts';
 import type { Step } from './step.ts';
 
@@ -63,7 +63,7 @@ export const answer = async (
   send(`response.${ended.status}`, {
     status: ended.status,
     output: items.output,
-    usage: usage === null ? undefined : wireUsage(usage),
+    usage: usage === null ? undefined : usageFields(usage),
     ...(ended.status === 'completed' && { completedAt: seconds() }),
     ...(ended.status === 'failed' && { error: ended.error, usage: null }),
     ...(ended.status === 'incomplete' && { incompleteDetails: { reason: ended.reason } }),

@@ -15,7 +15,7 @@ export interface ModelRequest {
 /** Who ended the exchange: the script, the script by cutting it off, or the caller. */
 export type Ending = 'finished' | 'cut' | 'aborted';
 
-export type WireEvent = JsonObject & { readonly type: string };
+export type ModelEvent = JsonObject & { readonly type: string };
 
 /** What a script may do with the answer. The builders in answer.ts stand on these steps. */
 export interface ModelConnection extends Pick<BatchedWriter, 'open' | 'write' | 'flush'> {
@@ -25,7 +25,7 @@ export interface ModelConnection extends Pick<BatchedWriter, 'open' | 'write' | 
   readonly closed: boolean;
   /** A whole HTTP answer that is no stream, such as an error. A string goes out as it is. */
   reply(status: number, body: Json, headers?: Headers): void;
-  event(event: WireEvent): void;
+  event(event: ModelEvent): void;
   /** Flushes, then waits; returns early when the caller goes. */
   wait(ms: number): Promise<void>;
   /** Flushes, then waits for the caller to go. */
@@ -40,7 +40,7 @@ export interface OpenConnection {
   readonly ended: Promise<Ending>;
 }
 
-export const encodeEvent = (event: WireEvent): string =>
+export const encodeEvent = (event: ModelEvent): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 
 export const openConnection = (

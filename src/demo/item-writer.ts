@@ -1,7 +1,7 @@
 import type { IdSource } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { encodeEvent } from './connection.ts';
-import type { ModelConnection, WireEvent } from './connection.ts';
+import type { ModelConnection, ModelEvent } from './connection.ts';
 import { deltasOf } from './step.ts';
 import type { CallStep, ItemEnd, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
 
@@ -38,13 +38,13 @@ export class ItemWriter {
     this.#delayMs = delayMs;
   }
 
-  event(event: WireEvent): void {
+  event(event: ModelEvent): void {
     this.#connection.write(encodeEvent({ ...event, sequence_number: this.#sequence++ }));
   }
 
   async text(step: TextStep): Promise<void> {
     const id = step.id ?? this.#ids.mint('msg');
-    const item = (status: string, content: readonly JsonObject[]): WireEvent => ({
+    const item = (status: string, content: readonly JsonObject[]): ModelEvent => ({
       id,
       type: 'message',
       status,
@@ -71,7 +71,7 @@ export class ItemWriter {
 
   async refusal(step: RefusalStep): Promise<void> {
     const id = step.id ?? this.#ids.mint('msg');
-    const item = (status: string, content: readonly JsonObject[]): WireEvent => ({
+    const item = (status: string, content: readonly JsonObject[]): ModelEvent => ({
       id,
       type: 'message',
       status,
@@ -121,7 +121,7 @@ export class ItemWriter {
     const callId = step.call.callId ?? this.#ids.mint('call');
     const args =
       typeof step.call.arguments === 'string' ? step.call.arguments : JSON.stringify(step.call.arguments);
-    const item = (status: Exclude<ItemEnd, 'open'> | 'in_progress', written: string): WireEvent => ({
+    const item = (status: Exclude<ItemEnd, 'open'> | 'in_progress', written: string): ModelEvent => ({
       id,
       type: 'function_call',
       status,
@@ -138,18 +138,18 @@ export class ItemWriter {
   }
 
   /** An item that has no events of its own. */
-  whole(item: WireEvent): void {
+  whole(item: ModelEvent): void {
     const id = typeof item['id'] === 'string' ? item['id'] : '';
     this.#done(this.#added(id, item), item);
   }
 
-  #added(id: string, item: WireEvent): Place {
+  #added(id: string, item: ModelEvent): Place {
     const place = { item_id: id, output_index: this.#started++ };
     this.event({ type: 'response.output_item.added', output_index: place.output_index, item });
     return place;
   }
 
-  #done(at: Place, item: WireEvent): void {
+  #done(at: Place, item: ModelEvent): void {
     this.event({ type: 'response.output_item.done', output_index: at.output_index, item });
     this.output.push(item);
   }

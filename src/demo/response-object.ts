@@ -67,7 +67,7 @@ export const responseObject = (
   };
 };
 
-export const wireUsage = (usage: Usage): JsonObject => ({
+export const usageFields = (usage: Usage): JsonObject => ({
   input_tokens: usage.inputTokens,
   input_tokens_details: {
     cached_tokens: usage.cachedInputTokens,

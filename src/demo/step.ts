@@ -1,7 +1,7 @@
 import type { Phase } from '../canonical/item.ts';
 import type { IncompleteReason } from '../canonical/outcome.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
-import type { WireEvent } from './connection.ts';
+import type { ModelEvent } from './connection.ts';
 
 /** One thing the scripted model does. Steps run in order; each item is whole before the next begins. */
 export type Step =
@@ -72,12 +72,12 @@ export interface RefusalStep extends Pace {
 
 /** Any other output item, whole. */
 interface ItemStep {
-  readonly item: WireEvent;
+  readonly item: ModelEvent;
 }
 
 /** An event that no builder makes. It gets the next sequence number. */
 interface EventStep {
-  readonly event: WireEvent;
+  readonly event: ModelEvent;
 }
 
 /** Bytes that need not be SSE at all. */

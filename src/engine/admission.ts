@@ -1,4 +1,4 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Gate, type GateState, type Refusal } from '../kit/gate.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
@@ -48,13 +48,13 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     onWaited: options.onWaited,
     refuse(why, retryAfterSeconds) {
       options.onRefused(why);
-      return fail(why === 'share' ? 'concurrency_limit' : 'server_overloaded', { retryAfterSeconds });
+      return gatewayError(why === 'share' ? 'concurrency_limit' : 'server_overloaded', { retryAfterSeconds });
     },
   });
   return {
     async enter({ caller, turns, signal }) {
       if (turns > options.maxRunning) {
-        throw fail('invalid_value', {
+        throw gatewayError('invalid_value', {
           param: 'n',
           message: `Invalid value: 'n' is ${turns}, and this server runs at most ${options.maxRunning} turns at once.`,
         });

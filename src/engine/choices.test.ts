@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { fail, failure, GatewayError } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import { collect } from '../../test/support/turn-events.ts';
@@ -92,12 +92,12 @@ describe('runChoices', () => {
 
   it('interrupts all when one cannot be started', async () => {
     const { plan, ended } = planWith(() => {
-      throw fail('worker_unavailable');
+      throw gatewayError('worker_unavailable');
     });
     const results = await Promise.allSettled(
       runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
-    const reason = fail('worker_unavailable');
+    const reason = gatewayError('worker_unavailable');
     expect(results).toEqual([
       { status: 'rejected', reason },
       { status: 'rejected', reason },
@@ -113,7 +113,7 @@ describe('runChoices', () => {
       runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
-    expect(second).toEqual({ status: 'rejected', reason: fail('server_error') });
+    expect(second).toEqual({ status: 'rejected', reason: gatewayError('server_error') });
   });
 
   it('interrupts all when the reader leaves one', async () => {
@@ -186,7 +186,7 @@ describe('runChoices', () => {
     expect(await reading).toEqual(Array.from({ length: 3 }, () => [started, completed]));
     // eslint-disable-next-line require-yield
     const broken = planOf(async function* () {
-      throw fail('upstream_error');
+      throw gatewayError('upstream_error');
     });
     const failing = runChoices(broken, placesOf(3), { signal: never, pace: 'one-by-one' });
     const results = await Promise.allSettled(failing.map(collect));

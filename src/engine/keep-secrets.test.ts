@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
 import { collect } from '../../test/support/turn-events.ts';
-import { fail, failure, GatewayError } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Plan } from './engine.ts';
 import { keepSecrets } from './keep-secrets.ts';
@@ -50,7 +50,7 @@ describe('keepSecrets', () => {
   it('hides them in what is thrown', async () => {
     const plan = kept(async function* () {
       yield* [];
-      throw fail('invalid_prompt', quoting);
+      throw gatewayError('invalid_prompt', quoting);
     });
     await expect(collect(plan.run(signal))).rejects.toEqual(
       new GatewayError(failure('invalid_prompt', hidden)),

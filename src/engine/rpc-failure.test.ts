@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fail, failure } from '../canonical/failure.ts';
+import { gatewayError, failure } from '../canonical/failure.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
@@ -8,7 +8,7 @@ describe('rpcFailure', () => {
   it.each([
     [
       'a failure of ours',
-      fail('model_not_found', { param: 'model' }),
+      gatewayError('model_not_found', { param: 'model' }),
       failure('model_not_found', { param: 'model' }),
     ],
     ['a lost connection', new ConnectionClosed(), failure('worker_lost')],

@@ -1,4 +1,4 @@
-import { fail, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -297,7 +297,7 @@ export class TurnAttempt {
 
   /** What was not read is gone, so the reader hears of nothing but that. */
   #giveUpOnReader(): void {
-    this.#mailbox.giveUp(fail('client_too_slow'));
+    this.#mailbox.giveUp(gatewayError('client_too_slow'));
     this.#source?.end({ kind: 'failed', failure: failure('client_too_slow') });
     this.letGo();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fail, failure, failureOf } from '../canonical/failure.ts';
+import { gatewayError, failure, failureOf } from '../canonical/failure.ts';
 import type { Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
@@ -182,7 +182,7 @@ describe('resolveAttachments', () => {
     const ended: string[] = [];
     const fetchImage: FetchImage = async (url, param, given) => {
       started.push(url);
-      if (url.endsWith('/1')) throw fail('invalid_image', { message: 'the first', param });
+      if (url.endsWith('/1')) throw gatewayError('invalid_image', { message: 'the first', param });
       await new Promise<void>((_, reject) => {
         given.addEventListener('abort', () => {
           ended.push(url);

@@ -1,4 +1,4 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import { partsOf, withParts, type ImagePart, type Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
@@ -78,7 +78,7 @@ const fetchAll = async (
         const image = await fetchImage(url, param, either);
         total += image.length;
         if (total > maxTotalBytes) {
-          throw fail('invalid_image', {
+          throw gatewayError('invalid_image', {
             message: 'The images of the request are too large together.',
             param,
           });
@@ -131,7 +131,7 @@ export const resolveAttachments = async (
   }
   const oneTooMany = [...jobs.values()][maxFetches];
   if (oneTooMany !== undefined) {
-    throw fail('invalid_image', {
+    throw gatewayError('invalid_image', {
       message: `Too many image URLs: at most ${maxFetches} images are fetched for one request.`,
       param: oneTooMany,
     });
@@ -143,7 +143,7 @@ export const resolveAttachments = async (
 };
 
 const urlTooLong = (param: string): Error =>
-  fail('invalid_image', {
+  gatewayError('invalid_image', {
     message: `Invalid image URL: it is longer than the ${MAX_URL_CHARS} characters allowed.`,
     param,
   });

@@ -1,4 +1,4 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Gate, type Pass } from '../kit/gate.ts';
 
@@ -41,7 +41,7 @@ export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => {
     clock: options.clock,
     refuse(_, retryAfterSeconds) {
       options.onRefused();
-      return fail('server_overloaded', {
+      return gatewayError('server_overloaded', {
         message: 'The requests that are in work are too large together. Please try again later.',
         retryAfterSeconds,
       });

@@ -1,4 +1,4 @@
-import { fail, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
@@ -107,7 +107,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
 };
 
 const unsound = (name: string, message: string, param: string): GatewayError =>
-  fail('invalid_value', {
+  gatewayError('invalid_value', {
     param,
     code: 'invalid_json_schema',
     message: `Invalid schema for response format '${name}': ${message}.`,

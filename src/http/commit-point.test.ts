@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { planOf } from '../../test/support/plan.ts';
-import { fail, failure, GatewayError } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { runChoices } from '../engine/choices.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
@@ -84,7 +84,7 @@ describe('one turn', () => {
 
   it('throws what the engine throws at once', async () => {
     const { events } = source([], () => {
-      throw fail('worker_unavailable');
+      throw gatewayError('worker_unavailable');
     });
     const error: unknown = await pastCommitPoint(events, null, noBug).catch((one: unknown) => one);
     expect(failureOf(error)).toEqual(failure('worker_unavailable'));
@@ -97,7 +97,7 @@ describe('one turn', () => {
 
   it('what is thrown after the first event ends the turn, and what is open', async () => {
     const { events } = source([ACCEPTED, STARTED, DELTA], () => {
-      throw fail('worker_lost');
+      throw gatewayError('worker_lost');
     });
     const committed = await pastCommitPoint(events, null, noBug);
     expect((await collect(committed.events)).slice(3)).toEqual([
@@ -153,7 +153,7 @@ describe('one turn', () => {
     // eslint-disable-next-line require-yield
     async function* silent(): AsyncGenerator<TurnEvent> {
       await gate.promise;
-      throw fail('worker_lost');
+      throw gatewayError('worker_lost');
     }
     const committed = await pastCommitPoint(silent(), 1, noBug);
     gate.resolve();
@@ -189,7 +189,7 @@ describe('several turns', () => {
       given.push(signal);
       if (given.length === 1) yield ACCEPTED;
       await new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(fail('server_error')));
+        signal.addEventListener('abort', () => reject(gatewayError('server_error')));
       });
     });
     const places = [{ leave() {} }, { leave() {} }] as const;

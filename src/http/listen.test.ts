@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../test/support/turn-events.ts';
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
@@ -34,7 +34,7 @@ const start = async (uploadIdleTimeoutMs = 30_000) => {
       },
     ],
     authenticate(header) {
-      if (header !== 'Bearer good') throw fail('invalid_api_key');
+      if (header !== 'Bearer good') throw gatewayError('invalid_api_key');
       return { keyId: 'key_good' };
     },
     ambient: fixedAmbient(),

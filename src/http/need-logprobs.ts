@@ -1,4 +1,4 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import { wordsOf } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 
@@ -60,7 +60,7 @@ const isUndecided = (event: TurnEvent, comesWhole: boolean): boolean => {
 };
 
 const notGiven = (): Error =>
-  fail('unsupported_parameter', {
+  gatewayError('unsupported_parameter', {
     param: 'logprobs',
     message: "Unsupported parameter: 'logprobs': this backend gives no log probabilities.",
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../test/support/turn-events.ts';
-import { fail, GatewayError, failure } from '../canonical/failure.ts';
+import { gatewayError, GatewayError, failure } from '../canonical/failure.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import type { Exchange } from './exchange.ts';
@@ -17,7 +17,7 @@ const serve = (routes: readonly Route[]) => {
   const server = createServer({
     routes,
     authenticate(header) {
-      if (header !== 'Bearer good') throw fail('invalid_api_key');
+      if (header !== 'Bearer good') throw gatewayError('invalid_api_key');
       return { keyId: 'key_good' };
     },
     ambient: fixedAmbient(),
@@ -153,7 +153,7 @@ describe('a route that throws', () => {
   it('a failure: its status, its body, when to come back, its headers', async () => {
     const { send, log } = serve([
       route(() => {
-        throw fail('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 7 });
+        throw gatewayError('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 7 });
       }),
     ]);
     const answer = await send('/thing', KEY);

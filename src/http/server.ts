@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 
-import { fail, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
 import { FAILURES } from '../canonical/failure-catalogue.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/quote.ts';
@@ -79,7 +79,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     });
     active.add(exchange);
     const stopWatching =
-      arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(fail('request_timeout'))) ??
+      arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(gatewayError('request_timeout'))) ??
       (() => {});
     const response = await respond(http, route, exchange);
     exchange.note({ status: response.status });
@@ -91,7 +91,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
-      if (isDraining && route.access === 'key') throw fail('shutting_down', { retryAfterSeconds: 5 });
+      if (isDraining && route.access === 'key') throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
       if (route.access === 'key') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
@@ -127,7 +127,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         whenIdle = resolve;
       });
       const timer = setTimeout(() => {
-        for (const exchange of active) exchange.abort(fail('shutting_down'));
+        for (const exchange of active) exchange.abort(gatewayError('shutting_down'));
       }, timeoutMs);
       // What does not hear that it is aborted must not keep the process.
       await within(idle, timeoutMs + ABORT_GRACE_MS);
@@ -168,7 +168,9 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
       c.req.raw,
       refusal('(unknown)', () => {
         const message = `Unknown request URL: ${c.req.method} ${quoted(c.req.path)}.`;
-        throw fail('unknown_url', { message: `${message}${baseUrlHint(c.req.method, c.req.path, routes)}` });
+        throw gatewayError('unknown_url', {
+          message: `${message}${baseUrlHint(c.req.method, c.req.path, routes)}`,
+        });
       }),
       c.env.arrival,
     ),
@@ -199,7 +201,9 @@ const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
 });
 
 const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
-  const failed = fail('method_not_allowed', { message: `Not allowed to ${method} on ${path}.` }).failure;
+  const failed = gatewayError('method_not_allowed', {
+    message: `Not allowed to ${method} on ${path}.`,
+  }).failure;
   const response = errorResponse(failed);
   response.headers.set('allow', allowed.join(', '));
   return response;

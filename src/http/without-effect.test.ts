@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import type { Refusal } from '../canonical/refusal.ts';
 import type { TurnAsk } from './endpoint.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -21,16 +21,16 @@ describe('what has no effect', () => {
   it('is refused where it must not be ignored, the first of all', () => {
     expect(refusalOf(ask, [], false)).toBeNull();
     expect(refusalOf(ask, [missed, wrong], false)).toEqual(
-      fail('unsupported_parameter', {
+      gatewayError('unsupported_parameter', {
         param: 'my truncation',
         message: "Unsupported parameter: 'my truncation' has no effect here.",
       }),
     );
     expect(refusalOf(read, [wrong], true)).toEqual(
-      fail('invalid_value', { param: 'my item', message: "Invalid 'my item': it is empty." }),
+      gatewayError('invalid_value', { param: 'my item', message: "Invalid 'my item': it is empty." }),
     );
     expect(refusalOf(ask, [wrong], true)).toEqual(
-      fail('unsupported_parameter', {
+      gatewayError('unsupported_parameter', {
         param: 'made_up',
         message: "Unsupported parameter: 'made_up' has no effect here, and strict parameters are on.",
       }),

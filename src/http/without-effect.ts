@@ -1,4 +1,4 @@
-import { fail, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { Path } from '../canonical/path.ts';
 import { NO_EFFECT_IN_STRICT, type Refusal } from '../canonical/refusal.ts';
 import type { TurnAsk } from './endpoint.ts';
@@ -24,5 +24,5 @@ export const refusalOf = (
 const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError => {
   const message =
     kind === 'invalid_value' ? `Invalid '${param}': ${why}` : `Unsupported parameter: '${param}' ${why}.`;
-  return fail(kind, { param, message });
+  return gatewayError(kind, { param, message });
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import { createLogger } from './log.ts';
 import type { Logger } from './log.ts';
 
@@ -75,7 +75,7 @@ describe('createLogger', () => {
 
   it('logs errors with their cause, and no key that they quote', () => {
     const { logger, lines, text } = capture();
-    logger.error(new Error('refused sk-abcdefghij', { cause: fail('invalid_json') }));
+    logger.error(new Error('refused sk-abcdefghij', { cause: gatewayError('invalid_json') }));
     logger.error({ err: new TypeError('odd') }, 'it broke');
     expect(lines()).toEqual([
       {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fail, failure } from '../canonical/failure.ts';
+import { gatewayError, failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Usage } from '../canonical/usage.ts';
 import { createMetrics } from './metrics.ts';
@@ -125,7 +125,7 @@ describe('tap', () => {
 
   it('hands on what the turn throws', async () => {
     const watcher = recorder();
-    const error = fail('worker_unavailable');
+    const error = gatewayError('worker_unavailable');
     await expect(collect(tap(play([], error), [watcher], options()))).rejects.toBe(error);
     expect(watcher.calls).toEqual([
       'start',

@@ -7,7 +7,7 @@ import { toTurnRequest as readChat } from './chat/to-turn.ts';
 import { toTurnRequest as readCompletion } from './completions/to-turn.ts';
 import { toTurnRequest as readResponse } from './responses/to-turn.ts';
 import { jsonObject, listOf } from './bounds.ts';
-import { parseWire } from './validation.ts';
+import { parseBody } from './validation.ts';
 
 const OPTIONS = {
   models: createModelNames({ models: [], standard: null, unlisted: [] }),
@@ -111,7 +111,7 @@ describe('the bounds of a request', () => {
 
   it('leave the words for other mistakes as they were', () => {
     const schema = z.object({ object: jsonObject, list: listOf(z.string(), 3, 1).optional() });
-    const said = (value: unknown): unknown => refusal(() => parseWire(schema, value));
+    const said = (value: unknown): unknown => refusal(() => parseBody(schema, value));
     const message400 = (param: string, code: string, text: string) => ({
       status: 400,
       param,

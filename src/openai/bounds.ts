@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 
 /**
@@ -72,7 +72,7 @@ export const refuseTooManyParts = (items: readonly unknown[], param: string): vo
     }
   }
   if (parts <= MAX_PARTS) return;
-  throw fail('invalid_value', {
+  throw gatewayError('invalid_value', {
     param,
     code: 'array_above_max_length',
     message: `Invalid '${param}': too many parts of content. Expected at most ${MAX_PARTS} in all items together, but got ${parts} instead.`,

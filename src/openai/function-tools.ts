@@ -1,36 +1,36 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import type { FunctionTool, ToolChoice } from '../canonical/turn-request.ts';
 import { isJsonObject } from '../kit/json.ts';
 import { missing } from './validation.ts';
 import { quoted } from '../kit/quote.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
-export interface WireFunction {
+export interface FunctionBody {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly parameters?: FunctionTool['parameters'] | undefined;
   readonly strict?: boolean | null | undefined;
 }
 
-export const toFunctionTool = (wire: WireFunction): FunctionTool => ({
+export const toFunctionTool = (given: FunctionBody): FunctionTool => ({
   kind: 'function',
-  name: wire.name,
-  description: wire.description ?? null,
-  parameters: wire.parameters ?? null,
-  strict: wire.strict ?? null,
+  name: given.name,
+  description: given.description ?? null,
+  parameters: given.parameters ?? null,
+  strict: given.strict ?? null,
 });
 
 /** The tools of a request, each read by its API. Only functions are served. */
 export const readFunctionTools = (
-  wire: readonly unknown[],
-  read: (value: unknown, at: string) => WireFunction,
+  given: readonly unknown[],
+  read: (value: unknown, at: string) => FunctionBody,
 ): readonly FunctionTool[] =>
-  wire.map((value, index) => {
+  given.map((value, index) => {
     const at = `tools[${index}]`;
     const type = isJsonObject(value) ? value['type'] : undefined;
     if (type === undefined) throw missing(`${at}.type`);
     if (type !== 'function') {
-      throw fail('unsupported_tool', {
+      throw gatewayError('unsupported_tool', {
         param: `${at}.type`,
         message: `The tool type ${quoted(JSON.stringify(type))} at '${at}' is not supported here. Supported: 'function'.`,
       });
@@ -39,12 +39,12 @@ export const readFunctionTools = (
   });
 
 /** The choices that are a word; null for a choice that is not. */
-export const readChoiceWord = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice | null => {
-  if (wire === undefined || wire === null || wire === 'auto') return { mode: 'auto' };
-  if (wire === 'none') return { mode: 'none' };
-  if (wire !== 'required') return null;
+export const readChoiceWord = (given: unknown, tools: readonly FunctionTool[]): ToolChoice | null => {
+  if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
+  if (given === 'none') return { mode: 'none' };
+  if (given !== 'required') return null;
   if (tools.length === 0) {
-    throw fail('invalid_value', {
+    throw gatewayError('invalid_value', {
       param: 'tool_choice',
       message: "Tool choice 'required' must be specified with 'tools' parameter.",
     });
@@ -73,7 +73,7 @@ export const checkDeclared = (
   place: 'tools' | 'functions' = 'tools',
 ): void => {
   if (tools.some((tool) => tool.name === name)) return;
-  throw fail('invalid_value', {
+  throw gatewayError('invalid_value', {
     param,
     message: `Tool choice '${quoted(name)}' not found in '${place}' parameter.`,
   });

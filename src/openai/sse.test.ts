@@ -19,8 +19,8 @@ describe('encodeFrame', () => {
   it('any text comes back as it was, whatever stands before and after', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(trickyText), async (texts) => {
-        const wire = texts.map((text) => encodeFrame({ event: 'x', data: { text } })).join(KEEPALIVE);
-        const read = await collect(readSse(wire));
+        const stream = texts.map((text) => encodeFrame({ event: 'x', data: { text } })).join(KEEPALIVE);
+        const read = await collect(readSse(stream));
         expect(read.map((frame) => JSON.parse(frame.data) as unknown)).toEqual(
           texts.map((text) => ({ text })),
         );

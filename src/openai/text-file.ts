@@ -1,4 +1,4 @@
-import { fail } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure.ts';
 import type { TextPart } from '../canonical/item.ts';
 import { quoted } from '../kit/quote.ts';
 
@@ -18,7 +18,7 @@ export const textOfFile = (fileData: string, filename: string | null, param: str
   const { mediaType, bytes } = decode(fileData, param);
   const text = readable(mediaType, bytes);
   if (text === null) {
-    throw fail('unsupported_file', {
+    throw gatewayError('unsupported_file', {
       param,
       message: `The file '${quoted(filename ?? 'without a name')}' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.`,
     });
@@ -59,7 +59,10 @@ const percentDecode = (payload: string, param: string): Uint8Array => {
 };
 
 const notBase64 = (param: string) =>
-  fail('invalid_value', { param, message: `Invalid '${param}': expected base64 data or a data URL.` });
+  gatewayError('invalid_value', {
+    param,
+    message: `Invalid '${param}': expected base64 data or a data URL.`,
+  });
 
 const readable = (mediaType: string, bytes: Uint8Array): string | null => {
   if (NOT_TEXT.test(mediaType) && !TEXT_AFTER_ALL.has(mediaType)) return null;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { GatewayError } from '../canonical/failure.ts';
-import { invalidChoice, parseWire } from './validation.ts';
+import { invalidChoice, parseBody } from './validation.ts';
 
 const schema = z.object({
   name: z.string().min(2).max(5).optional(),
@@ -27,7 +27,7 @@ const schema = z.object({
 
 const complaint = (value: unknown, at?: string): unknown => {
   try {
-    return parseWire(schema, value, at);
+    return parseBody(schema, value, at);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { status, type, code, param, message } = error.failure;
@@ -36,9 +36,9 @@ const complaint = (value: unknown, at?: string): unknown => {
   }
 };
 
-describe('parseWire', () => {
+describe('parseBody', () => {
   it('gives back what was parsed, without what the schema does not know', () => {
-    expect(parseWire(schema, { needed: 'x', count: 3, on: null, strange: 1 })).toEqual({
+    expect(parseBody(schema, { needed: 'x', count: 3, on: null, strange: 1 })).toEqual({
       needed: 'x',
       count: 3,
       on: null,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-import { fail, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import { quoted } from '../kit/quote.ts';
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
 
-/** Parses a wire value; the first thing that is wrong becomes a 400 in OpenAI's words. */
-export const parseWire = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
+/** Parses a value; the first thing that is wrong becomes a 400 in OpenAI's words. */
+export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
   const result = schema.safeParse(value, { reportInput: true, error: kindOfNumber });
   if (result.success) return result.data;
   const issue = deepestIssue(result.error.issues);
@@ -50,13 +50,13 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return missing(param);
-      return fail('invalid_type', {
+      return gatewayError('invalid_type', {
         param,
         message: `Invalid type for '${param}': expected ${article(issue.expected)}, but got ${got} instead.`,
       });
     case 'invalid_union':
       if (issue.input === undefined) return missing(param);
-      return fail('invalid_type', {
+      return gatewayError('invalid_type', {
         param,
         message: `Invalid type for '${param}': ${got} is not one of the forms that this parameter takes.`,
       });
@@ -73,25 +73,28 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
     case 'invalid_key':
     case 'invalid_element':
     case 'custom':
-      return fail('invalid_value', { param, message: `Invalid '${param}': ${quoted(issue.message)}` });
+      return gatewayError('invalid_value', {
+        param,
+        message: `Invalid '${param}': ${quoted(issue.message)}`,
+      });
     default:
-      return fail('invalid_value', { param, message: `Invalid '${param}'.` });
+      return gatewayError('invalid_value', { param, message: `Invalid '${param}'.` });
   }
 };
 
 export const missing = (param: string): GatewayError =>
-  fail('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
+  gatewayError('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
 
 /** OpenAI has a code of its own for this. */
 export const emptyArray = (param: string): GatewayError =>
-  fail('invalid_value', {
+  gatewayError('invalid_value', {
     param,
     code: 'empty_array',
     message: `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
   });
 
 export const invalidChoice = (param: string, value: unknown, supported: readonly string[]): GatewayError =>
-  fail('invalid_value', {
+  gatewayError('invalid_value', {
     param,
     message: `Invalid value: ${quote(value)}. Supported values are: ${list(supported.map((one) => `'${one}'`))}.`,
   });
@@ -107,7 +110,7 @@ const quote = (value: unknown): string =>
 
 /** What stands where an object was expected, as JSON. */
 export const notAnObject = (param: string, value: unknown): GatewayError =>
-  fail('invalid_type', {
+  gatewayError('invalid_type', {
     param,
     message: `Invalid type for '${param}': expected an object, but got ${quoted(JSON.stringify(value) ?? 'nothing')} instead.`,
   });
@@ -141,14 +144,14 @@ const outOfRange = (
     const length = (input as string | readonly unknown[]).length;
     const noun = origin === 'string' ? 'a string' : 'an array';
     const tooWhat = side === 'above' ? 'too long' : 'too short';
-    return fail('invalid_value', {
+    return gatewayError('invalid_value', {
       param,
       code: `${origin}_${side}_${limit}_length`,
       message: `Invalid '${param}': ${origin} ${tooWhat}. Expected ${noun} with ${limitWord} length ${bound}, but got ${noun} with length ${length} instead.`,
     });
   }
   const comparison = side === 'above' ? (inclusive ? '<=' : '<') : inclusive ? '>=' : '>';
-  return fail('invalid_value', {
+  return gatewayError('invalid_value', {
     param,
     code: `${kind}_${side}_${limit}_value`,
     message: `Invalid '${param}': ${kind} ${side} ${limitWord} value. Expected a value ${comparison} ${bound}, but got ${String(input)} instead.`,

@@ -1,5 +1,5 @@
 import { encodeEvent } from '../../src/demo/connection.ts';
-import type { ModelConnection, WireEvent } from '../../src/demo/connection.ts';
+import type { ModelConnection, ModelEvent } from '../../src/demo/connection.ts';
 import { isJsonObject } from '../../src/kit/json.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import type { Account } from './login.ts';
@@ -36,7 +36,7 @@ const window = (usedPercent: number, minutes: number, resetAt: number): JsonObje
 });
 
 /** Events that only this service sends, between those of the model. */
-const extraEvents = (plan: string): readonly WireEvent[] => [
+const extraEvents = (plan: string): readonly ModelEvent[] => [
   {
     type: 'codex.rate_limits',
     plan_type: plan,
@@ -80,23 +80,23 @@ export const asChatGptSends = (connection: ModelConnection, options: StreamOptio
     ...Object.getOwnPropertyDescriptors(connection),
     open: { value: (more = {}) => connection.open({ ...headers, ...more }) },
     write: { value: write },
-    event: { value: (event: WireEvent) => write(encodeEvent(event)) },
+    event: { value: (event: ModelEvent) => write(encodeEvent(event)) },
   });
 };
 
 const INTERESTING = /^event: response\.(?:output_item\.done|completed|in_progress)\ndata: (.*)\n\n$/s;
 
-const eventIn = (raw: string): WireEvent | null => {
+const eventIn = (raw: string): ModelEvent | null => {
   const data = INTERESTING.exec(raw)?.[1];
-  return data === undefined ? null : (JSON.parse(data) as WireEvent);
+  return data === undefined ? null : (JSON.parse(data) as ModelEvent);
 };
 
-const noteIssued = (event: WireEvent, onIssued: (encrypted: string) => void): void => {
+const noteIssued = (event: ModelEvent, onIssued: (encrypted: string) => void): void => {
   const encrypted = isJsonObject(event['item']) ? event['item']['encrypted_content'] : undefined;
   if (typeof encrypted === 'string') onIssued(encrypted);
 };
 
-const withoutOutput = (event: WireEvent): WireEvent => ({
+const withoutOutput = (event: ModelEvent): ModelEvent => ({
   ...event,
   response: isJsonObject(event['response']) ? { ...event['response'], output: [] } : null,
 });

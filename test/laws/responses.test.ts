@@ -19,7 +19,7 @@ type Wire = Record<string, unknown> & { type: string; sequence_number: number };
 const meta: ResponseMeta = {
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5' },
+  given: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,

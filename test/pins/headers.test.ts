@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fail, failureOf } from '../../src/canonical/failure.ts';
+import { gatewayError, failureOf } from '../../src/canonical/failure.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { TurnAsk } from '../../src/http/endpoint.ts';
@@ -31,7 +31,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
     routes: [
       route('/who', (http) => Response.json(http.headers.get('authorization'))),
       route('/busy', () => {
-        throw fail('worker_unavailable', { retryAfterSeconds: 3 });
+        throw gatewayError('worker_unavailable', { retryAfterSeconds: 3 });
       }),
     ],
     authenticate: (authorization) => ({ keyId: authorization ?? 'nobody' }),

@@ -15,14 +15,14 @@ import { golden, httpError, print } from './golden.ts';
 import { SCENARIOS } from './list.ts';
 import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
 
-const metaOf = ({ wire, request }: ResponsesAsk): ResponseMeta => ({
+const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire,
+  given,
   tools: request.tools,
   effort: request.reasoning.effort,
   serviceTier: request.serviceTier,
-  includeEncryptedReasoning: wire.include?.includes('reasoning.encrypted_content') ?? false,
+  includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
 });
 

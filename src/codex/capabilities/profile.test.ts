@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { directLogin } from '../home/backend.ts';
-import { EDIT_FIELDS, OVERRIDABLE, profileOf } from './profile.ts';
+import { EDIT_FIELDS, PLAIN_PARAMETERS, profileOf } from './profile.ts';
 
 const provider = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null } as const;
 const chatgpt = directLogin('chatgpt');
@@ -37,7 +37,7 @@ describe('backend profiles', () => {
   });
 
   it('are what the operator says, for plain parameters', () => {
-    const structural = EDIT_FIELDS.filter((field) => !OVERRIDABLE.has(field));
+    const structural = EDIT_FIELDS.filter((field) => !PLAIN_PARAMETERS.has(field));
     expect(profileOf(provider, ['none']).takes).toEqual(new Set(structural));
     expect(profileOf(provider, ['temperature', 'top_p']).takes).toEqual(
       new Set([...structural, 'temperature', 'top_p']),

@@ -58,7 +58,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
 
 /** The plain parameters, which an operator may list. */
-export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
+export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'temperature',
   'top_p',
   'presence_penalty',
@@ -76,7 +76,7 @@ export const OVERRIDABLE: ReadonlySet<EditField> = new Set([
 
 /** What the backend of a ChatGPT login refuses with a 400. */
 const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
-  ...OVERRIDABLE,
+  ...PLAIN_PARAMETERS,
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
 ]);
@@ -112,7 +112,7 @@ const overridden = (
   override: readonly string[] | null,
 ): ReadonlySet<EditField> => {
   if (override === null) return new Set(standard);
-  const always = standard.filter((field) => !OVERRIDABLE.has(field));
-  if (override.includes('all')) return new Set([...always, ...OVERRIDABLE]);
-  return new Set([...always, ...[...OVERRIDABLE].filter((field) => override.includes(field))]);
+  const always = standard.filter((field) => !PLAIN_PARAMETERS.has(field));
+  if (override.includes('all')) return new Set([...always, ...PLAIN_PARAMETERS]);
+  return new Set([...always, ...[...PLAIN_PARAMETERS].filter((field) => override.includes(field))]);
 };

@@ -120,7 +120,7 @@ const RULES: readonly Rule[] = [
     tell: (said) => failure('invalid_prompt', aboutRequest(said)),
   },
   { is: answered(404, 405), tell: (said) => noSuchPath(said) },
-  { is: answered(408, 504, 524), tell: (said) => tooLate(said.host) },
+  { is: answered(408, 504, 524), tell: (said) => timeoutFailure(said.host) },
   { is: answered(503, 529), tell: (said) => failure('upstream_overloaded', waitOf(said)) },
   { is: ({ status }) => status !== null && status >= 500, tell: (said) => broken(said) },
   {
@@ -198,15 +198,15 @@ const noSuchPath = ({ host, status }: Read): Failure =>
     message: `${at(host)} has no such path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
   });
 
-export const tooLate = (host: string | null): Failure =>
+export const timeoutFailure = (host: string | null): Failure =>
   failure('upstream_timeout', { message: `${at(host)} did not answer in time.` });
 
 /** It was waited for that long, and nothing came. */
-export const silent = (host: string | null, ms: number): Failure =>
+export const silentFailure = (host: string | null, ms: number): Failure =>
   failure('upstream_timeout', { message: `${at(host)} was silent for ${ms / 1000} s.` });
 
 /** It says something that does not come to its end. */
-export const endless = (host: string | null): Failure =>
+export const endlessFailure = (host: string | null): Failure =>
   failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });
 
 /** Its words may be about anything inside of it. */

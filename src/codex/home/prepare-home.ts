@@ -101,9 +101,9 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
-  const furnished = async (home: CodexHome, furniture: Furniture): Promise<CodexHome> => {
+  const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
     try {
-      await furnish(home.path, furniture);
+      await fillHome(home.path, furniture);
       return home;
     } catch (error) {
       await home.remove();
@@ -119,7 +119,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
     create: async (backend, catalogue = catalogues[lanesOf(backend)]()) => {
       const home = await emptyHome(backend);
       const catalogueFile = path.join(home.path, 'catalog.json');
-      return furnished(home, {
+      return filledHome(home, {
         backend,
         loginHome,
         files: {
@@ -130,7 +130,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
       });
     },
     createPlain: async (backend) =>
-      furnished(await emptyHome(backend), {
+      filledHome(await emptyHome(backend), {
         backend,
         loginHome,
         files: {
@@ -147,13 +147,13 @@ const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue)
   return () => (made ??= cleanCatalogue(bundled, lanes));
 };
 
-interface Furniture {
+interface HomeContents {
   readonly backend: Backend;
   readonly files: Readonly<Record<string, string>>;
   readonly loginHome: string;
 }
 
-const furnish = async (directory: string, { backend, files, loginHome }: Furniture): Promise<void> => {
+const fillHome = async (directory: string, { backend, files, loginHome }: HomeContents): Promise<void> => {
   const write = (name: string, text: string): Promise<void> =>
     writeFile(path.join(directory, name), text, { mode: 0o600 });
   for (const [name, text] of Object.entries(files)) await write(name, text);

@@ -6,10 +6,10 @@ import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts'
 import type { Approach } from '../translate/approach.ts';
 import {
   NEUTRAL_INSTRUCTIONS,
-  wireEdits,
+  requestEdits,
   type EditContext,
   type InputFindings,
-  type Taste,
+  type BackendLimits,
   type ThreadShape,
 } from './edits.ts';
 import { EDIT_FIELDS, profileOf, type EditField } from '../capabilities/profile.ts';
@@ -39,7 +39,7 @@ const CHATGPT = profileOf(
   },
   null,
 );
-const everything: Taste = { profile: PROVIDER, refuses: new Set() };
+const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
 const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
 
 const ENCRYPTED = 'reasoning.encrypted_content';
@@ -56,11 +56,11 @@ const body: JsonObject = {
 const edited = (
   request: Partial<TurnRequest>,
   on: JsonObject = body,
-  profile: Taste['profile'] = PROVIDER,
+  profile: BackendLimits['profile'] = PROVIDER,
 ): JsonObject =>
-  wireEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
+  requestEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
 
-describe('wire edits', () => {
+describe('sent edits', () => {
   it('change nothing but the cache key where nothing was asked for', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
   });
@@ -68,12 +68,12 @@ describe('wire edits', () => {
   it("hold the client's instructions in their own field, where the backend can be told", () => {
     const apply = (
       instructions: string | null,
-      profile: Taste['profile'],
+      profile: BackendLimits['profile'],
       shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
     ): unknown => {
       const { as = 'field', lane = 'full', ...rest } = shape;
       const approach: Approach = { ...SHAPE.approach, instructions: as, lane };
-      const edits = wireEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
+      const edits = requestEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
         profile,
         refuses: new Set(),
       });
@@ -93,7 +93,10 @@ describe('wire edits', () => {
   it('give a model its own name back, wherever codex says it', () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
     const approach = { ...SHAPE.approach, slug: twin.slug };
-    const edits = wireEdits(turnRequest(), { ...SHAPE, approach }, twin, { ...everything, profile: CHATGPT });
+    const edits = requestEdits(turnRequest(), { ...SHAPE, approach }, twin, {
+      ...everything,
+      profile: CHATGPT,
+    });
     const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
     expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
       model: 'gpt-5.5',
@@ -106,13 +109,13 @@ describe('wire edits', () => {
   it('leave to the lite lane what it has no place for', () => {
     const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
-    const edits = wireEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
+    const edits = requestEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
   it('know which service tiers a ChatGPT login has', () => {
     const tierOf = (serviceTier: string | null, codex: JsonObject = {}): unknown => {
-      const edits = wireEdits(turnRequest({ serviceTier }), SHAPE, SESSION, {
+      const edits = requestEdits(turnRequest({ serviceTier }), SHAPE, SESSION, {
         profile: CHATGPT,
         refuses: new Set(),
       });
@@ -130,7 +133,7 @@ describe('wire edits', () => {
       { kind: 'message', role: 'system', id: 'msg_own', parts: [{ kind: 'text', text: 'Be kind.' }] },
     ] as const;
     const shape = { ...SHAPE, injected: { instructions: null, items } };
-    const edits = wireEdits(turnRequest({ items }), shape, SESSION, everything);
+    const edits = requestEdits(turnRequest({ items }), shape, SESSION, everything);
     const input = [
       { type: 'message', id: 'msg_x', role: 'developer', content: [] },
       { type: 'message', id: 'px_0', role: 'developer', content: [] },
@@ -202,7 +205,7 @@ describe('wire edits', () => {
         { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
       ],
     ];
-    for (const [toolChoice, wire] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(wire);
+    for (const [toolChoice, sent] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(sent);
     expect(edited({ parallelToolCalls: false })['parallel_tool_calls']).toBe(false);
     const oneAtATime = { ...body, parallel_tool_calls: false };
     expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
@@ -225,8 +228,8 @@ describe('wire edits', () => {
       nameless,
       'odd',
     ];
-    const wire = [thin, bare, other, nameless, 'odd'];
-    expect(edited({ tools }, { ...body, tools: wire })['tools']).toEqual(exact);
+    const sent = [thin, bare, other, nameless, 'odd'];
+    expect(edited({ tools }, { ...body, tools: sent })['tools']).toEqual(exact);
     const filledIn = { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } };
     expect(edited({ tools }, { ...body, tools: [bare] }, CHATGPT)['tools']).toEqual([filledIn]);
     const lite = {
@@ -235,13 +238,13 @@ describe('wire edits', () => {
         {
           type: 'additional_tools',
           role: 'developer',
-          tools: [{ type: 'namespace', name: 'n', tools: wire }],
+          tools: [{ type: 'namespace', name: 'n', tools: sent }],
         },
         { type: 'message', role: 'user', content: [] },
       ],
     };
     const isLater = { ...nothing, isFirstRequest: false };
-    expect(wireEdits(turnRequest({ tools }), SHAPE, SESSION, everything).apply(lite, isLater)).toEqual({
+    expect(requestEdits(turnRequest({ tools }), SHAPE, SESSION, everything).apply(lite, isLater)).toEqual({
       ...lite,
       prompt_cache_key: 'cache-key',
       input: [
@@ -276,7 +279,7 @@ describe('wire edits', () => {
     });
     expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
     const told = { ...SHAPE, saysVerbosity: true };
-    const edits = wireEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
+    const edits = requestEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
@@ -284,7 +287,7 @@ describe('wire edits', () => {
     const logprobs = 'message.output_text.logprobs';
     const include = [logprobs, logprobs];
     expect(edited({ include })['include']).toEqual([ENCRYPTED, logprobs]);
-    const refusing = wireEdits(turnRequest({ include }), SHAPE, SESSION, {
+    const refusing = requestEdits(turnRequest({ include }), SHAPE, SESSION, {
       ...everything,
       refuses: new Set<EditField>([ENCRYPTED]),
     });
@@ -309,7 +312,7 @@ describe('wire edits', () => {
       toolChoice: { mode: 'required' },
     });
     const codex: JsonObject = { ...body, service_tier: 'flex' };
-    const chatgpt = wireEdits(request, SHAPE, SESSION, {
+    const chatgpt = requestEdits(request, SHAPE, SESSION, {
       profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key', ENCRYPTED]) },
       refuses: new Set(),
     });
@@ -319,7 +322,7 @@ describe('wire edits', () => {
       prompt_cache_key: 'cache-key',
       tool_choice: 'required',
     });
-    const learnt = wireEdits(request, SHAPE, SESSION, {
+    const learnt = requestEdits(request, SHAPE, SESSION, {
       profile: { ...PROVIDER, takes: new Set(EDIT_FIELDS) },
       refuses: new Set<EditField>(['temperature', 'service_tier', 'seed']),
     });

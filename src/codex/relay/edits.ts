@@ -9,7 +9,7 @@ import type { Approach } from '../translate/approach.ts';
 import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
-import { asTold, type Session } from './headers.ts';
+import { inBackendNames, type Session } from './headers.ts';
 import { ownTool, setOwnFields } from './own-fields.ts';
 
 /** What the app-server was given to make its model requests of. */
@@ -22,7 +22,7 @@ export interface ThreadShape {
   readonly saysVerbosity: boolean;
 }
 
-export interface WireEdits {
+export interface RequestEdits {
   /** What will be set, so that a refusal can be told from one that is not our doing. */
   readonly fields: ReadonlySet<EditField>;
   apply(body: JsonObject, context: EditContext): JsonObject;
@@ -44,18 +44,18 @@ export interface InputFindings {
 }
 
 /** What a backend takes, and what of that it was found to refuse for this model. */
-export interface Taste {
+export interface BackendLimits {
   readonly profile: BackendProfile;
   readonly refuses: ReadonlySet<EditField>;
 }
 
 /** A canonical request and what its backend takes → what the relay sets on the model request. */
-export const wireEdits = (
+export const requestEdits = (
   request: TurnRequest,
   shape: ThreadShape,
   session: Session & AffinityKey,
-  { profile, refuses }: Taste,
-): WireEdits => {
+  { profile, refuses }: BackendLimits,
+): RequestEdits => {
   const { approach } = shape;
   const plain = plainFields(request, profile);
   const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
@@ -85,7 +85,7 @@ export const wireEdits = (
       ]);
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
-      if (sets('tool_choice')) edited['tool_choice'] = wireToolChoice(request.toolChoice);
+      if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) Object.assign(edited, editTools(body, request.tools, profile));
@@ -135,7 +135,7 @@ const inSession = (metadata: JsonObject, session: Session): JsonObject =>
   Object.fromEntries(
     Object.entries(metadata).map(([name, value]) => [
       name,
-      typeof value === 'string' ? asTold(value, session) : value,
+      typeof value === 'string' ? inBackendNames(value, session) : value,
     ]),
   );
 
@@ -175,7 +175,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
 const includeOf = (body: JsonObject): readonly Json[] =>
   Array.isArray(body['include']) ? (body['include'] as readonly Json[]) : [];
 
-const wireToolChoice = (choice: ToolChoice): Json => {
+const toolChoiceField = (choice: ToolChoice): Json => {
   switch (choice.mode) {
     case 'auto':
     case 'none':
@@ -201,10 +201,10 @@ const editText = (
 ): JsonObject => ({
   ...(isJsonObject(body['text']) ? body['text'] : {}),
   ...(sets('text.verbosity') ? { verbosity: request.verbosity } : {}),
-  ...(sets('text.format') ? { format: wireFormat(request.format) } : {}),
+  ...(sets('text.format') ? { format: formatField(request.format) } : {}),
 });
 
-const wireFormat = (format: OutputFormat): JsonObject => {
+const formatField = (format: OutputFormat): JsonObject => {
   switch (format.kind) {
     case 'text':
       return { type: 'text' };
@@ -230,7 +230,7 @@ const editTools = (
   { isChatgpt }: BackendProfile,
 ): JsonObject => {
   const byName: OwnTools = new Map(
-    tools.map((tool) => [tool.name, isChatgpt ? (wire) => filledIn(wire, tool) : () => ownTool(tool)]),
+    tools.map((tool) => [tool.name, isChatgpt ? (sent) => filledIn(sent, tool) : () => ownTool(tool)]),
   );
   const [first, ...rest] = Array.isArray(body['input']) ? (body['input'] as readonly Json[]) : [];
   const input =
@@ -244,10 +244,10 @@ const editTools = (
 };
 
 /** By name, how a tool of the client's is put in the place of the app-server's form of it. */
-type OwnTools = ReadonlyMap<string, (wire: JsonObject) => JsonObject>;
+type OwnTools = ReadonlyMap<string, (sent: JsonObject) => JsonObject>;
 
-const exactTools = (wire: Json | undefined, byName: OwnTools): Json =>
-  Array.isArray(wire) ? (wire as readonly Json[]).map((tool) => exactTool(tool, byName)) : (wire ?? []);
+const exactTools = (sent: Json | undefined, byName: OwnTools): Json =>
+  Array.isArray(sent) ? (sent as readonly Json[]).map((tool) => exactTool(tool, byName)) : (sent ?? []);
 
 /** The client's own schema and strictness; the app-server thins out the one and drops the other. */
 const exactTool = (tool: Json, byName: OwnTools): Json => {
@@ -258,8 +258,8 @@ const exactTool = (tool: Json, byName: OwnTools): Json => {
 };
 
 /** codex's own backend is used to tools in which codex has filled in what the client left out. */
-const filledIn = (wire: JsonObject, own: FunctionTool): JsonObject => {
-  const { description: _, ...others } = wire;
+const filledIn = (sent: JsonObject, own: FunctionTool): JsonObject => {
+  const { description: _, ...others } = sent;
   return {
     ...others,
     ...(own.description === null ? {} : { description: own.description }),

@@ -3,49 +3,52 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import {
   developerMessage,
   placeOf,
-  toWireItem,
-  toWirePart,
+  toResponseItem,
+  toContentItem,
   type Injected,
 } from '../translate/inject-items.ts';
 
 /** What a backend takes in the input of a request. */
-export interface InputTaste {
+export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
 }
 
 /** The conversation as the client would have sent it itself, with its own ids or none. */
-export const exactInput = ({ instructions, items }: Injected, taste: InputTaste): readonly JsonObject[] => {
-  const own = items.map((item) => exactItem(item, taste));
+export const exactInput = (
+  { instructions, items }: Injected,
+  support: InputSupport,
+): readonly JsonObject[] => {
+  const own = items.map((item) => exactItem(item, support));
   if (instructions === null) return own;
   return [developerMessage(instructions), ...own];
 };
 
-const exactItem = (item: Item, taste: InputTaste): JsonObject => {
-  const wire = toWireItem(item);
+const exactItem = (item: Item, support: InputSupport): JsonObject => {
+  const raw = toResponseItem(item);
   if (item.kind === 'message') {
-    const role = item.role === 'system' && taste.systemRole ? 'system' : wire['role'];
-    const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', taste));
-    return { ...wire, role, content };
+    const role = item.role === 'system' && support.systemRole ? 'system' : raw['role'];
+    const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', support));
+    return { ...raw, role, content };
   }
   if (item.kind === 'tool-output' && typeof item.output !== 'string') {
-    return { ...wire, output: item.output.map((part) => exactPart(part, false, taste)) };
+    return { ...raw, output: item.output.map((part) => exactPart(part, false, support)) };
   }
-  const { encrypted_content: encrypted, ...rest } = wire;
-  return item.kind === 'reasoning' && encrypted === null ? rest : wire;
+  const { encrypted_content: encrypted, ...rest } = raw;
+  return item.kind === 'reasoning' && encrypted === null ? rest : raw;
 };
 
 /** The part as the client sent it, where the app-server's own form of it says less. */
-const exactPart = (part: Part, fromAssistant: boolean, taste: InputTaste): JsonObject => {
+const exactPart = (part: Part, fromAssistant: boolean, support: InputSupport): JsonObject => {
   if (part.kind === 'audio') {
     return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
   }
   if (part.kind === 'refusal' && fromAssistant) return { type: 'refusal', refusal: part.text };
   if (part.kind === 'image') {
-    const { detail: _, ...plain } = toWirePart(part, fromAssistant);
-    return part.detail === undefined || !taste.imageDetail ? plain : { ...plain, detail: part.detail };
+    const { detail: _, ...plain } = toContentItem(part, fromAssistant);
+    return part.detail === undefined || !support.imageDetail ? plain : { ...plain, detail: part.detail };
   }
-  return toWirePart(part, fromAssistant);
+  return toContentItem(part, fromAssistant);
 };
 
 export interface RestoredInput {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { silent } from '../failures/classify.ts';
+import { silentFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isLasting, readShortBody } from './connection.ts';
 import { callerHeaders } from './headers.ts';
@@ -56,7 +56,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         await again(0, code);
         return 'again';
       }
-      const failed = patience.isAtEnd ? silent(host, options.idleTimeoutMs) : unreachable(host, code);
+      const failed = patience.isAtEnd ? silentFailure(host, options.idleTimeoutMs) : unreachable(host, code);
       noAnswer(hop, call, failed);
       return 'over';
     }

@@ -12,7 +12,7 @@ export interface Session {
 }
 
 /** A text of codex's with the names that the backend knows. */
-export const asTold = (text: string, { threadId, session, slug, model }: Session): string => {
+export const inBackendNames = (text: string, { threadId, session, slug, model }: Session): string => {
   const told = text.replaceAll(threadId, session);
   return slug === model ? told : told.replaceAll(JSON.stringify(slug), JSON.stringify(model));
 };
@@ -35,7 +35,7 @@ export const requestHeaders = (
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {
     if (typeof value === 'string' && isAboutSession(name)) {
-      passed[name] = asTold(value, session);
+      passed[name] = inBackendNames(value, session);
     }
   }
   return passed;

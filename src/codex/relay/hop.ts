@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Failure } from '../../canonical/failure.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { CookieJar } from './cookies.ts';
-import type { InputFindings, WireEdits } from './edits.ts';
+import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import type { Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
@@ -15,7 +15,7 @@ import type { WireSignal } from '../sources/wire-signal.ts';
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {
   readonly model: string;
-  readonly edits: WireEdits;
+  readonly edits: RequestEdits;
   readonly session: Session;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;

@@ -1,5 +1,5 @@
 import { readErrorBody } from '../failures/read-error.ts';
-import { OVERRIDABLE, type EditField } from '../capabilities/profile.ts';
+import { PLAIN_PARAMETERS, type EditField } from '../capabilities/profile.ts';
 
 /** "I do not know this", in the words of OpenAI, ChatGPT and others. */
 const SAYS_UNSUPPORTED =
@@ -23,7 +23,7 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   const message = error.message ?? body;
   const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
-  const candidates = [...set].filter((field) => OVERRIDABLE.has(field) || GENTLE.has(field));
+  const candidates = [...set].filter((field) => PLAIN_PARAMETERS.has(field) || DISPENSABLE.has(field));
   const { param } = error;
   if (candidates.includes(ENCRYPTED) && SAYS_ENCRYPTED.test(message)) return ENCRYPTED;
   // `include[1]` is about `include`.
@@ -35,7 +35,7 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
  * Fields whose loss a client can be told about, or does not see. A tool or an output format that is
  * refused is not among them: without it the answer would be another.
  */
-const GENTLE: ReadonlySet<EditField> = new Set([
+const DISPENSABLE: ReadonlySet<EditField> = new Set([
   'tool_choice',
   'parallel_tool_calls',
   'include',

@@ -163,7 +163,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         request,
         shape,
         affinity: affinityKey(request, options.affinity),
-        taste: { profile: options.profile, refuses: learnt.refusedFor(request) },
+        limits: { profile: options.profile, refuses: learnt.refusedFor(request) },
         ...listeners,
         onInput: options.onInput,
         signIn: () => renewals.failure,

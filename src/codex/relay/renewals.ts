@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
-import { tooLate } from '../failures/classify.ts';
+import { timeoutFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isTimeout, readShortBody } from './connection.ts';
 import type { CookieJar } from './cookies.ts';
@@ -105,7 +105,7 @@ export class Renewals {
       if (!isConnectionError(error) && !isTimeUp(error)) throw error;
       const code = codeOf(error);
       const isLate = isTimeUp(error) || isTimeout(code);
-      this.#failed(isLate ? tooLate(hostOf(url)) : unreachable(hostOf(url), code));
+      this.#failed(isLate ? timeoutFailure(hostOf(url)) : unreachable(hostOf(url), code));
       return { status: 502, body: '{}' };
     }
   }

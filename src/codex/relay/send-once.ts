@@ -7,7 +7,7 @@ import { requestHeaders } from './headers.ts';
 import { isEventStream, toStreamFailure, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
 import { readModelBody, writeModelBody } from './model-body.ts';
 import type { Patience } from './patience.ts';
-import { sentOnce } from './sent-once.ts';
+import { releasedBody } from './released-body.ts';
 
 /** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
 const HOLD_MS = 3_000;
@@ -74,7 +74,7 @@ const contentOf = async (
     call === null || body === null
       ? hop.body
       : await writeModelBody(call.edits.apply(body, editContext(call)));
-  return { headers: { ...headers, 'content-length': String(edited.length) }, body: sentOnce(edited) };
+  return { headers: { ...headers, 'content-length': String(edited.length) }, body: releasedBody(edited) };
 };
 
 const editContext = (call: ModelCall): EditContext => ({

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { endless, silent } from '../failures/classify.ts';
+import { endlessFailure, silentFailure } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { passOn } from './beginning.ts';
@@ -52,7 +52,7 @@ export const streamBack = async (
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
       reader?.push(chunk);
       if (call !== null && reader?.isEndless === true) {
-        call.onSignal({ kind: 'refused', failure: endless(hostOf(hop.target)) });
+        call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
         reader.end('cut');
         // Now, and not behind what was said before: nobody reads that to its end.
         outgoing.destroy();
@@ -68,7 +68,7 @@ export const streamBack = async (
     outgoing.end();
   } catch (error) {
     if (patience.isAtEnd && !isLingering) {
-      call?.onSignal({ kind: 'refused', failure: silent(hostOf(hop.target), options.idleTimeoutMs) });
+      call?.onSignal({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
     }
     reader?.end(signal.aborted ? 'left' : 'cut');
     // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what

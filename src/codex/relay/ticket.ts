@@ -5,7 +5,13 @@ import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
 import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
 import type { AffinityKey } from './affinity.ts';
-import { wireEdits, type InputFindings, type Taste, type ThreadShape, type WireEdits } from './edits.ts';
+import {
+  requestEdits,
+  type InputFindings,
+  type BackendLimits,
+  type ThreadShape,
+  type RequestEdits,
+} from './edits.ts';
 import type { Session } from './headers.ts';
 import type { ModelCall } from './hop.ts';
 
@@ -14,7 +20,7 @@ export interface TicketOptions {
   readonly request: TurnRequest;
   readonly shape: ThreadShape;
   readonly affinity: AffinityKey;
-  readonly taste: Taste;
+  readonly limits: BackendLimits;
   readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
@@ -27,7 +33,7 @@ export class Ticket implements WireReport, ModelCall {
   readonly model: string;
   readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
-  readonly edits: WireEdits;
+  readonly edits: RequestEdits;
   readonly #options: TicketOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
@@ -37,7 +43,7 @@ export class Ticket implements WireReport, ModelCall {
   headers: Readonly<Record<string, string>> = {};
 
   constructor(options: TicketOptions) {
-    const { threadId, request, shape, affinity, taste } = options;
+    const { threadId, request, shape, affinity, limits } = options;
     const session = {
       threadId,
       session: affinity.session,
@@ -47,7 +53,7 @@ export class Ticket implements WireReport, ModelCall {
     this.#options = options;
     this.model = request.model;
     this.session = session;
-    this.edits = wireEdits(request, shape, { ...session, ...affinity }, taste);
+    this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onLife = options.onLife;
     this.onSignal = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;

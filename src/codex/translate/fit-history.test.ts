@@ -11,7 +11,7 @@ import {
   withoutReasoning,
   type History,
 } from './fit-history.ts';
-import { toWireItem } from './inject-items.ts';
+import { toResponseItem } from './inject-items.ts';
 
 const historyOf = (...items: readonly Item[]): History => wholeHistory(items);
 
@@ -66,8 +66,8 @@ describe('ids, for a ChatGPT login', () => {
       assistant,
     );
     const { id: _, ...withoutId } = reasoning() as Reasoning;
-    expect(fitHistory(history, CHATGPT_HISTORY).items.map(toWireItem)).toEqual(
-      [search('ws_1'), search(), search(), withoutId, assistant].map(toWireItem),
+    expect(fitHistory(history, CHATGPT_HISTORY).items.map(toResponseItem)).toEqual(
+      [search('ws_1'), search(), search(), withoutId, assistant].map(toResponseItem),
     );
   });
 

@@ -5,7 +5,7 @@ import type { Item, Part } from '../../canonical/item.ts';
 import { injectedOf, toInjectItems } from './inject-items.ts';
 import type { ThreadSettings } from './thread-start.ts';
 
-const wireOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];
+const rawOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];
 const message = (role: 'system' | 'developer' | 'user' | 'assistant', ...parts: readonly Part[]): Item => ({
   kind: 'message',
   role,
@@ -159,8 +159,8 @@ describe('toInjectItems', () => {
       { kind: 'hosted-call', id: 'ws', raw: { type: 'web_search_call', id: 'ws', strange: [1] } },
       { type: 'web_search_call', id: 'ws', strange: [1] },
     ],
-  ] as const satisfies readonly (readonly [string, Item, unknown])[])('%s', (_, item, wire) => {
-    expect(wireOf(item)).toEqual(wire);
+  ] as const satisfies readonly (readonly [string, Item, unknown])[])('%s', (_, item, raw) => {
+    expect(rawOf(item)).toEqual(raw);
   });
 
   it('instructions are the first message', () => {

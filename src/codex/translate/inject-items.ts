@@ -34,9 +34,9 @@ export const toInjectItems = (
   { instructions, items }: Injected,
   ids: 'own' | 'places',
 ): readonly JsonObject[] => {
-  const own = items.map(toWireItem);
-  const wire = instructions === null ? own : [developerMessage(instructions), ...own];
-  return ids === 'own' ? wire : wire.map((item, place) => ({ ...item, id: placeOf(place) }));
+  const own = items.map(toResponseItem);
+  const raw = instructions === null ? own : [developerMessage(instructions), ...own];
+  return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeOf(place) }));
 };
 
 /** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
@@ -64,7 +64,7 @@ export const typeOf = (item: Item): string => {
   }
 };
 
-export const toWireItem = (item: Item): JsonObject => {
+export const toResponseItem = (item: Item): JsonObject => {
   switch (item.kind) {
     case 'message':
       return message(item);
@@ -108,7 +108,7 @@ const message = (item: Message): JsonObject => ({
   ...messageOf(
     // The app-server drops messages of role `system` without a word; `developer` is their rank.
     item.role === 'system' ? 'developer' : item.role,
-    item.parts.map((part) => toWirePart(part, item.role === 'assistant')),
+    item.parts.map((part) => toContentItem(part, item.role === 'assistant')),
   ),
   ...idOf(item),
   ...(item.phase === undefined ? {} : { phase: item.phase }),
@@ -121,9 +121,9 @@ const messageOf = (role: string, content: readonly JsonObject[]): JsonObject => 
 });
 
 const output = (value: string | readonly Part[]): string | readonly JsonObject[] =>
-  typeof value === 'string' ? value : value.map((part) => toWirePart(part, false));
+  typeof value === 'string' ? value : value.map((part) => toContentItem(part, false));
 
-export const toWirePart = (part: Part, fromAssistant: boolean): JsonObject => {
+export const toContentItem = (part: Part, fromAssistant: boolean): JsonObject => {
   switch (part.kind) {
     case 'text':
       return {

@@ -28,7 +28,7 @@ export const toThreadStart = (
 ): ParamsOf<'thread/start'> => {
   const developerInstructions = developerInstructionsOf(request, settings);
   // Where the backend can be told which tools may be called, the model always sees them all.
-  const choosesOnWire = settings.hasRelay && approach.lane === 'full';
+  const backendChooses = settings.hasRelay && approach.lane === 'full';
   return {
     model: approach.slug,
     // By name: an app-server whose configuration is gone would take a backend of its own choice.
@@ -42,7 +42,7 @@ export const toThreadStart = (
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(saysVerbosity(request, settings) ? { config: { model_verbosity: request.verbosity } } : {}),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
-    dynamicTools: (choosesOnWire ? request.tools : callableTools(request)).map((tool) => ({
+    dynamicTools: (backendChooses ? request.tools : callableTools(request)).map((tool) => ({
       type: 'function' as const,
       name: tool.name,
       description: tool.description ?? '',

@@ -1,4 +1,4 @@
-import { fail, failure, GatewayError, type Failure } from '../../canonical/failure.ts';
+import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import { lookEveryMs } from './health.ts';
@@ -132,7 +132,7 @@ class SupervisedPool implements WorkerPool {
 
   async lease(signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
-    if (this.#draining !== null) throw fail('shutting_down');
+    if (this.#draining !== null) throw gatewayError('shutting_down');
     const member = leastLoaded(this.#serving());
     if (member !== null) return this.#leaseOn(member);
     if (this.#trouble !== null) throw this.#later(this.#trouble);
@@ -151,7 +151,7 @@ class SupervisedPool implements WorkerPool {
 
   async #drain(): Promise<void> {
     this.#starts.halt();
-    this.#waiting.dismiss(fail('shutting_down'));
+    this.#waiting.dismiss(gatewayError('shutting_down'));
     if (this.#leases() > 0) await this.#idle();
     // Not before: nobody should wait for the turns of a worker that stands still.
     for (const timer of this.#timers) clearInterval(timer);

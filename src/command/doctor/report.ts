@@ -1,14 +1,14 @@
 import { VERSION } from '../../version.ts';
-import type { World } from '../command.ts';
+import type { CommandContext } from '../command.ts';
 import { runCheck, type Check, type Finding, type Grade } from './finding.ts';
 
 /** The findings so far. For a person each is printed when it is there, for a program all at the end. */
 export class Report {
-  readonly #world: World;
+  readonly #world: CommandContext;
   readonly #isJson: boolean;
   readonly #findings: (Finding & { readonly check: string })[] = [];
 
-  constructor(world: World, isJson: boolean) {
+  constructor(world: CommandContext, isJson: boolean) {
     this.#world = world;
     this.#isJson = isJson;
   }

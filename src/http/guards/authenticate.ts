@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 
 interface Caller {
   /** Names the key in logs without giving it away. */
@@ -30,7 +30,7 @@ export const createAuthenticator = (keys: readonly string[]): Authenticator => {
   return (authorizationHeader) => {
     const token = bearerToken(authorizationHeader);
     if (token === null) {
-      throw fail('invalid_api_key', {
+      throw gatewayError('invalid_api_key', {
         message:
           "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
       });
@@ -41,7 +41,7 @@ export const createAuthenticator = (keys: readonly string[]): Authenticator => {
       if (timingSafeEqual(candidate.hash, hash)) caller = candidate.caller;
     }
     if (caller === null) {
-      throw fail('invalid_api_key', { message: `Incorrect API key provided: ${masked(token)}.` });
+      throw gatewayError('invalid_api_key', { message: `Incorrect API key provided: ${masked(token)}.` });
     }
     return caller;
   };

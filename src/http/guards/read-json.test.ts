@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fail, failure, failureOf } from '../../canonical/failure.ts';
+import { gatewayError, failure, failureOf } from '../../canonical/failure.ts';
 import type { Failure } from '../../canonical/failure.ts';
 import { readJson } from './read-json.ts';
 
@@ -95,7 +95,7 @@ describe('readJson', () => {
   });
 
   it('reads nothing for which there is no room, and says so in the words of whoever refused', async () => {
-    const refused = fail('server_overloaded', { retryAfterSeconds: 3 });
+    const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
     const { asked, seen } = chunked(['{"a"', ':1}', 'x']);
     const reserve = async (): Promise<void> => {};
     const grow = (bytes: number): void => {

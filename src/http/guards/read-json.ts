@@ -1,4 +1,4 @@
-import { fail, failure, GatewayError } from '../../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../../canonical/failure.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json-reader.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 
@@ -23,12 +23,14 @@ const MAX_MEMBERS = 10_000;
 const MAX_VALUES = 2_000_000;
 
 const tooLarge = (maxBytes: number): GatewayError =>
-  fail('request_too_large', { message: `The request body is larger than the ${maxBytes} bytes allowed.` });
+  gatewayError('request_too_large', {
+    message: `The request body is larger than the ${maxBytes} bytes allowed.`,
+  });
 
 const refuseEncoding = (request: Request): void => {
   const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return;
-  throw fail('unsupported_value', {
+  throw gatewayError('unsupported_value', {
     message: `Unsupported content encoding: '${encoding.slice(0, 40)}'. Send the request body uncompressed.`,
   });
 };
@@ -74,7 +76,7 @@ const beyond = ({ limit }: JsonLimitError, limits: JsonLimits): GatewayError => 
     members: `The JSON body has an object with too many members: at most ${limits.members} are allowed.`,
     values: `The JSON body has too many values: at most ${limits.values} are allowed.`,
   };
-  return fail('invalid_json', { message: messages[limit] });
+  return gatewayError('invalid_json', { message: messages[limit] });
 };
 
 const parse = async (bytes: Uint8Array, limits: JsonLimits): Promise<unknown> => {

@@ -15,7 +15,7 @@ export interface ChatOptions {
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
   path: '/v1/chat/completions',
   read(body, { ambient, models }) {
-    const { wire, request, ignored, names, isLegacy } = toTurnRequest(body, {
+    const { given, request, ignored, names, isLegacy } = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
@@ -23,18 +23,18 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       // OpenAI writes a dash where other ids have an underscore.
       id: ambient.ids.mint('chatcmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      model: wire.model,
+      model: given.model,
       serviceTier: request.serviceTier,
       isLegacy,
-      includeUsage: wire.stream_options?.include_usage ?? false,
+      includeUsage: given.stream_options?.include_usage ?? false,
       usagePolicy: options.usagePolicy,
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
       request,
-      choices: wire.n ?? 1,
-      model: wire.model,
-      stream: wire.stream ?? false,
+      choices: given.n ?? 1,
+      model: given.model,
+      stream: given.stream ?? false,
       ignored,
       nameOf: (path) => parameterName(path, names),
       formatPlace: 'response_format.json_schema.schema',

@@ -12,19 +12,19 @@ export interface CompletionsOptions {
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
   read(body, { ambient, models }) {
-    const { wire, request, ignored, names } = toTurnRequest(body, { models });
+    const { given, request, ignored, names } = toTurnRequest(body, { models });
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      model: wire.model,
-      includeUsage: wire.stream_options?.include_usage ?? false,
+      model: given.model,
+      includeUsage: given.stream_options?.include_usage ?? false,
       usagePolicy: options.usagePolicy,
     };
     return {
       request,
-      choices: wire.n ?? 1,
-      model: wire.model,
-      stream: wire.stream ?? false,
+      choices: given.n ?? 1,
+      model: given.model,
+      stream: given.stream ?? false,
       ignored,
       nameOf: (path) => parameterName(path, names),
       formatPlace: 'prompt',

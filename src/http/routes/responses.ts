@@ -19,7 +19,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
   read(body, { headers, ambient, models }) {
     const asked = askedLayout(headers);
-    const { wire, request, ignored, names, wantsReasoning } = toTurnRequest(body, {
+    const { given, request, ignored, names, wantsReasoning } = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
@@ -29,23 +29,23 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       isCodex: headers.get('originator')?.startsWith('codex_') === true,
       standard: options.layout,
     });
-    const { input: _, ...echoed } = wire;
+    const { input: _, ...echoed } = given;
     const meta: ResponseMeta = {
       id: ambient.ids.mint('resp'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      wire: echoed,
+      given: echoed,
       tools: request.tools,
       effort: request.reasoning.effort,
       serviceTier: request.serviceTier,
-      includeEncryptedReasoning: wire.include?.includes('reasoning.encrypted_content') ?? false,
+      includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
     };
     return {
       request,
       choices: 1,
       nameOf: (path) => parameterName(path, names),
-      model: wire.model,
-      stream: wire.stream ?? false,
+      model: given.model,
+      stream: given.stream ?? false,
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
       formatPlace: 'text.format.schema',

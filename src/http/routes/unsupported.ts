@@ -1,4 +1,4 @@
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { Route } from '../server.ts';
 import { quoted } from '../../kit/quote.ts';
 
@@ -12,7 +12,7 @@ export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =
     path,
     access: 'key',
     handle(http) {
-      throw fail('endpoint_not_supported', {
+      throw gatewayError('endpoint_not_supported', {
         message: `POST ${quoted(new URL(http.url).pathname)} is not supported here. Served are: ${served.join(', ')}.`,
       });
     },

@@ -1,4 +1,4 @@
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 
@@ -10,7 +10,7 @@ export interface ToTurnOptions {
 
 export const bodyObject = (body: unknown): JsonObject => {
   if (isJsonObject(body)) return body;
-  throw fail('invalid_type', { message: 'Invalid body: expected a JSON object.' });
+  throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
 };
 
 interface Streaming {
@@ -18,9 +18,9 @@ interface Streaming {
   readonly stream_options?: unknown;
 }
 
-export const refuseStreamOptions = (wire: Streaming): void => {
-  if (wire.stream === true || (wire.stream_options ?? null) === null) return;
-  throw fail('invalid_value', {
+export const refuseStreamOptions = (given: Streaming): void => {
+  if (given.stream === true || (given.stream_options ?? null) === null) return;
+  throw gatewayError('invalid_value', {
     param: 'stream_options',
     message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
   });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { textOfFile } from '../text-file.ts';
 import { longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { emptyArray, missing, parseWire, readTagged } from '../validation.ts';
+import { emptyArray, missing, parseBody, readTagged } from '../validation.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: longText }),
@@ -54,24 +54,24 @@ export const readContent = (
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
     case 'text':
-      return { kind: 'text', text: parseWire(schemas.text, value, at).text };
+      return { kind: 'text', text: parseBody(schemas.text, value, at).text };
     case 'refusal':
-      return { kind: 'refusal', text: parseWire(schemas.refusal, value, at).refusal };
+      return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'image_url': {
-      const { url, detail } = parseWire(schemas.image_url, value, at).image_url;
+      const { url, detail } = parseBody(schemas.image_url, value, at).image_url;
       return { kind: 'image', url, ...(detail ? { detail } : {}) };
     }
     case 'input_audio': {
-      const { data, format } = parseWire(schemas.input_audio, value, at).input_audio;
+      const { data, format } = parseBody(schemas.input_audio, value, at).input_audio;
       return { kind: 'audio', data, format };
     }
     case 'file': {
-      const { file } = parseWire(schemas.file, value, at);
+      const { file } = parseBody(schemas.file, value, at);
       if (typeof file.file_data === 'string') {
         return textOfFile(file.file_data, file.filename ?? null, `${at}.file.file_data`);
       }
       if (typeof file.file_id !== 'string') throw missing(`${at}.file.file_data`);
-      throw fail('unsupported_value', {
+      throw gatewayError('unsupported_value', {
         param: `${at}.file.file_id`,
         message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
       });

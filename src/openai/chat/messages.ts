@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { parseWire, readTagged } from '../validation.ts';
+import { parseBody, readTagged } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
 import { quoted } from '../../kit/quote.ts';
@@ -80,26 +80,27 @@ class MessageReader implements ReadMessages {
       case 'developer':
       case 'user': {
         refuseNull(value, at);
-        const wire = parseWire(schemas[role], value, at);
-        this.#noteName(wire.name, at);
-        this.#add({ kind: 'message', role, parts: this.#parts(wire.content, role, at) }, at);
+        const given = parseBody(schemas[role], value, at);
+        this.#noteName(given.name, at);
+        this.#add({ kind: 'message', role, parts: this.#parts(given.content, role, at) }, at);
         return;
       }
       case 'assistant':
-        this.#assistant(parseWire(schemas.assistant, value, at), index, at);
+        this.#assistant(parseBody(schemas.assistant, value, at), index, at);
         return;
       case 'tool': {
         refuseNull(value, at);
-        const wire = parseWire(schemas.tool, value, at);
-        const output = typeof wire.content === 'string' ? wire.content : this.#parts(wire.content, role, at);
-        const tool = this.#custom.has(wire.tool_call_id) ? 'custom' : 'function';
-        this.#add({ kind: 'tool-output', tool, callId: wire.tool_call_id, output }, at);
+        const given = parseBody(schemas.tool, value, at);
+        const output =
+          typeof given.content === 'string' ? given.content : this.#parts(given.content, role, at);
+        const tool = this.#custom.has(given.tool_call_id) ? 'custom' : 'function';
+        this.#add({ kind: 'tool-output', tool, callId: given.tool_call_id, output }, at);
         return;
       }
       case 'function': {
-        const wire = parseWire(schemas.function, value, at);
-        const callId = this.#answeredLegacyCall(wire.name, at);
-        const output = wire.content ?? '';
+        const given = parseBody(schemas.function, value, at);
+        const callId = this.#answeredLegacyCall(given.name, at);
+        const output = given.content ?? '';
         this.#add({ kind: 'tool-output', tool: 'function', callId, output }, at);
         return;
       }
@@ -108,20 +109,20 @@ class MessageReader implements ReadMessages {
     }
   }
 
-  #assistant(wire: z.output<typeof schemas.assistant>, index: number, at: string): void {
-    this.#noteName(wire.name, at);
-    if (wire.audio !== undefined && wire.audio !== null) {
-      throw fail('unsupported_value', {
+  #assistant(given: z.output<typeof schemas.assistant>, index: number, at: string): void {
+    this.#noteName(given.name, at);
+    if (given.audio !== undefined && given.audio !== null) {
+      throw gatewayError('unsupported_value', {
         param: `${at}.audio`,
         message: 'Audio answers are not stored here and cannot be referred to.',
       });
     }
-    const calls = wire.tool_calls ?? [];
-    const hasContent = wire.content !== undefined && wire.content !== null;
-    const hasOther = calls.length > 0 || Boolean(wire.function_call) || typeof wire.refusal === 'string';
+    const calls = given.tool_calls ?? [];
+    const hasContent = given.content !== undefined && given.content !== null;
+    const hasOther = calls.length > 0 || Boolean(given.function_call) || typeof given.refusal === 'string';
     if (!hasContent && !hasOther) throw noContent(at);
-    const parts: Part[] = hasContent ? [...this.#parts(wire.content ?? '', 'assistant', at)] : [];
-    if (typeof wire.refusal === 'string') parts.push({ kind: 'refusal', text: wire.refusal });
+    const parts: Part[] = hasContent ? [...this.#parts(given.content ?? '', 'assistant', at)] : [];
+    if (typeof given.refusal === 'string') parts.push({ kind: 'refusal', text: given.refusal });
     // An empty answer of ours that comes back says nothing to the model.
     if (!saysNothing(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
@@ -130,9 +131,9 @@ class MessageReader implements ReadMessages {
       if (call.tool === 'custom') this.#custom.add(call.callId);
       this.#add(call, place);
     }
-    if (wire.function_call) {
+    if (given.function_call) {
       const callId = `call_legacy_${index}`;
-      const { name: called, arguments: input } = wire.function_call;
+      const { name: called, arguments: input } = given.function_call;
       const unanswered = this.#legacy.get(called) ?? [];
       unanswered.push(callId);
       this.#legacy.set(called, unanswered);
@@ -144,14 +145,14 @@ class MessageReader implements ReadMessages {
   #answeredLegacyCall(called: string, at: string): string {
     const callId = this.#legacy.get(called)?.pop();
     if (callId !== undefined) return callId;
-    throw fail('invalid_value', {
+    throw gatewayError('invalid_value', {
       param: `${at}.role`,
       message: `Invalid parameter: messages with role 'function' must be a response to a preceding message with 'function_call' ('${quoted(called)}' was not called).`,
     });
   }
 
-  #parts(wire: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
-    return readContent(wire, PARTS[role], `${at}.content`, this.unread);
+  #parts(given: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
+    return readContent(given, PARTS[role], `${at}.content`, this.unread);
   }
 
   /** No item of a conversation has a place for it. */
@@ -172,7 +173,7 @@ const refuseNull = (value: unknown, at: string): void => {
 };
 
 const noContent = (at: string) =>
-  fail('invalid_type', {
+  gatewayError('invalid_type', {
     param: `${at}.content`,
     message: `Invalid value for '${at}.content': expected a string, got null.`,
   });

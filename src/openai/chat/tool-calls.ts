@@ -4,7 +4,7 @@ import type { ToolCall } from '../../canonical/item.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, parseWire } from '../validation.ts';
+import { invalidChoice, missing, parseBody } from '../validation.ts';
 
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 
@@ -23,15 +23,15 @@ const customCall = z.object({
 export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
-    const wire = parseWire(functionCall, value, at);
+    const given = parseBody(functionCall, value, at);
     noteUnread(ignored, functionCall, value, at);
-    const { name, arguments: input } = wire.function;
-    return { kind: 'tool-call', tool: 'function', callId: wire.id, name, input };
+    const { name, arguments: input } = given.function;
+    return { kind: 'tool-call', tool: 'function', callId: given.id, name, input };
   }
   if (type === 'custom') {
-    const wire = parseWire(customCall, value, at);
+    const given = parseBody(customCall, value, at);
     noteUnread(ignored, customCall, value, at);
-    return { kind: 'tool-call', tool: 'custom', callId: wire.id, ...wire.custom };
+    return { kind: 'tool-call', tool: 'custom', callId: given.id, ...given.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);
   throw invalidChoice(`${at}.type`, type, ['function', 'custom']);

@@ -1,16 +1,16 @@
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { readSampling } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { parseWire } from '../validation.ts';
+import { parseBody } from '../validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
 import { createCompletionSchema, type CreateCompletion } from './schema.ts';
 
 export interface CompletionAsk {
-  readonly wire: CreateCompletion;
+  readonly given: CreateCompletion;
   readonly request: AskedTurn;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
@@ -19,18 +19,18 @@ export interface CompletionAsk {
 
 export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): CompletionAsk => {
   const object = bodyObject(body);
-  const wire = parseWire(createCompletionSchema, object);
-  refuseStreamOptions(wire);
-  refuseUnservable(wire);
-  const model = models.resolve(wire.model);
+  const given = parseBody(createCompletionSchema, object);
+  refuseStreamOptions(given);
+  refuseUnservable(given);
+  const model = models.resolve(given.model);
   return {
-    wire,
-    ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(wire)],
+    given,
+    ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(given)],
     names: NAMES,
     request: {
       model: model.model,
       instructions: null,
-      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(wire) }] }],
+      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(given) }] }],
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
@@ -38,15 +38,15 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       format: { kind: 'text' },
       verbosity: null,
       serviceTier: model.serviceTier,
-      maxOutputTokens: wire.max_tokens ?? null,
-      stop: stopsOf(wire.stop),
-      sampling: readSampling(wire),
+      maxOutputTokens: given.max_tokens ?? null,
+      stop: stopsOf(given.stop),
+      sampling: readSampling(given),
       logprobs: { top: null, isNeeded: false },
       truncation: null,
       include: [],
       cache: { key: null, retention: null, options: null },
       metadata: null,
-      user: wire.user ?? null,
+      user: given.user ?? null,
       safetyIdentifier: null,
     },
   };
@@ -64,23 +64,23 @@ const promptOf = ({ prompt }: CreateCompletion): string => {
   if (typeof prompt === 'string') return prompt;
   const [first, ...others] = prompt;
   if (first !== undefined && others.length === 0) return first;
-  throw fail('unsupported_value', {
+  throw gatewayError('unsupported_value', {
     param: 'prompt',
     message: `Unsupported value: 'prompt' must be a string or an array of one string, but got an array of ${prompt.length}.`,
   });
 };
 
 /** Values that ask for nothing are fine. */
-const refuseUnservable = (wire: CreateCompletion): void => {
+const refuseUnservable = (given: CreateCompletion): void => {
   const asked = {
-    suffix: (wire.suffix ?? '') !== '',
-    echo: wire.echo === true,
-    best_of: (wire.best_of ?? 1) > 1,
-    logprobs: (wire.logprobs ?? null) !== null,
+    suffix: (given.suffix ?? '') !== '',
+    echo: given.echo === true,
+    best_of: (given.best_of ?? 1) > 1,
+    logprobs: (given.logprobs ?? null) !== null,
   };
   for (const [name, isAsked] of Object.entries(asked)) {
     if (isAsked) {
-      throw fail('unsupported_parameter', {
+      throw gatewayError('unsupported_parameter', {
         param: name,
         message: `Unsupported parameter: '${name}'. ${COMPLETION_PARAMETERS[name as keyof typeof asked].note}`,
       });
@@ -88,7 +88,7 @@ const refuseUnservable = (wire: CreateCompletion): void => {
   }
 };
 
-const withoutEffect = (wire: CreateCompletion): string[] => [
-  ...(wire.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
-  ...(Object.keys(wire.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
+const withoutEffect = (given: CreateCompletion): string[] => [
+  ...(given.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
+  ...(Object.keys(given.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
 ];

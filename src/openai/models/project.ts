@@ -1,4 +1,4 @@
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/model-names.ts';
 import { quoted } from '../../kit/quote.ts';
 
@@ -40,7 +40,10 @@ export const projectModels = (names: ModelNames) => ({
 export const projectOneModel = (names: ModelNames, id: string) => {
   const found = names.find(id);
   if (found === null) {
-    throw fail('model_not_found', { param: 'model', message: `The model '${quoted(id)}' does not exist.` });
+    throw gatewayError('model_not_found', {
+      param: 'model',
+      message: `The model '${quoted(id)}' does not exist.`,
+    });
   }
   return projectModel(found);
 };

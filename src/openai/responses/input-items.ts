@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import {
   saysNothing,
   type HostedCall,
@@ -13,7 +13,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, notAnObject, parseWire } from '../validation.ts';
+import { invalidChoice, missing, notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
@@ -114,7 +114,7 @@ const typeOf = (value: unknown, at: string): ItemType => {
   if (type === undefined) throw missing(`${at}.type`);
   if (isItemType(type)) return type;
   if (type === 'item_reference') {
-    throw fail('unsupported_value', {
+    throw gatewayError('unsupported_value', {
       param: at,
       message: `Item references are not supported at '${at}': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).`,
     });
@@ -125,81 +125,81 @@ const typeOf = (value: unknown, at: string): ItemType => {
 const translate = (type: ItemType, value: unknown, at: string, unread: string[]): Item => {
   switch (type) {
     case 'message':
-      return message(parseWire(schemas.message, value, at), at, unread);
+      return message(parseBody(schemas.message, value, at), at, unread);
     case 'reasoning': {
-      const wire = parseWire(schemas.reasoning, value, at);
+      const given = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...idOf(wire),
-        summary: wire.summary.map((one) => one.text),
-        ...(wire.content ? { content: wire.content.map((one) => one.text) } : {}),
-        ...(typeof wire.encrypted_content === 'string' ? { encryptedContent: wire.encrypted_content } : {}),
+        ...idOf(given),
+        summary: given.summary.map((one) => one.text),
+        ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
+        ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
       };
     }
     case 'function_call': {
-      const wire = parseWire(schemas.function_call, value, at);
+      const given = parseBody(schemas.function_call, value, at);
       return {
         kind: 'tool-call',
         tool: 'function',
-        ...idOf(wire),
-        callId: wire.call_id,
-        name: wire.name,
-        ...(wire.namespace ? { namespace: wire.namespace } : {}),
-        input: wire.arguments,
+        ...idOf(given),
+        callId: given.call_id,
+        name: given.name,
+        ...(given.namespace ? { namespace: given.namespace } : {}),
+        input: given.arguments,
       };
     }
     case 'function_call_output': {
-      const wire = parseWire(schemas.function_call_output, value, at);
+      const given = parseBody(schemas.function_call_output, value, at);
       return {
         kind: 'tool-output',
         tool: 'function',
-        ...idOf(wire),
-        callId: wire.call_id,
-        output: output(wire.output, at, unread),
+        ...idOf(given),
+        callId: given.call_id,
+        output: output(given.output, at, unread),
       };
     }
     case 'custom_tool_call': {
-      const wire = parseWire(schemas.custom_tool_call, value, at);
+      const given = parseBody(schemas.custom_tool_call, value, at);
       return {
         kind: 'tool-call',
         tool: 'custom',
-        ...idOf(wire),
-        callId: wire.call_id,
-        name: wire.name,
-        input: wire.input,
+        ...idOf(given),
+        callId: given.call_id,
+        name: given.name,
+        input: given.input,
       };
     }
     case 'custom_tool_call_output': {
-      const wire = parseWire(schemas.custom_tool_call_output, value, at);
+      const given = parseBody(schemas.custom_tool_call_output, value, at);
       return {
         kind: 'tool-output',
         tool: 'custom',
-        ...idOf(wire),
-        callId: wire.call_id,
-        output: output(wire.output, at, unread),
+        ...idOf(given),
+        callId: given.call_id,
+        output: output(given.output, at, unread),
       };
     }
     case 'compaction': {
-      const wire = parseWire(schemas.compaction, value, at);
-      return { kind: 'compaction', ...idOf(wire), encryptedContent: wire.encrypted_content };
+      const given = parseBody(schemas.compaction, value, at);
+      return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
     }
     case 'web_search_call':
     case 'image_generation_call':
-      return hostedCall(parseWire(schemas[type], value, at) as RawItem);
+      return hostedCall(parseBody(schemas[type], value, at) as RawItem);
     default:
       return assertNever(type);
   }
 };
 
-const message = (wire: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
+const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...idOf(wire),
-  role: wire.role,
+  ...idOf(given),
+  role: given.role,
   parts:
-    typeof wire.content === 'string'
-      ? [{ kind: 'text', text: wire.content }]
-      : parts(wire.content, `${at}.content`, unread),
-  ...(wire.phase ? { phase: wire.phase } : {}),
+    typeof given.content === 'string'
+      ? [{ kind: 'text', text: given.content }]
+      : parts(given.content, `${at}.content`, unread),
+  ...(given.phase ? { phase: given.phase } : {}),
 });
 
 const hostedCall = (raw: RawItem): HostedCall => ({
@@ -208,11 +208,11 @@ const hostedCall = (raw: RawItem): HostedCall => ({
   raw,
 });
 
-const output = (wire: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>
-  typeof wire === 'string' ? wire : parts(wire, `${at}.output`, unread);
+const output = (given: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>
+  typeof given === 'string' ? given : parts(given, `${at}.output`, unread);
 
-const parts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
-  parseParts(wire, at, unread);
+const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  parseParts(given, at, unread);
 
-const idOf = (wire: { id?: string | null | undefined }): { id?: string } =>
-  typeof wire.id === 'string' && wire.id !== '' ? { id: wire.id } : {};
+const idOf = (given: { id?: string | null | undefined }): { id?: string } =>
+  typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {};

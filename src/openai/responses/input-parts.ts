@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { Json } from '../../kit/json.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
 import { textOfFile } from '../text-file.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { missing, parseWire, readTagged } from '../validation.ts';
+import { missing, parseBody, readTagged } from '../validation.ts';
 
 const schemas = {
   input_text: z.object({ type: z.literal('input_text'), text: longText }),
@@ -42,8 +42,8 @@ const schemas = {
 type PartType = keyof typeof schemas;
 const PART_TYPES = Object.keys(schemas) as PartType[];
 
-export const parseParts = (wire: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
-  wire.map((value, index) => {
+export const parseParts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  given.map((value, index) => {
     const place = `${at}[${index}]`;
     const { tag: type, object } = readTagged(value, 'type', PART_TYPES, place);
     noteUnread(unread, schemas[type], object, place);
@@ -53,33 +53,33 @@ export const parseParts = (wire: readonly unknown[], at: string, unread: string[
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
     case 'input_text':
-      return { kind: 'text', text: parseWire(schemas.input_text, value, at).text };
+      return { kind: 'text', text: parseBody(schemas.input_text, value, at).text };
     case 'output_text': {
-      const wire = parseWire(schemas.output_text, value, at);
+      const given = parseBody(schemas.output_text, value, at);
       return {
         kind: 'text',
-        text: wire.text,
-        ...(wire.annotations && wire.annotations.length > 0 ? { annotations: wire.annotations } : {}),
+        text: given.text,
+        ...(given.annotations && given.annotations.length > 0 ? { annotations: given.annotations } : {}),
       };
     }
     case 'refusal':
-      return { kind: 'refusal', text: parseWire(schemas.refusal, value, at).refusal };
+      return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'input_image': {
-      const wire = parseWire(schemas.input_image, value, at);
-      if (typeof wire.image_url !== 'string') {
-        if (typeof wire.file_id === 'string') throw noFileIds(`${at}.file_id`);
+      const given = parseBody(schemas.input_image, value, at);
+      if (typeof given.image_url !== 'string') {
+        if (typeof given.file_id === 'string') throw noFileIds(`${at}.file_id`);
         throw missing(`${at}.image_url`);
       }
-      return { kind: 'image', url: wire.image_url, ...(wire.detail ? { detail: wire.detail } : {}) };
+      return { kind: 'image', url: given.image_url, ...(given.detail ? { detail: given.detail } : {}) };
     }
     case 'input_file': {
-      const wire = parseWire(schemas.input_file, value, at);
-      if (typeof wire.file_data === 'string') {
-        return textOfFile(wire.file_data, wire.filename ?? null, `${at}.file_data`);
+      const given = parseBody(schemas.input_file, value, at);
+      if (typeof given.file_data === 'string') {
+        return textOfFile(given.file_data, given.filename ?? null, `${at}.file_data`);
       }
-      if (typeof wire.file_id === 'string') throw noFileIds(`${at}.file_id`);
-      if (typeof wire.file_url === 'string') {
-        throw fail('unsupported_value', {
+      if (typeof given.file_id === 'string') throw noFileIds(`${at}.file_id`);
+      if (typeof given.file_url === 'string') {
+        throw gatewayError('unsupported_value', {
           param: `${at}.file_url`,
           message: 'Files are not fetched from URLs here. Send the content of a text file in `file_data`.',
         });
@@ -87,7 +87,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
       throw missing(`${at}.file_data`);
     }
     case 'input_audio': {
-      const { data, format } = parseWire(schemas.input_audio, value, at).input_audio;
+      const { data, format } = parseBody(schemas.input_audio, value, at).input_audio;
       return { kind: 'audio', data, format };
     }
     default:
@@ -96,7 +96,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
 };
 
 const noFileIds = (param: string) =>
-  fail('unsupported_value', {
+  gatewayError('unsupported_value', {
     param,
     message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
   });

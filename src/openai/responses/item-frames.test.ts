@@ -9,7 +9,7 @@ import type { ResponseMeta } from './project.ts';
 const META: ResponseMeta = {
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5' },
+  given: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,
@@ -43,7 +43,7 @@ describe('the frames of an item', () => {
       name: 'patch',
       input: '',
     } as const;
-    const wire = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
+    const call = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
     const at = { item_id: 'c', output_index: 0 };
     expect(
       told(
@@ -55,14 +55,14 @@ describe('the frames of an item', () => {
       {
         type: 'response.output_item.added',
         output_index: 0,
-        item: { ...wire, status: 'in_progress', input: '' },
+        item: { ...call, status: 'in_progress', input: '' },
       },
       { type: 'response.custom_tool_call_input.delta', ...at, delta: '***' },
       { type: 'response.custom_tool_call_input.done', ...at, input: '***' },
       {
         type: 'response.output_item.done',
         output_index: 0,
-        item: { ...wire, status: 'completed', input: '***' },
+        item: { ...call, status: 'completed', input: '***' },
       },
     ]);
   });

@@ -10,7 +10,7 @@ import { projectItem, projectReply, projectStarted, type ResponseMeta } from './
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5' },
+  given: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,
@@ -80,7 +80,7 @@ describe('projectStarted', () => {
     const tool = { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null };
     const body = projectStarted(
       meta({
-        wire: {
+        given: {
           model: 'gpt-5.5-high',
           instructions: 'Be kind.',
           max_output_tokens: 100,

@@ -13,7 +13,7 @@ export interface ResponseMeta {
   /** Unix seconds. */
   readonly createdAt: number;
   /** What the client sent, to be said again; its input is not, and it is large. */
-  readonly wire: Omit<CreateResponse, 'input'>;
+  readonly given: Omit<CreateResponse, 'input'>;
   readonly tools: readonly FunctionTool[];
   readonly effort: string | null;
   /** Of the request, or of the alias that it names. */
@@ -48,7 +48,7 @@ export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => 
 
 /** Everything that is known before the turn runs. All keys are there in every response object. */
 const responseFields = (meta: ResponseMeta) => {
-  const { wire } = meta;
+  const { given } = meta;
   return {
     id: meta.id,
     object: 'response' as const,
@@ -57,30 +57,30 @@ const responseFields = (meta: ResponseMeta) => {
     completed_at: null as number | null,
     error: null as { code: string; message: string } | null,
     incomplete_details: null as { reason: string } | null,
-    instructions: wire.instructions ?? null,
-    max_output_tokens: wire.max_output_tokens ?? null,
-    max_tool_calls: wire.max_tool_calls ?? null,
-    model: wire.model,
-    parallel_tool_calls: wire.parallel_tool_calls ?? true,
+    instructions: given.instructions ?? null,
+    max_output_tokens: given.max_output_tokens ?? null,
+    max_tool_calls: given.max_tool_calls ?? null,
+    model: given.model,
+    parallel_tool_calls: given.parallel_tool_calls ?? true,
     previous_response_id: null,
-    prompt_cache_key: wire.prompt_cache_key ?? null,
-    ...(wire.prompt_cache_retention ? { prompt_cache_retention: wire.prompt_cache_retention } : {}),
+    prompt_cache_key: given.prompt_cache_key ?? null,
+    ...(given.prompt_cache_retention ? { prompt_cache_retention: given.prompt_cache_retention } : {}),
     reasoning: {
       effort: meta.effort,
-      summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
+      summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
     },
-    safety_identifier: wire.safety_identifier ?? null,
+    safety_identifier: given.safety_identifier ?? null,
     // What the tier really was is not said upstream; `auto` means the default here.
     service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
     store: false,
     background: false,
-    temperature: wire.temperature ?? 1,
-    top_p: wire.top_p ?? 1,
-    presence_penalty: wire.presence_penalty ?? 0,
-    frequency_penalty: wire.frequency_penalty ?? 0,
-    top_logprobs: wire.top_logprobs ?? 0,
-    text: { format: projectFormat(wire), verbosity: wire.text?.verbosity ?? 'medium' },
-    tool_choice: wire.tool_choice ?? 'auto',
+    temperature: given.temperature ?? 1,
+    top_p: given.top_p ?? 1,
+    presence_penalty: given.presence_penalty ?? 0,
+    frequency_penalty: given.frequency_penalty ?? 0,
+    top_logprobs: given.top_logprobs ?? 0,
+    text: { format: projectFormat(given), verbosity: given.text?.verbosity ?? 'medium' },
+    tool_choice: given.tool_choice ?? 'auto',
     tools: meta.tools.map((tool) => ({
       type: 'function' as const,
       name: tool.name,
@@ -88,15 +88,15 @@ const responseFields = (meta: ResponseMeta) => {
       parameters: tool.parameters,
       strict: tool.strict ?? false,
     })),
-    truncation: wire.truncation ?? 'disabled',
+    truncation: given.truncation ?? 'disabled',
     usage: null as ReturnType<typeof projectUsage>,
-    metadata: wire.metadata ?? {},
-    ...(typeof wire.user === 'string' ? { user: wire.user } : {}),
+    metadata: given.metadata ?? {},
+    ...(typeof given.user === 'string' ? { user: given.user } : {}),
   };
 };
 
-const projectFormat = (wire: ResponseMeta['wire']) => {
-  const format = wire.text?.format;
+const projectFormat = (given: ResponseMeta['given']) => {
+  const format = given.text?.format;
   if (!format || format.type === 'text') return { type: 'text' as const };
   if (format.type === 'json_object') return { type: 'json_object' as const };
   return {

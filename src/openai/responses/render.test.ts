@@ -13,7 +13,7 @@ import { renderResponse } from './render.ts';
 const META: ResponseMeta = {
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  wire: { model: 'gpt-5.5' },
+  given: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,
@@ -324,11 +324,11 @@ describe('items', () => {
   });
 
   it('an item that is only carried is added and done whole', async () => {
-    const wire = { type: 'web_search_call', status: 'completed' };
-    const item = { kind: 'hosted-call', id: 'w', raw: wire } as const;
+    const given = { type: 'web_search_call', status: 'completed' };
+    const item = { kind: 'hosted-call', id: 'w', raw: given } as const;
     expect(await told({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: { ...wire, id: 'w' } },
-      { type: 'response.output_item.done', output_index: 0, item: { ...wire, id: 'w' } },
+      { type: 'response.output_item.added', output_index: 0, item: { ...given, id: 'w' } },
+      { type: 'response.output_item.done', output_index: 0, item: { ...given, id: 'w' } },
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import { fail } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
@@ -7,7 +7,7 @@ import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { emptyArray, missing, parseWire } from '../validation.ts';
+import { emptyArray, missing, parseBody } from '../validation.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
@@ -17,7 +17,7 @@ import { append } from '../../kit/append.ts';
 import { quoted } from '../../kit/quote.ts';
 
 export interface ResponsesAsk {
-  readonly wire: CreateResponse;
+  readonly given: CreateResponse;
   readonly request: AskedTurn;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
@@ -31,13 +31,13 @@ export interface ToTurnOptions {
   readonly ignoreClientPrompt: boolean;
 }
 
-const parseCreateResponse = (body: unknown): { wire: CreateResponse; unread: readonly string[] } => {
+const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
   if (!isJsonObject(body)) {
-    throw fail('invalid_type', { message: 'Invalid body: expected a JSON object.' });
+    throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
   refuseMoved(body);
   return {
-    wire: parseWire(createResponseSchema, body),
+    given: parseBody(createResponseSchema, body),
     unread: unreadFields(createResponseSchema, body, '').filter((name) => name !== 'n'),
   };
 };
@@ -55,14 +55,14 @@ const MOVED: Readonly<Record<string, string>> = {
 const refuseMoved = (body: Readonly<Record<string, unknown>>): void => {
   for (const [name, target] of Object.entries(MOVED)) {
     if (body[name] !== undefined && body[name] !== null) {
-      throw fail('unsupported_parameter', {
+      throw gatewayError('unsupported_parameter', {
         param: name,
         message: `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${target}'.`,
       });
     }
   }
   if (body['n'] !== undefined && body['n'] !== null && body['n'] !== 1) {
-    throw fail('unsupported_value', {
+    throw gatewayError('unsupported_value', {
       param: 'n',
       message: "Unsupported value: 'n' must be 1 in the Responses API.",
     });
@@ -70,18 +70,18 @@ const refuseMoved = (body: Readonly<Record<string, unknown>>): void => {
 };
 
 export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesAsk => {
-  const { wire, unread } = parseCreateResponse(body);
+  const { given, unread } = parseCreateResponse(body);
   const ignored = [...unread];
-  refuseStateful(wire);
-  const input = readInput(wire.input);
+  refuseStateful(given);
+  const input = readInput(given.input);
   append(ignored, input.unread);
   checkInput(input);
-  const tools = readTools(wire.tools ?? [], ignored);
-  const toolChoice = readToolChoice(wire.tool_choice, tools);
-  const model = options.models.resolve(wire.model);
-  append(ignored, withoutEffect(wire));
+  const tools = readTools(given.tools ?? [], ignored);
+  const toolChoice = readToolChoice(given.tool_choice, tools);
+  const model = options.models.resolve(given.model);
+  append(ignored, withoutEffect(given));
   let prompt: ClientPrompt = {
-    instructions: wire.instructions ?? null,
+    instructions: given.instructions ?? null,
     items: input.items,
     places: input.places,
   };
@@ -91,9 +91,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
     prompt = rest;
   }
   return {
-    wire,
+    given,
     ignored,
-    wantsReasoning: wantsReasoning(wire),
+    wantsReasoning: wantsReasoning(given),
     names: responsesNames(prompt.places),
     request: {
       model: model.model,
@@ -101,39 +101,39 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       items: prompt.items,
       tools,
       toolChoice,
-      parallelToolCalls: wire.parallel_tool_calls ?? null,
+      parallelToolCalls: given.parallel_tool_calls ?? null,
       reasoning: {
-        effort: wire.reasoning?.effort ?? model.effort,
-        summary: wire.reasoning?.summary ?? wire.reasoning?.generate_summary ?? null,
+        effort: given.reasoning?.effort ?? model.effort,
+        summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
       },
-      format: readFormat(wire),
-      verbosity: wire.text?.verbosity ?? null,
-      serviceTier: wire.service_tier ?? model.serviceTier,
-      maxOutputTokens: wire.max_output_tokens ?? null,
+      format: readFormat(given),
+      verbosity: given.text?.verbosity ?? null,
+      serviceTier: given.service_tier ?? model.serviceTier,
+      maxOutputTokens: given.max_output_tokens ?? null,
       stop: [],
-      sampling: readSampling(wire),
-      logprobs: { top: unlessZero(wire.top_logprobs), isNeeded: false },
-      truncation: wire.truncation === 'auto' ? 'auto' : null,
+      sampling: readSampling(given),
+      logprobs: { top: unlessZero(given.top_logprobs), isNeeded: false },
+      truncation: given.truncation === 'auto' ? 'auto' : null,
       // Reasoning is asked for in any case; the response says whether it is shown.
-      include: (wire.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
-      cache: readCache(wire),
-      metadata: wire.metadata ?? null,
-      user: wire.user ?? null,
-      safetyIdentifier: wire.safety_identifier ?? null,
+      include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
+      cache: readCache(given),
+      metadata: given.metadata ?? null,
+      user: given.user ?? null,
+      safetyIdentifier: given.safety_identifier ?? null,
     },
   };
 };
 
-const refuseStateful = (wire: CreateResponse): void => {
+const refuseStateful = (given: CreateResponse): void => {
   const asked = {
-    background: wire.background === true,
-    previous_response_id: typeof wire.previous_response_id === 'string',
-    conversation: wire.conversation !== undefined && wire.conversation !== null,
-    prompt: wire.prompt !== undefined && wire.prompt !== null,
+    background: given.background === true,
+    previous_response_id: typeof given.previous_response_id === 'string',
+    conversation: given.conversation !== undefined && given.conversation !== null,
+    prompt: given.prompt !== undefined && given.prompt !== null,
   };
   for (const [name, isAsked] of Object.entries(asked)) {
     if (isAsked) {
-      throw fail('unsupported_parameter', {
+      throw gatewayError('unsupported_parameter', {
         param: name,
         message: `Unsupported parameter: '${name}'. ${RESPONSES_PARAMETERS[name as keyof typeof asked].note}`,
       });
@@ -153,7 +153,7 @@ const checkInput = ({ items, places }: ReadItems): void => {
     'duplicate-call': `Duplicate tool call with call_id ${quoted(callId)} (${at}).`,
     'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)} (${at}).`,
   } as const;
-  throw fail('invalid_value', { param: at, message: messages[problem.kind] });
+  throw gatewayError('invalid_value', { param: at, message: messages[problem.kind] });
 };
 
 const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string[] => {
@@ -166,18 +166,18 @@ const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string
 };
 
 /** Fields that were understood and change nothing, whatever the backend. */
-const withoutEffect = (wire: CreateResponse): string[] => {
+const withoutEffect = (given: CreateResponse): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
-    ['store', wire.store === true],
-    ['moderation', (wire.moderation ?? null) !== null],
-    ['context_management', (wire.context_management ?? null) !== null],
+    ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],
+    ['store', given.store === true],
+    ['moderation', (given.moderation ?? null) !== null],
+    ['context_management', (given.context_management ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
 };
 
-const readFormat = (wire: CreateResponse): OutputFormat => {
-  const format = wire.text?.format;
+const readFormat = (given: CreateResponse): OutputFormat => {
+  const format = given.text?.format;
   if (!format || format.type === 'text') return { kind: 'text' };
   if (format.type === 'json_object') return { kind: 'json-object' };
   if (format.name === undefined) throw missing('text.format.name');

@@ -11,12 +11,12 @@ import {
 } from '../function-tools.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, parseWire } from '../validation.ts';
+import { invalidChoice, parseBody } from '../validation.ts';
 import { functionToolSchema } from './schema.ts';
 
-export const readTools = (wire: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
-  readFunctionTools(wire, (value, at) => {
-    const tool = parseWire(functionToolSchema, value, at);
+export const readTools = (given: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
+  readFunctionTools(given, (value, at) => {
+    const tool = parseBody(functionToolSchema, value, at);
     noteUnread(unread, functionToolSchema, value, at);
     return tool;
   });
@@ -28,20 +28,20 @@ const allowedSchema = z.object({
   tools: listOf(z.object({ type: z.literal('function'), name: z.string().min(1) }), MAX_TOOLS, 1),
 });
 
-export const readToolChoice = (wire: unknown, tools: readonly FunctionTool[]): ToolChoice => {
-  const word = readChoiceWord(wire, tools);
+export const readToolChoice = (given: unknown, tools: readonly FunctionTool[]): ToolChoice => {
+  const word = readChoiceWord(given, tools);
   if (word !== null) return word;
-  const type = isJsonObject(wire) ? wire['type'] : undefined;
+  const type = isJsonObject(given) ? given['type'] : undefined;
   if (type === 'function') {
-    const { name } = parseWire(forcedSchema, wire, 'tool_choice');
+    const { name } = parseBody(forcedSchema, given, 'tool_choice');
     checkDeclared(name, tools, 'tool_choice');
     return { mode: 'function', name };
   }
   if (type === 'allowed_tools') {
-    const allowed = parseWire(allowedSchema, wire, 'tool_choice');
+    const allowed = parseBody(allowedSchema, given, 'tool_choice');
     const names = allowed.tools.map((tool) => tool.name);
     checkAllDeclared(names, tools, (index) => `tool_choice.tools[${index}].name`);
     return { mode: 'allowed', required: allowed.mode === 'required', names };
   }
-  throw invalidChoice('tool_choice', type ?? wire, TOOL_CHOICES);
+  throw invalidChoice('tool_choice', type ?? given, TOOL_CHOICES);
 };
