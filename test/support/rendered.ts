@@ -4,12 +4,5 @@ import type { Frame } from '../../src/openai/sse.ts';
 import { responseMeta } from './response-meta.ts';
 import { collect, emit } from './turn-events.ts';
 
-export const END: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
-
 export const rendered = (events: readonly TurnEvent[]): Promise<Frame[]> =>
   collect(renderResponse(emit(events), responseMeta()));

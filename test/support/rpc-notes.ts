@@ -53,16 +53,3 @@ export const start = (different: Partial<SourceOptions> = {}) => {
     notifications.flatMap((notification) => one.take({ kind: 'notified', notification }));
   return { one, run, oddities };
 };
-
-export const messageEnded = (itemId: string, value: string, different: Record<string, unknown> = {}) => ({
-  type: 'item-ended',
-  item: {
-    kind: 'message',
-    id: itemId,
-    role: 'assistant',
-    parts: [{ kind: 'text', text: value }],
-    status: 'completed',
-    ...different,
-  },
-});
-export const END = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   completed,
-  END,
-  messageEnded,
   raw,
   rawCall,
   rawDone,
@@ -10,47 +8,25 @@ import {
   start,
   text,
 } from '../../../test/support/rpc-notes.ts';
+import {
+  callDelta,
+  callEnded,
+  callStarted,
+  callTold,
+  END,
+  messageTold,
+} from '../../../test/support/told-items.ts';
 import { failure } from '../../canonical/failure.ts';
 describe('calls', () => {
   it('end the turn when the answer of the model is over', () => {
     const { one, run } = start();
     const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
     expect(events).toEqual([
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'a', tool: 'function', callId: 'call_a', name: 'f', input: '' },
-      },
-      { type: 'item-delta', itemId: 'a', at: 'input', delta: '{"x":1}' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'a',
-          tool: 'function',
-          callId: 'call_a',
-          name: 'f',
-          input: '{"x":1}',
-          status: 'completed',
-        },
-      },
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'b', tool: 'function', callId: 'call_b', name: 'g', input: '' },
-      },
+      ...callTold('a', '{"x":1}'),
+      callStarted('b', { name: 'g' }),
       // No arguments at all are an empty object for every client.
-      { type: 'item-delta', itemId: 'b', at: 'input', delta: '{}' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'b',
-          tool: 'function',
-          callId: 'call_b',
-          name: 'g',
-          input: '{}',
-          status: 'completed',
-        },
-      },
+      callDelta('b', '{}'),
+      callEnded('b', '{}', { name: 'g' }),
       { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
     ]);
     expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
@@ -71,9 +47,7 @@ describe('calls', () => {
     const { run, oddities } = start();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
-      messageEnded('m', 'a'),
+      ...messageTold('m', 'a'),
       END,
     ]);
     expect(oddities).toEqual(['undeclared-call']);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   completed,
-  messageEnded,
   note,
   rawCall,
   rawDone,
@@ -11,6 +10,7 @@ import {
   text,
   USAGE,
 } from '../../../test/support/rpc-notes.ts';
+import { messageEnded } from '../../../test/support/told-items.ts';
 import { failure } from '../../canonical/failure.ts';
 describe('usage', () => {
   it('is the sum over all answers of the model in the turn', () => {

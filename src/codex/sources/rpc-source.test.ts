@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   completed,
-  END,
-  messageEnded,
   note,
   raw,
   rawDone,
@@ -12,6 +10,7 @@ import {
   text,
   TURN,
 } from '../../../test/support/rpc-notes.ts';
+import { END, messageEnded, messageStarted, textDelta } from '../../../test/support/told-items.ts';
 import { itemIdOf } from '../../canonical/turn-event.ts';
 
 /** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
@@ -32,8 +31,8 @@ describe('a message', () => {
         type: 'item-started',
         item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
       },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
+      textDelta('m', 'Hel'),
+      textDelta('m', 'lo'),
       messageEnded('m', 'Hello', { phase: 'commentary' }),
       {
         ...END,
@@ -53,9 +52,9 @@ describe('a message', () => {
   it('what was not streamed is added before its end', () => {
     const { run } = start();
     expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
+      messageStarted('m'),
+      textDelta('m', 'Hel'),
+      textDelta('m', 'lo'),
       messageEnded('m', 'Hello'),
     ]);
   });
@@ -69,8 +68,8 @@ describe('a message', () => {
   it('that only comes whole is told whole, with an id of our own if it has none', () => {
     const { run } = start();
     expect(run(rawMessage(undefined, 'Hi'))).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'msg_minted1', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'msg_minted1', at: 'text', delta: 'Hi' },
+      messageStarted('msg_minted1'),
+      textDelta('msg_minted1', 'Hi'),
       messageEnded('msg_minted1', 'Hi'),
     ]);
   });

@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Message, Produced, Reasoning } from '../../canonical/item.ts';
+import { saidMessage } from '../../../test/support/told-items.ts';
+import type { Produced, Reasoning } from '../../canonical/item.ts';
 import { projectItem } from './project.ts';
-const MESSAGE: Produced<Message> = {
-  kind: 'message',
-  id: 'msg_1',
-  role: 'assistant',
-  parts: [{ kind: 'text', text: 'Hello' }],
-  status: 'completed',
-};
+const MESSAGE = saidMessage('msg_1', 'Hello');
 
 describe('projectItem', () => {
   const shown = { includeEncryptedReasoning: true };

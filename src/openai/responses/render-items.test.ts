@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { END, rendered } from '../../../test/support/rendered.ts';
+import { rendered } from '../../../test/support/rendered.ts';
+import { END, messageStarted, textDelta, callTold } from '../../../test/support/told-items.ts';
 import { saidParts } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 
@@ -45,20 +46,10 @@ describe('items', () => {
     output_index: 0,
     item: { id: 'm', type: 'message', status: 'completed', role: 'assistant', content, phase: 'commentary' },
   });
-  const STARTED: TurnEvent = {
-    type: 'item-started',
-    item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
-  };
+  const STARTED = messageStarted('m', { phase: 'commentary' });
 
   it('a message', async () => {
-    expect(
-      await told(
-        STARTED,
-        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
-        messageEnded('Hello'),
-      ),
-    ).toEqual([
+    expect(await told(STARTED, textDelta('m', 'Hel'), textDelta('m', 'lo'), messageEnded('Hello'))).toEqual([
       added,
       { type: 'response.content_part.added', ...place, part: part('') },
       { type: 'response.output_text.delta', ...place, delta: 'Hel', logprobs: [] },
@@ -98,28 +89,8 @@ describe('items', () => {
   });
 
   it('a call', async () => {
-    const call = { id: 'c', type: 'function_call', call_id: 'call_1', name: 'f' };
-    expect(
-      await told(
-        {
-          type: 'item-started',
-          item: { kind: 'tool-call', id: 'c', tool: 'function', callId: 'call_1', name: 'f', input: '' },
-        },
-        { type: 'item-delta', itemId: 'c', at: 'input', delta: '{}' },
-        {
-          type: 'item-ended',
-          item: {
-            kind: 'tool-call',
-            id: 'c',
-            tool: 'function',
-            callId: 'call_1',
-            name: 'f',
-            input: '{}',
-            status: 'completed',
-          },
-        },
-      ),
-    ).toEqual([
+    const call = { id: 'c', type: 'function_call', call_id: 'call_c', name: 'f' };
+    expect(await told(...callTold('c', '{}'))).toEqual([
       {
         type: 'response.output_item.added',
         output_index: 0,
@@ -224,7 +195,7 @@ describe('items', () => {
       STARTED,
       { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
       { type: 'item-ended', item: { kind: 'reasoning', id: 'r', summary: [], status: 'completed' } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
+      textDelta('m', 'a'),
       messageEnded('a'),
     )) as { type: string; output_index: number }[];
     expect(all.map((event) => [event.type.replace('response.', ''), event.output_index])).toEqual([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { END, rendered } from '../../../test/support/rendered.ts';
+import { rendered } from '../../../test/support/rendered.ts';
+import { END } from '../../../test/support/told-items.ts';
 import { failure } from '../../canonical/failure.ts';
 import { DONE } from '../sse.ts';
 
