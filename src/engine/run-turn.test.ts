@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CLOSED, fakePool, run, settled } from '../../test/support/fake-pool.ts';
-import { NO_SAMPLING } from '../../test/support/turn-request.ts';
+import { functionTool, NO_SAMPLING } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
@@ -58,9 +58,7 @@ describe('createEngine', () => {
         thread.send('rawResponse/completed', { responseId: 'r', usage: null });
       },
     ]);
-    const tools = [
-      { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null },
-    ];
+    const tools = [functionTool('f')];
     const events = await run(fake, { tools });
     expect(outcomeOf(events)).toEqual({ kind: 'tool-calls' });
     await settled();

@@ -5,6 +5,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
 type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'spares' | 'approaches'>> & {
@@ -14,7 +15,7 @@ type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'spares' | 'a
 /** An engine whose clock stands still, and what a test wants different. */
 export const engineOn = (
   workers: WorkerPool,
-  { relay = null, ambient = fixedAmbient(), workdir = '/tmp/work', ...different }: Different = {},
+  { relay = null, ambient = fixedAmbient(), workdir, ...different }: Different = {},
 ): Engine => {
   const { clock } = ambient;
   const hasRelay = relay !== null;
@@ -25,14 +26,7 @@ export const engineOn = (
     approaches: new Approaches({ lanes: null, hasRelay, clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
-    settings: {
-      instructionsTarget: 'base',
-      sandboxMode: 'read-only',
-      approvalPolicy: 'never',
-      workdir,
-      hasRelay,
-      knows: () => true,
-    },
+    settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { body, CHATGPT, edited, everything, nothing, SESSION, SHAPE } from '../../../test/support/edited.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { ToolChoice } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import { requestEdits } from './edits.ts';
@@ -39,8 +39,8 @@ describe('sent edits', () => {
   it('restore tools wherever they stand, and touch no others', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
     const tools = [
-      { kind: 'function' as const, name: 'f', description: 'Does f.', parameters, strict: true },
-      { kind: 'function' as const, name: 'bare', description: null, parameters: null, strict: null },
+      functionTool('f', { description: 'Does f.', parameters, strict: true }),
+      functionTool('bare'),
     ];
     const thin = { type: 'function', name: 'f', description: 'Does f.', strict: false, parameters: {} };
     const bare = { type: 'function', name: 'bare', description: '', strict: false, parameters: { x: 1 } };

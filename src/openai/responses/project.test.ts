@@ -1,24 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
 import { responseMeta } from '../../../test/support/response-meta.ts';
+import { saidMessage } from '../../../test/support/told-items.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
 import { validateOpenResponse, validateResponse } from '../../../test/support/schema.ts';
 import type { Reply } from '../../canonical/accumulate.ts';
 import { failure } from '../../canonical/failure.ts';
-import type { Message, Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta =>
   responseMeta({ includeEncryptedReasoning: false, ...different });
-const MESSAGE: Produced<Message> = {
-  kind: 'message',
-  id: 'msg_1',
-  role: 'assistant',
-  parts: [{ kind: 'text', text: 'Hello' }],
-  status: 'completed',
-};
 const reply = (different: Partial<Reply> = {}): Reply => ({
-  items: [MESSAGE],
+  items: [saidMessage('msg_1', 'Hello')],
   outcome: { kind: 'completed' },
   usage: null,
   endedAt: 1_800_000_009_999,
@@ -69,7 +63,6 @@ describe('projectStarted', () => {
 
   it('gives back what the client asked for', () => {
     const schema = { type: 'object', properties: {} };
-    const tool = { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null };
     const body = projectStarted(
       meta({
         given: {
@@ -94,7 +87,7 @@ describe('projectStarted', () => {
           metadata: { a: 'b' },
           user: 'u',
         },
-        tools: [tool],
+        tools: [functionTool('f')],
         effort: 'high',
         serviceTier: 'flex',
       }),
