@@ -10,18 +10,12 @@ import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
 import { projectCompletion, renderCompletion } from '../../src/openai/completions/answer.ts';
 import { encodeFrame } from '../../src/openai/sse.ts';
+import { HELLO_USAGE } from '../support/scripts.ts';
 import { collect, emit } from '../support/turn-events.ts';
 
 /** What a chat client reads, to the byte, as JSON and as a stream. */
 
-const usage = {
-  inputTokens: 11,
-  cachedInputTokens: 3,
-  cacheWriteInputTokens: 2,
-  outputTokens: 7,
-  reasoningTokens: 1,
-  totalTokens: 18,
-};
+const usage = HELLO_USAGE;
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
 const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 };
 
