@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CLOSED, fakePool, run, settled } from '../../test/support/fake-pool.ts';
+import { ACCEPTED, END, messageTold } from '../../test/support/told-items.ts';
 import { functionTool, NO_SAMPLING } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -14,23 +15,7 @@ const outcomeOf = (events: readonly TurnEvent[]): unknown => {
 describe('createEngine', () => {
   it('starts a thread, injects the conversation, runs the turn, and gives the worker back', async () => {
     const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
-    expect(await run(fake)).toEqual([
-      { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'message',
-          id: 'm',
-          role: 'assistant',
-          parts: [{ kind: 'text', text: 'Hello' }],
-          status: 'completed',
-        },
-      },
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
-    ]);
+    expect(await run(fake)).toEqual([ACCEPTED, ...messageTold('m', 'Hel', 'lo'), END]);
     // The turn has ended by itself, so there is nothing to interrupt.
     expect(fake.calls).toEqual(['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe']);
     expect(fake.openLeases()).toBe(0);

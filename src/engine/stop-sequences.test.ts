@@ -6,6 +6,7 @@ import { isMessage, wordsOf } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
 import {
+  ACCEPTED,
   callTold,
   END,
   messageEnded,
@@ -26,7 +27,7 @@ const usage = {
 };
 
 const turn = (deltas: readonly string[]): TurnEvent[] => [
-  { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
+  ACCEPTED,
   ...messageTold('m', ...deltas),
   { ...END, usage },
 ];
@@ -45,7 +46,7 @@ const run = (deltas: readonly string[], stops: readonly string[]) =>
 describe('stopAt', () => {
   it('ends before the stop, closes what is open, and has no usage to give', async () => {
     expect(await run(['one ', 'two END three'], ['END'])).toEqual([
-      { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
+      ACCEPTED,
       messageStarted('m'),
       textDelta('m', 'one '),
       textDelta('m', 'two '),

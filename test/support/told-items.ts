@@ -1,7 +1,7 @@
 import type { Message, Produced, ToolCall } from '../../src/canonical/item.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 
-/** Messages and calls as a turn tells them, and its end. */
+/** Messages and calls as a turn tells them, its beginning and its end. */
 
 export const saidMessage = (
   id: string,
@@ -73,6 +73,14 @@ export const callTold = (id: string, ...deltas: readonly string[]): TurnEvent[] 
   ...deltas.map((delta) => callDelta(id, delta)),
   callEnded(id, deltas.join('')),
 ];
+
+/** Nothing was without effect. */
+export const ACCEPTED = {
+  type: 'turn-accepted',
+  ignored: [],
+  limitsOutput: false,
+  headers: {},
+} as const satisfies TurnEvent;
 
 export const END = {
   type: 'turn-ended',
