@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { closedHost } from '../test/support/closed-host.ts';
 import { startBareSide } from './bare-side.ts';
 import { madeUpLogin } from './chatgpt-backend.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
@@ -54,7 +53,7 @@ const STEPS = {
   'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
   bytes: ({ bare, proxy }, { model }) => addedBytes({ bare, proxy }, model),
   refused: async (_, { start }) => {
-    const baseUrl = await closedUrl();
+    const baseUrl = `http://${await closedHost()}/v1`;
     const on = await start('proxy', baseUrl);
     const off = await start('proxy without relay', baseUrl, { PROXY_WIRE: 'off' });
     return refusedConnection([on, off], 15);
@@ -111,16 +110,6 @@ interface StepTools {
     environment?: Readonly<Record<string, string>>,
   ): Promise<ProxySide>;
 }
-
-/** A port on which nobody listens. */
-const closedUrl = async (): Promise<string> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `http://127.0.0.1:${port}/v1`;
-};
 
 const measure = async (): Promise<readonly Row[]> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));

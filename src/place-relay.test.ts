@@ -8,13 +8,9 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { directLogin, type Backend } from './codex/home/backend.ts';
-import { loadConfig } from './config/load.ts';
-import { createLogger } from './observe/log.ts';
-import { createMetrics } from './observe/metrics.ts';
-import { conversations } from '../test/support/conversations.ts';
-import { placeRelay, type PlacedRelay } from './place-relay.ts';
+import { placeLogged } from '../test/support/placed-relay.ts';
+import type { PlacedRelay } from './place-relay.ts';
 
-const log: string[] = [];
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
@@ -37,20 +33,8 @@ const place = async (
   backend: Backend,
   settings: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = {},
-): Promise<PlacedRelay> => {
-  const { upstream } = loadConfig(settings);
-  log.length = 0;
-  const logger = createLogger({ level: 'warn', destination: { write: (line) => void log.push(line) } });
-  const placed = await placeRelay(backend, {
-    config: upstream,
-    wire: upstream.wire,
-    environment,
-    conversations,
-    logger,
-    metrics: createMetrics(),
-    onBlocked() {},
-    onServed() {},
-  });
+): ReturnType<typeof placeLogged> => {
+  const placed = await placeLogged(backend, 'warn', { settings, environment });
   closers.push(() => placed.close());
   return placed;
 };
@@ -103,10 +87,12 @@ describe('where a relay is placed', () => {
 
 describe('what the operator says about parameters', () => {
   it('is questioned where it names none', async () => {
-    await place(provider('http://127.0.0.1:1/v1'), { PROXY_UPSTREAM_PARAMS: 'top_p,temperatur,none' });
-    expect(log.map((line): unknown => JSON.parse(line))).toMatchObject([{ unknown: ['temperatur'] }]);
-    await place(provider('http://127.0.0.1:1/v1'), { PROXY_UPSTREAM_PARAMS: 'all' });
-    expect(log).toEqual([]);
+    const one = await place(provider('http://127.0.0.1:1/v1'), {
+      PROXY_UPSTREAM_PARAMS: 'top_p,temperatur,none',
+    });
+    expect(one.log.map((line): unknown => JSON.parse(line))).toMatchObject([{ unknown: ['temperatur'] }]);
+    const other = await place(provider('http://127.0.0.1:1/v1'), { PROXY_UPSTREAM_PARAMS: 'all' });
+    expect(other.log).toEqual([]);
   });
 });
 

@@ -2,7 +2,6 @@ import { signedOutEngine, type ChosenBackend } from './backend.ts';
 import type { BackendState } from './banner.ts';
 import type { Backend } from './codex/home/backend.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
-import type { Conversations } from './codex/relay/conversations.ts';
 import type { Relay } from './codex/relay/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';
 import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
@@ -29,7 +28,7 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { openModels, type OpenModels } from './open-models.ts';
-import { placeRelay } from './place-relay.ts';
+import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
 import { VERSION } from './version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
@@ -45,20 +44,12 @@ export interface South {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface SouthDeps {
+export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
   readonly config: Config;
   readonly homes: CodexHomes;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly conversations: Conversations;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
   readonly tokenizer: Tokenizer;
   /** What the readers of all answers have not read. */
   readonly unread: UnreadTotal;
-  /** A page stood between the relay and the backend. */
-  readonly onBlocked: () => void;
-  /** The backend itself answered. */
-  readonly onServed: () => void;
   /** The backend refused the login: somebody may have signed in anew. */
   readonly onUnauthorized: () => void;
 }

@@ -1,248 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { expectMatchesSchema } from '../../test/support/schema.ts';
+import { describe, expect, it } from 'vitest';
+
+import { askServer, eventsFor, inner } from '../../test/support/answered-steps.ts';
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
 import { answer } from './answer.ts';
-import type { AnswerOptions } from './answer.ts';
-import { startModelServer } from './model-server.ts';
-import type { ModelServer } from './model-server.ts';
-import { deltasOf } from './step.ts';
-import type { Step } from './step.ts';
-
-let server: ModelServer | null = null;
-afterEach(async () => {
-  await server?.close();
-  server = null;
-});
-
-const fixed = (): AnswerOptions => {
-  let count = 0;
-  return {
-    ambient: {
-      clock: { now: () => 1_700_000_000_000 },
-      ids: { mint: (prefix) => `${prefix}_${String(++count)}` },
-    },
-  };
-};
-
-const request = { model: 'gpt-x', input: 'hi', stream: true, tools: [], temperature: 0.5 };
-
-/** All events of an answer; each of them fits OpenAI's schema, and the numbers have no gap. */
-const eventsFor = async (
-  steps: readonly Step[],
-  options: AnswerOptions = fixed(),
-): Promise<readonly Record<string, unknown>[]> => {
-  server = await startModelServer({ script: (_request, connection) => answer(connection, steps, options) });
-  const response = await fetch(`${server.baseUrl}/responses`, {
-    method: 'POST',
-    body: JSON.stringify(request),
-  });
-  const frames = await collectSse(response);
-  const events = eventsOf(frames);
-  expect(frames.map((frame) => frame.event)).toEqual(events.map((event) => event['type']));
-  expect(events.map((event) => event['sequence_number'])).toEqual(events.keys().toArray());
-  for (const event of events) expectMatchesSchema('ResponseStreamEvent', event);
-  return events.map(({ sequence_number: _number, ...event }) => event);
-};
-
-/** Without the frame of created, in_progress and the last event. */
-const inner = (events: readonly Record<string, unknown>[]): readonly unknown[] => events.slice(2, -1);
-
-const lastResponse = (events: readonly Record<string, unknown>[]): unknown => ({
-  type: events.at(-1)?.['type'],
-  response: events.at(-1)?.['response'],
-});
-
-const messageItem = (status: string, content: readonly unknown[]) => ({
-  id: 'msg_2',
-  type: 'message',
-  status,
-  role: 'assistant',
-  content,
-});
 
 describe('answer', () => {
-  it('writes a text with everything around it', async () => {
-    const events = await eventsFor([{ text: 'Hi there', phase: 'final_answer' }]);
-    const at = { item_id: 'msg_2', output_index: 0, content_index: 0 };
-    const part = { type: 'output_text', annotations: [], logprobs: [], text: 'Hi there' };
-    const item = {
-      id: 'msg_2',
-      type: 'message',
-      status: 'completed',
-      phase: 'final_answer',
-      role: 'assistant',
-      content: [part],
-    };
-    expect(events.slice(0, 2).map((event) => event['type'])).toEqual([
-      'response.created',
-      'response.in_progress',
-    ]);
-    expect(inner(events)).toEqual([
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { ...item, status: 'in_progress', content: [] },
-      },
-      { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-      { type: 'response.output_text.delta', ...at, logprobs: [], delta: 'Hi' },
-      { type: 'response.output_text.delta', ...at, logprobs: [], delta: ' there' },
-      { type: 'response.output_text.done', ...at, text: 'Hi there', logprobs: [] },
-      { type: 'response.content_part.done', ...at, part },
-      { type: 'response.output_item.done', output_index: 0, item },
-    ]);
-    expect(lastResponse(events)).toEqual({
-      type: 'response.completed',
-      response: {
-        id: 'resp_1',
-        object: 'response',
-        created_at: 1_700_000_000,
-        completed_at: 1_700_000_000,
-        status: 'completed',
-        background: false,
-        error: null,
-        frequency_penalty: 0,
-        incomplete_details: null,
-        instructions: null,
-        max_output_tokens: null,
-        max_tool_calls: null,
-        metadata: {},
-        model: 'gpt-x',
-        output: [item],
-        parallel_tool_calls: true,
-        presence_penalty: 0,
-        previous_response_id: null,
-        prompt_cache_key: null,
-        reasoning: { effort: null, summary: null },
-        safety_identifier: null,
-        service_tier: 'default',
-        store: false,
-        temperature: 0.5,
-        text: { format: { type: 'text' } },
-        tool_choice: 'auto',
-        tools: [],
-        top_logprobs: 0,
-        top_p: 1,
-        truncation: 'disabled',
-        usage: {
-          input_tokens: 1,
-          input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-          output_tokens: 2,
-          output_tokens_details: { reasoning_tokens: 0 },
-          total_tokens: 3,
-        },
-      },
-    });
-  });
-
-  it('writes annotations', async () => {
-    const annotation = {
-      type: 'url_citation',
-      url: 'https://example.com/',
-      title: 'x',
-      start_index: 0,
-      end_index: 2,
-    };
-    const events = await eventsFor([{ text: 'Hi', annotations: [annotation] }]);
-    expect(events.filter((event) => event['type'] === 'response.output_text.annotation.added')).toEqual([
-      {
-        type: 'response.output_text.annotation.added',
-        item_id: 'msg_2',
-        output_index: 0,
-        content_index: 0,
-        annotation_index: 0,
-        annotation,
-      },
-    ]);
-  });
-
-  it('writes reasoning', async () => {
-    const at = { item_id: 'rs_2', output_index: 0 };
-    const summary = { type: 'summary_text', text: 'A plan' };
-    const raw = { type: 'reasoning_text', text: 'Hm' };
-    const step = { reasoning: { summary: ['A plan'], encrypted: 'xyz', content: ['Hm'] }, chunkSize: 99 };
-    expect(inner(await eventsFor([step]))).toEqual([
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { id: 'rs_2', type: 'reasoning', summary: [] },
-      },
-      {
-        type: 'response.reasoning_summary_part.added',
-        ...at,
-        summary_index: 0,
-        part: { ...summary, text: '' },
-      },
-      { type: 'response.reasoning_summary_text.delta', ...at, summary_index: 0, delta: 'A plan' },
-      { type: 'response.reasoning_summary_text.done', ...at, summary_index: 0, text: 'A plan' },
-      { type: 'response.reasoning_summary_part.done', ...at, summary_index: 0, part: summary },
-      { type: 'response.content_part.added', ...at, content_index: 0, part: { ...raw, text: '' } },
-      { type: 'response.reasoning_text.delta', ...at, content_index: 0, delta: 'Hm' },
-      { type: 'response.reasoning_text.done', ...at, content_index: 0, text: 'Hm' },
-      { type: 'response.content_part.done', ...at, content_index: 0, part: raw },
-      {
-        type: 'response.output_item.done',
-        output_index: 0,
-        item: { id: 'rs_2', type: 'reasoning', summary: [summary], content: [raw], encrypted_content: 'xyz' },
-      },
-    ]);
-  });
-
-  it('writes a call: its arguments only in the deltas and in the end', async () => {
-    const call = { name: 'f', arguments: '{ "a":1}', namespace: 'functions' };
-    const item = {
-      id: 'fc_2',
-      type: 'function_call',
-      status: 'completed',
-      arguments: '{ "a":1}',
-      call_id: 'call_3',
-      name: 'f',
-      namespace: 'functions',
-    };
-    const at = { item_id: 'fc_2', output_index: 0 };
-    expect(inner(await eventsFor([{ call, chunkSize: 5 }]))).toEqual([
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { ...item, status: 'in_progress', arguments: '' },
-      },
-      { type: 'response.function_call_arguments.delta', ...at, delta: '{ "a"' },
-      { type: 'response.function_call_arguments.delta', ...at, delta: ':1}' },
-      { type: 'response.function_call_arguments.done', ...at, name: 'f', arguments: '{ "a":1}' },
-      { type: 'response.output_item.done', output_index: 0, item },
-    ]);
-  });
-
-  it('writes a refusal', async () => {
-    const at = { item_id: 'msg_2', output_index: 0, content_index: 0 };
-    expect(inner(await eventsFor([{ refusal: 'No.' }]))).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: messageItem('in_progress', []) },
-      { type: 'response.content_part.added', ...at, part: { type: 'refusal', refusal: '' } },
-      { type: 'response.refusal.delta', ...at, delta: 'No.' },
-      { type: 'response.refusal.done', ...at, refusal: 'No.' },
-      { type: 'response.content_part.done', ...at, part: { type: 'refusal', refusal: 'No.' } },
-      {
-        type: 'response.output_item.done',
-        output_index: 0,
-        item: messageItem('completed', [{ type: 'refusal', refusal: 'No.' }]),
-      },
-    ]);
-  });
-
-  it('counts items through, whole ones too', async () => {
-    const search = {
-      type: 'web_search_call',
-      id: 'ws_1',
-      status: 'completed',
-      action: { type: 'search', query: 'q' },
-    };
-    const events = await eventsFor([{ item: search }, { text: 'x' }, { call: { name: 'f', arguments: {} } }]);
-    expect(
-      events
-        .filter((event) => event['type'] === 'response.output_item.added')
-        .map((event) => event['output_index']),
-    ).toEqual([0, 1, 2]);
-  });
-
   it('fails, and stays incomplete', async () => {
     const failed = await eventsFor([{ fail: { code: 'server_error', message: 'oops' } }, { text: 'never' }]);
     expect(failed.at(-1)).toMatchObject({
@@ -254,7 +16,6 @@ describe('answer', () => {
         usage: null,
       },
     });
-    await server?.close();
     const incomplete = await eventsFor([
       { text: 'cut o', end: 'incomplete' },
       { incomplete: 'max_output_tokens' },
@@ -297,7 +58,6 @@ describe('answer', () => {
         },
       },
     });
-    await server?.close();
     const uncounted = await eventsFor([], { usage: null });
     expect(uncounted.at(-1)?.['response']).not.toHaveProperty('usage');
   });
@@ -315,12 +75,8 @@ describe('answer', () => {
 
   it('puts out many deltas whole and in order', async () => {
     const deltas = Array.from({ length: 20_000 }, (_, index) => `w${String(index)} `);
-    server = await startModelServer({
+    const { response } = await askServer({
       script: (_request, connection) => answer(connection, [{ text: deltas.join(''), deltas }]),
-    });
-    const response = await fetch(`${server.baseUrl}/responses`, {
-      method: 'POST',
-      body: JSON.stringify(request),
     });
     const events = eventsOf(await collectSse(response));
     expect(
@@ -331,35 +87,20 @@ describe('answer', () => {
 
   it('stops when the caller goes', async () => {
     let over = false;
-    server = await startModelServer({
-      keepRequests: 1,
-      script: async (_request, connection) => {
-        await answer(connection, [{ text: 'x '.repeat(100_000), delayMs: 1 }, { text: 'y' }]);
-        over = true;
-      },
-    });
     const gone = new AbortController();
-    const response = await fetch(`${server.baseUrl}/responses`, {
-      method: 'POST',
-      body: JSON.stringify(request),
-      signal: gone.signal,
-    });
+    const { server, response } = await askServer(
+      {
+        keepRequests: 1,
+        script: async (_request, connection) => {
+          await answer(connection, [{ text: 'x '.repeat(100_000), delayMs: 1 }, { text: 'y' }]);
+          over = true;
+        },
+      },
+      gone.signal,
+    );
     gone.abort();
     expect([response.status, await server.requests[0]?.ended]).toEqual([200, 'aborted']);
     while (server.activeRequests() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(over).toBe(true);
-  });
-});
-
-describe('deltasOf', () => {
-  it.each([
-    ['words', 'Hello,  you\nthere ', {}, ['Hello,', '  you', '\nthere ']],
-    ['only space', '  ', {}, ['  ']],
-    ['nothing', '', {}, []],
-    ['chunks of whole characters', 'a😀😀b', { chunkSize: 2 }, ['a😀', '😀b']],
-    ['line breaks in chunks', 'a\nb', { chunkSize: 2 }, ['a\n', 'b']],
-    ['as told', 'abc', { deltas: ['ab', 'c'] }, ['ab', 'c']],
-  ])('%s', (_name, text, pace, deltas) => {
-    expect(deltasOf(text, pace)).toEqual(deltas);
   });
 });

@@ -1,11 +1,6 @@
-import { execFileSync, spawn } from 'node:child_process';
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { startBareCodex, type BareCodex, type Note } from '../../test/support/bare-codex.ts';
 import {
   byModel,
   cutMidStream,
@@ -18,98 +13,13 @@ import { demoScript } from './demo-script.ts';
 import { startModelServer } from './model-server.ts';
 import type { ModelServer, RecordedRequest } from './model-server.ts';
 
-/**
- * The scripted model behind the real app-server: what the server writes must be what app-server
- * reads. The client below is the bare minimum, so that a mistake in ours cannot hide one here.
- */
-const BINARY = join(
-  createRequire(createRequire(import.meta.url).resolve('@openai/codex/package.json')).resolve(
-    '@openai/codex-linux-x64/package.json',
-  ),
-  '../vendor/x86_64-unknown-linux-musl/bin/codex',
-);
-
-/** Without this the newer models wrap all tools in one of their own, and calls never reach us. */
-const catalogue = (environment: NodeJS.ProcessEnv): string => {
-  const known = JSON.parse(
-    execFileSync(BINARY, ['debug', 'models', '--bundled'], {
-      env: environment,
-      maxBuffer: 16 * 1024 * 1024,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  );
-  for (const model of known.models) {
-    Object.assign(model, {
-      tool_mode: 'direct',
-      apply_patch_tool_type: null,
-      experimental_supported_tools: [],
-      supports_search_tool: false,
-      multi_agent_version: null,
-      shell_type: 'disabled',
-      base_instructions: '',
-      model_messages: null,
-    });
-  }
-  return JSON.stringify(known);
-};
-
-const config = (baseUrl: string): string => `
-model_provider = "scripted"
-web_search = "disabled"
-include_permissions_instructions = false
-include_environment_context = false
-check_for_update_on_startup = false
-project_doc_max_bytes = 0
-model_catalog_json = "${join(home, 'catalogue.json')}"
-[model_providers.scripted]
-name = "scripted"
-base_url = "${baseUrl}"
-wire_api = "responses"
-requires_openai_auth = false
-supports_websockets = false
-request_max_retries = 0
-stream_max_retries = 0
-[skills]
-include_instructions = false
-bundled.enabled = false
-[features]
-shell_tool = false
-unified_exec = false
-multi_agent = false
-apps = false
-plugins = false
-[analytics]
-enabled = false
-`;
-
-interface Note {
-  readonly id?: number;
-  readonly method: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the test reads a few fields of many shapes
-  readonly params: any;
-}
-
+/** The scripted model behind the real app-server: what the server writes must be what app-server reads. */
 let server: ModelServer;
 let recorded: RecordedRequest[] = [];
-let codex: ChildProcessWithoutNullStreams;
-let home: string;
-let nextId = 0;
+let codex: BareCodex;
 let notes: Note[] = [];
 let thread = '';
-const pending = new Map<number, (answer: Record<string, unknown>) => void>();
 const watchers = new Set<() => void>();
-
-// oxlint-disable-next-line typescript/no-explicit-any -- see Note
-const call = async (method: string, params: object): Promise<any> => {
-  nextId += 1;
-  const id = nextId;
-  const answered = new Promise<Record<string, unknown>>((resolve) => pending.set(id, resolve));
-  codex.stdin.write(`${JSON.stringify({ id, method, params })}\n`);
-  const answer = await answered;
-  if (answer['error'] !== undefined) throw new Error(JSON.stringify(answer['error']));
-  return answer['result'];
-};
 
 const noted = (method: string): Promise<Note> =>
   new Promise((resolve) => {
@@ -129,9 +39,9 @@ const startTurn = async (
   settings: object = {},
   turn: object = {},
 ): Promise<string> => {
-  const started = await call('thread/start', {
+  const started = await codex.call('thread/start', {
     model,
-    cwd: home,
+    cwd: codex.home,
     environments: [],
     ephemeral: true,
     experimentalRawEvents: true,
@@ -145,8 +55,8 @@ const startTurn = async (
   notes = [];
   recorded = [];
   const items = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }];
-  await call('thread/inject_items', { threadId, items });
-  await call('turn/start', { threadId, input: [], summary: 'none', ...turn });
+  await codex.call('thread/inject_items', { threadId, items });
+  await codex.call('turn/start', { threadId, input: [], summary: 'none', ...turn });
   return threadId;
 };
 
@@ -166,7 +76,6 @@ const rawItems = (): unknown[] =>
       const { internal_chat_message_metadata_passthrough: _added, ...item } = params.item;
       return item;
     });
-
 beforeAll(async () => {
   server = await startModelServer({
     record: (request) => recorded.push(request),
@@ -181,32 +90,16 @@ beforeAll(async () => {
       demoScript({ deltaDelayMs: 0, howToSignIn: 'Sign in.' }),
     ),
   });
-  home = mkdtempSync(join(tmpdir(), 'demo-codex-'));
-  const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home };
-  writeFileSync(join(home, 'catalogue.json'), catalogue(env));
-  writeFileSync(join(home, 'config.toml'), config(server.baseUrl));
-  codex = spawn(BINARY, ['app-server'], { env });
-  codex.stderr.resume();
-  createInterface({ input: codex.stdout }).on('line', (line) => {
-    const message = JSON.parse(line);
-    if (message.method === undefined) pending.get(message.id)?.(message);
+  codex = await startBareCodex(server.baseUrl, (note) => {
     // A turn that an earlier test interrupted may still have something to say.
-    else if (message.params?.threadId === thread) notes.push(message);
+    if (note.params?.threadId === thread) notes.push(note);
     for (const look of watchers) look();
   });
-  await call('initialize', {
-    clientInfo: { name: 'test', title: 'test', version: '1' },
-    capabilities: { experimentalApi: true, requestAttestation: false },
-  });
-  codex.stdin.write('{"method":"initialized"}\n');
 });
 
 afterAll(async () => {
-  const exited = new Promise((resolve) => codex.once('exit', resolve));
-  codex.kill('SIGKILL');
-  await exited;
+  await codex.close();
   await server.close();
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
 });
 
 describe('through the real app-server', () => {
@@ -258,7 +151,7 @@ describe('through the real app-server', () => {
       tool: 'get_weather',
       args: { city: 'Paris' },
     });
-    await call('turn/interrupt', { threadId, turnId: asked.params.turnId });
+    await codex.call('turn/interrupt', { threadId, turnId: asked.params.turnId });
   });
 
   it('reasoning arrives', async () => {
@@ -303,7 +196,7 @@ describe('through the real app-server', () => {
     const threadId = await startTurn('s-hang', 'hi');
     const { params } = await noted('turn/started');
     while (recorded.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    await call('turn/interrupt', { threadId, turnId: params.turn.id });
+    await codex.call('turn/interrupt', { threadId, turnId: params.turn.id });
     const end = await noted('turn/completed');
     expect([end.params.turn.status, await recorded[0]?.ended]).toEqual(['interrupted', 'aborted']);
   });
@@ -331,6 +224,6 @@ describe('through the real app-server', () => {
     const threadId = await startTurn('gpt-6.1-sol', 'The weather in Bergen?', { dynamicTools: [tool] });
     const asked = await noted('item/tool/call');
     expect(asked.params.tool).toBe('get_weather');
-    await call('turn/interrupt', { threadId, turnId: asked.params.turnId });
+    await codex.call('turn/interrupt', { threadId, turnId: asked.params.turnId });
   });
 });

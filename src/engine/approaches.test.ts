@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
@@ -17,7 +17,7 @@ const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
 
 const LITE: Approach = { lane: 'lite', slug: 'sol', instructions: 'message', reasoning: 'kept' };
 const FULL: Approach = { lane: 'full', slug: 'sol--full', instructions: 'field', reasoning: 'kept' };
-const tool = { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null };
+const tool = functionTool('f');
 const image = (detail: 'auto' | 'high') => ({
   kind: 'message' as const,
   role: 'user' as const,

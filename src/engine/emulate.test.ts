@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { engineOf, planOf } from '../../test/support/plan.ts';
+import { END, messageTold } from '../../test/support/told-items.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -13,21 +14,7 @@ const characters: Tokenizer = {
   count: async (text) => text.length,
   head: async (text, tokens) => text.slice(0, tokens),
 };
-const TURN: readonly TurnEvent[] = [
-  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-  { type: 'item-delta', itemId: 'm', at: 'text', delta: 'one STOP two' },
-  {
-    type: 'item-ended',
-    item: {
-      kind: 'message',
-      id: 'm',
-      role: 'assistant',
-      parts: [{ kind: 'text', text: 'one STOP two' }],
-      status: 'completed',
-    },
-  },
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
-];
+const TURN: readonly TurnEvent[] = [...messageTold('m', 'one STOP two'), END];
 
 const { clock } = fixedAmbient();
 

@@ -2,6 +2,17 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
+import {
+  callDelta,
+  callEnded,
+  callStarted,
+  callTold,
+  END,
+  messageEnded,
+  messageStarted,
+  messageTold,
+  textDelta,
+} from '../../test/support/told-items.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
 import { countTokens, headOf } from '../tokenizer/o200k.ts';
@@ -28,46 +39,6 @@ const accepted = (limitsOutput: boolean): TurnEvent => ({
   limitsOutput,
   headers: {},
 });
-const message = (itemId: string, ...deltas: readonly string[]): TurnEvent[] => [
-  { type: 'item-started', item: { kind: 'message', id: itemId, role: 'assistant', parts: [] } },
-  ...deltas.map((delta) => ({ type: 'item-delta', itemId: itemId, at: 'text', delta: delta }) as const),
-  messageEnded(itemId, deltas.join(''), true),
-];
-const messageEnded = (itemId: string, text: string, complete: boolean): TurnEvent => ({
-  type: 'item-ended',
-  item: {
-    kind: 'message',
-    id: itemId,
-    role: 'assistant',
-    parts: [{ kind: 'text', text: text }],
-    status: complete ? 'completed' : 'incomplete',
-  },
-});
-const call = (itemId: string, ...deltas: readonly string[]): TurnEvent[] => [
-  {
-    type: 'item-started',
-    item: { kind: 'tool-call', id: itemId, tool: 'function', callId: 'c', name: 'f', input: '' },
-  },
-  ...deltas.map((delta) => ({ type: 'item-delta', itemId: itemId, at: 'input', delta: delta }) as const),
-  {
-    type: 'item-ended',
-    item: {
-      kind: 'tool-call',
-      id: itemId,
-      tool: 'function',
-      callId: 'c',
-      name: 'f',
-      input: deltas.join(''),
-      status: 'completed',
-    },
-  },
-];
-const END: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
 const CUT: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
@@ -77,61 +48,47 @@ const CUT: TurnEvent = {
 
 describe('limitOutput', () => {
   it('lets an answer through that keeps the limit', async () => {
-    const turn = [...message('m', 'abc', 'de'), END];
+    const turn = [...messageTold('m', 'abc', 'de'), END];
     expect(await limited(turn, 5)).toEqual(turn);
   });
 
   it('cuts inside a delta, ends what is open, and the turn as incomplete', async () => {
-    expect(await limited([...message('m', 'abc', 'defg', 'h'), END], 5)).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'abc' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'de' },
-      messageEnded('m', 'abcde', false),
+    expect(await limited([...messageTold('m', 'abc', 'defg', 'h'), END], 5)).toEqual([
+      messageStarted('m'),
+      textDelta('m', 'abc'),
+      textDelta('m', 'de'),
+      messageEnded('m', 'abcde', { status: 'incomplete' }),
       CUT,
     ]);
   });
 
   it('cuts between two deltas without an empty one', async () => {
-    expect(await limited([...message('m', 'abc', 'def'), END], 3)).toEqual([
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'abc' },
-      messageEnded('m', 'abc', false),
+    expect(await limited([...messageTold('m', 'abc', 'def'), END], 3)).toEqual([
+      messageStarted('m'),
+      textDelta('m', 'abc'),
+      messageEnded('m', 'abc', { status: 'incomplete' }),
       CUT,
     ]);
   });
 
   it('counts all items, arguments of calls too', async () => {
-    expect(await limited([...message('m', 'abc'), ...call('f', '{"a"', ':1}'), END], 8)).toEqual([
-      ...message('m', 'abc'),
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'f', tool: 'function', callId: 'c', name: 'f', input: '' },
-      },
-      { type: 'item-delta', itemId: 'f', at: 'input', delta: '{"a"' },
-      { type: 'item-delta', itemId: 'f', at: 'input', delta: ':' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'f',
-          tool: 'function',
-          callId: 'c',
-          name: 'f',
-          input: '{"a":',
-          status: 'incomplete',
-        },
-      },
+    expect(await limited([...messageTold('m', 'abc'), ...callTold('f', '{"a"', ':1}'), END], 8)).toEqual([
+      ...messageTold('m', 'abc'),
+      callStarted('f'),
+      callDelta('f', '{"a"'),
+      callDelta('f', ':'),
+      callEnded('f', '{"a":', { status: 'incomplete' }),
       CUT,
     ]);
   });
 
   it('leaves it to a backend that was told the limit', async () => {
-    const turn = [accepted(true), ...message('m', 'abcdefgh'), END];
+    const turn = [accepted(true), ...messageTold('m', 'abcdefgh'), END];
     expect(await limited(turn, 2)).toEqual(turn);
   });
 
   it('does it itself where the backend was not told', async () => {
-    const read = await limited([accepted(false), ...message('m', 'abcdefgh'), END], 2);
+    const read = await limited([accepted(false), ...messageTold('m', 'abcdefgh'), END], 2);
     expect(read.at(-1)).toEqual(CUT);
   });
 
@@ -145,9 +102,9 @@ describe('limitOutput', () => {
       },
     };
     const deltas = Array.from({ length: 1_000 }, () => 'some ');
-    await limited([...message('m', ...deltas), END], 6_000, counting);
+    await limited([...messageTold('m', ...deltas), END], 6_000, counting);
     expect(asked).toEqual([]);
-    const read = await limited([...message('m', ...deltas), END], 1_300, counting);
+    const read = await limited([...messageTold('m', ...deltas), END], 1_300, counting);
     expect(read.at(-1)).toEqual(END);
     expect(asked.length).toBeLessThan(60);
     expect(asked.reduce((sum, length) => sum + length, 0)).toBeLessThan(30_000);
@@ -162,7 +119,7 @@ describe('limitOutput', () => {
         return text.length;
       },
     };
-    const read = await limited([...message('m', 'x'.repeat(1_000_000)), END], 100, counting);
+    const read = await limited([...messageTold('m', 'x'.repeat(1_000_000)), END], 100, counting);
     expect(read[1]).toEqual({ type: 'item-delta', itemId: 'm', at: 'text', delta: 'x'.repeat(100) });
     expect(asked).toEqual([1_024]);
   });
@@ -171,7 +128,7 @@ describe('limitOutput', () => {
     let wasLeft = false;
     async function* source(): AsyncGenerator<TurnEvent> {
       try {
-        yield* [...message('m', 'abcdef'), END];
+        yield* [...messageTold('m', 'abcdef'), END];
       } finally {
         wasLeft = true;
       }
@@ -205,7 +162,7 @@ describe('limitOutput with the real tokenizer', () => {
         fc.array(word, { maxLength: 200 }),
         fc.integer({ min: 1, max: 120 }),
         async (deltas, max) => {
-          const read = await limited([...message('m', ...deltas), END], max, tokenizer);
+          const read = await limited([...messageTold('m', ...deltas), END], max, tokenizer);
           const text = read.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
           expect(deltas.join('').startsWith(text)).toBe(true);
           expect(countTokens(text)).toBeLessThanOrEqual(max);
@@ -222,7 +179,7 @@ describe('limitOutput with the real tokenizer', () => {
 
   it('goes through a long text without spaces too', async () => {
     const deltas = Array.from({ length: 600 }, () => 'abcdefgh');
-    const read = await limited([...message('m', ...deltas), END], 1_000_000, tokenizer);
+    const read = await limited([...messageTold('m', ...deltas), END], 1_000_000, tokenizer);
     expect(read.at(-1)).toEqual(END);
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
+import { ACCEPTED, END, messageStarted, textDelta } from '../../test/support/told-items.ts';
 import { fixedAmbient } from '../../test/support/turn-events.ts';
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -10,24 +11,9 @@ import { limitTime } from './limit-time.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const started: TurnEvent = {
-  type: 'item-started',
-  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
-};
-const said: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' };
-const done: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
-const late: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'failed', failure: failure('turn_timeout') },
-  usage: null,
-  at: 1_800_000_000_000,
-};
+const started = messageStarted('m');
+const said = textDelta('m', 'a');
+const late: TurnEvent = { ...END, outcome: { kind: 'failed', failure: failure('turn_timeout') } };
 
 /** Says these, and then nothing until it is aborted. */
 const saying = (...events: readonly TurnEvent[]): Plan =>
@@ -66,11 +52,11 @@ describe('limitTime', () => {
   });
 
   it('ends one in its middle, with what is open', async () => {
-    const { events, ended } = run(saying(accepted, started, said));
+    const { events, ended } = run(saying(ACCEPTED, started, said));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
     expect(events).toEqual([
-      accepted,
+      ACCEPTED,
       started,
       said,
       {
@@ -88,30 +74,30 @@ describe('limitTime', () => {
   });
 
   it('lets those alone that end in time', async () => {
-    const { events, ended, settled } = run(saying(accepted, done));
+    const { events, ended, settled } = run(saying(ACCEPTED, END));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
-    expect(events).toEqual([accepted, done]);
+    expect(events).toEqual([ACCEPTED, END]);
     expect(settled).toHaveBeenCalledOnce();
   });
 
   it('is no reason where the client went', async () => {
     const gone = new AbortController();
-    const { events, ended } = run(saying(accepted), gone.signal);
+    const { events, ended } = run(saying(ACCEPTED), gone.signal);
     await vi.advanceTimersByTimeAsync(10);
     gone.abort(new Error('gone'));
     await expect(ended).rejects.toThrow('gone');
-    expect([events, vi.getTimerCount()]).toEqual([[accepted], 0]);
+    expect([events, vi.getTimerCount()]).toEqual([[ACCEPTED], 0]);
   });
 
   it('passes on what goes wrong otherwise', async () => {
     const broken = planOf(async function* () {
-      yield accepted;
+      yield ACCEPTED;
       throw new Error('broken');
     });
     const { events, ended } = run(broken);
     await expect(ended).rejects.toThrow('broken');
-    expect(events).toEqual([accepted]);
+    expect(events).toEqual([ACCEPTED]);
   });
 
   it('of nothing is no limit', () => {

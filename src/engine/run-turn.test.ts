@@ -1,165 +1,21 @@
 import { describe, expect, it } from 'vitest';
 
-import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
-import { NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
+import { CLOSED, fakePool, run, settled } from '../../test/support/fake-pool.ts';
+import { ACCEPTED, END, messageTold } from '../../test/support/told-items.ts';
+import { functionTool, NO_SAMPLING } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { ThreadSignal } from '../codex/app-server.ts';
 import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
-import type { WorkerPool } from '../codex/worker/supervisor.ts';
-import { OTHER_HISTORY } from '../codex/translate/fit-history.ts';
-import { Approaches } from './approaches.ts';
-import { createEngine } from './run-turn.ts';
-import { SpareThreads } from './spare-threads.ts';
-import { UnreadTotal } from './unread-total.ts';
 
-/** What a fake app-server does once a turn is started. */
-type Behaviour = (thread: FakeThread) => void;
-
-interface FakeThread {
-  send(method: string, params: Record<string, unknown>): void;
-  ask(method: string, params: unknown): void;
-  close(): void;
-  /** A message of these deltas, and the end of the turn. */
-  answer(...deltas: readonly string[]): void;
-}
-
-interface FakePool {
-  readonly pool: WorkerPool;
-  /** Methods in the order in which they were called. */
-  readonly calls: string[];
-  /** What was answered to requests of the server. */
-  readonly answers: unknown[];
-  openLeases(): number;
-}
-
-const fakePool = (
-  behaviours: readonly Behaviour[],
-  refuse: (method: string, attempt: number) => Error | null = () => null,
-  wait: (method: string) => Promise<void> = () => Promise.resolve(),
-): FakePool => {
-  const calls: string[] = [];
-  const answers: unknown[] = [];
-  let leases = 0;
-  let attempt = 0;
-  const pool = {
-    async lease(signal: AbortSignal) {
-      signal.throwIfAborted();
-      leases += 1;
-      attempt += 1;
-      const mine = attempt;
-      let isOut = true;
-      let listener: (signal: ThreadSignal) => void = () => {};
-      const ids = { threadId: `thread-${mine}`, turnId: `turn-${mine}` };
-      const thread: FakeThread = {
-        send: (method, params) => listener({ kind: 'notification', method, params: { ...ids, ...params } }),
-        ask: (method, params) =>
-          listener({
-            kind: 'request',
-            method,
-            params,
-            respond: (result) => answers.push({ result }),
-            reject: (message) => answers.push({ message }),
-          }),
-        close: () => listener({ kind: 'closed' }),
-        answer(...deltas) {
-          thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
-          for (const delta of deltas) thread.send('item/agentMessage/delta', { itemId: 'm', delta });
-          const content = [{ type: 'output_text', text: deltas.join('') }];
-          thread.send('rawResponseItem/completed', {
-            item: { type: 'message', role: 'assistant', id: 'm', content },
-          });
-          thread.send('turn/completed', { turn: { id: ids.turnId, status: 'completed', error: null } });
-        },
-      };
-      return {
-        isCurrent: () => true,
-        release: () => {
-          if (isOut) leases -= 1;
-          isOut = false;
-        },
-        appServer: {
-          async request(method: string) {
-            calls.push(method);
-            const refusal = refuse(method, mine);
-            if (refusal !== null) throw refusal;
-            await wait(method);
-            if (method === 'thread/start') return { thread: { id: ids.threadId } };
-            if (method !== 'turn/start') return {};
-            setImmediate(() => behaviours[Math.min(mine, behaviours.length) - 1]?.(thread));
-            return { turn: { id: ids.turnId } };
-          },
-          watchThread(_: string, given: (signal: ThreadSignal) => void) {
-            listener = given;
-            return () => {
-              listener = () => {};
-            };
-          },
-        },
-      };
-    },
-  } as unknown as WorkerPool;
-  return { pool, calls, answers, openLeases: () => leases };
-};
-
-const engineOf = ({ pool }: FakePool, maxUnread = Infinity) =>
-  createEngine({
-    workers: pool,
-    relay: null,
-    spares: new SpareThreads(fixedAmbient().clock),
-    approaches: new Approaches({ lanes: null, hasRelay: false, clock: fixedAmbient().clock, onLearnt() {} }),
-    historyRules: OTHER_HISTORY,
-    effortsOf: () => null,
-    settings: {
-      instructionsTarget: 'base',
-      sandboxMode: 'read-only',
-      approvalPolicy: 'never',
-      workdir: '/tmp/work',
-      hasRelay: false,
-      knows: () => true,
-    },
-    idleTimeoutMs: 60_000,
-    unread: new UnreadTotal({ maxBytes: maxUnread, onChange() {} }),
-    ambient: fixedAmbient(),
-    onOddity() {},
-    onRefused() {},
-  });
-
-const never = new AbortController().signal;
-const run = (fake: FakePool, different: Parameters<typeof turnRequest>[0] = {}): Promise<TurnEvent[]> =>
-  collect(engineOf(fake).plan(turnRequest(different)).run(never));
 const outcomeOf = (events: readonly TurnEvent[]): unknown => {
   const last = events.at(-1);
   return last?.type === 'turn-ended' ? last.outcome : null;
 };
-const settled = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-
-/** What a turn that was still running ends with. */
-const CLOSED = ['turn/interrupt', 'thread/unsubscribe'];
 
 describe('createEngine', () => {
   it('starts a thread, injects the conversation, runs the turn, and gives the worker back', async () => {
     const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
-    expect(await run(fake)).toEqual([
-      { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'message',
-          id: 'm',
-          role: 'assistant',
-          parts: [{ kind: 'text', text: 'Hello' }],
-          status: 'completed',
-        },
-      },
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
-    ]);
+    expect(await run(fake)).toEqual([ACCEPTED, ...messageTold('m', 'Hel', 'lo'), END]);
     // The turn has ended by itself, so there is nothing to interrupt.
     expect(fake.calls).toEqual(['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe']);
     expect(fake.openLeases()).toBe(0);
@@ -187,9 +43,7 @@ describe('createEngine', () => {
         thread.send('rawResponse/completed', { responseId: 'r', usage: null });
       },
     ]);
-    const tools = [
-      { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null },
-    ];
+    const tools = [functionTool('f')];
     const events = await run(fake, { tools });
     expect(outcomeOf(events)).toEqual({ kind: 'tool-calls' });
     await settled();
@@ -292,128 +146,5 @@ describe('a lost worker', () => {
     ]);
     // Nobody is there to be interrupted.
     expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/start', 0]);
-  });
-});
-
-describe('a reader', () => {
-  const hanging: Behaviour = (thread) => {
-    thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
-    thread.send('item/agentMessage/delta', { itemId: 'm', delta: 'wait' });
-  };
-
-  it('that leaves: the turn is interrupted and the worker given back', async () => {
-    const fake = fakePool([hanging]);
-    for await (const event of engineOf(fake).plan(turnRequest()).run(never)) {
-      if (event.type === 'item-delta') break;
-    }
-    await settled();
-    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
-  });
-
-  it('whose client goes while the model is silent: the same, at once', async () => {
-    const fake = fakePool([() => {}]);
-    const controller = new AbortController();
-    const reason = new Error('gone');
-    const reading = collect(engineOf(fake).plan(turnRequest()).run(controller.signal));
-    while (!fake.calls.includes('turn/start')) await settled();
-    controller.abort(reason);
-    await expect(reading).rejects.toBe(reason);
-    await settled();
-    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
-  });
-
-  it.each([
-    ['thread/start', ['thread/start', 'thread/unsubscribe']],
-    ['thread/inject_items', ['thread/start', 'thread/inject_items', 'thread/unsubscribe']],
-    [
-      'turn/start',
-      // At once, and when it is known which turn is to be interrupted.
-      ['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe', ...CLOSED],
-    ],
-  ])('whose client goes during %s: the thread is closed when it can be', async (held, calls) => {
-    const gate = Promise.withResolvers<void>();
-    const fake = fakePool(
-      [hanging],
-      () => null,
-      (method) => (method === held ? gate.promise : Promise.resolve()),
-    );
-    const controller = new AbortController();
-    const reading = collect(engineOf(fake).plan(turnRequest()).run(controller.signal));
-    while (!fake.calls.includes(held)) await settled();
-    controller.abort(new Error('gone'));
-    await expect(reading).rejects.toThrow('gone');
-    gate.resolve();
-    await settled();
-    await settled();
-    expect([fake.calls, fake.openLeases()]).toEqual([calls, 0]);
-  });
-
-  it('whose client is gone from the start: no worker is taken', async () => {
-    const fake = fakePool([hanging]);
-    const reading = collect(
-      engineOf(fake)
-        .plan(turnRequest())
-        .run(AbortSignal.abort(new Error('gone'))),
-    );
-    await expect(reading).rejects.toThrow('gone');
-    expect([fake.calls, fake.openLeases()]).toEqual([[], 0]);
-  });
-
-  it('that does not read while the model writes without end: the turn is given up', async () => {
-    const fake = fakePool([
-      (thread) => {
-        thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
-        const delta = 'x'.repeat(64 * 1024);
-        for (let count = 0; count < 800; count += 1) {
-          thread.send('item/agentMessage/delta', { itemId: 'm', delta });
-        }
-      },
-    ]);
-    // What was not read is not kept for a reader who may never come.
-    await expect(run(fake)).rejects.toThrow(failure('client_too_slow').message);
-    await settled();
-    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
-  });
-
-  it('that is the furthest behind when all together leave too much unread: only its turn is given up', async () => {
-    const writes = (thread: FakeThread): void => {
-      thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
-      const delta = 'x'.repeat(64 * 1024);
-      for (let count = 0; count < 12; count += 1)
-        thread.send('item/agentMessage/delta', { itemId: 'm', delta });
-    };
-    const fake = fakePool([writes, writes]);
-    const engine = engineOf(fake, 1024 * 1024);
-    const begin = async () => {
-      const reader = engine.plan(turnRequest()).run(never)[Symbol.asyncIterator]();
-      await reader.next();
-      return reader;
-    };
-    const slow = await begin();
-    const other = await begin();
-    await other.next();
-    await slow.next();
-    await expect(slow.next()).rejects.toThrow(failure('client_too_slow').message);
-    expect((await other.next()).value).toMatchObject({ type: 'item-delta' });
-    await settled();
-    expect(fake.openLeases()).toBe(1);
-    await other.return?.();
-    await settled();
-    expect(fake.openLeases()).toBe(0);
-  });
-
-  it('does not hold up those who want to know that its turn is over', async () => {
-    const fake = fakePool([(thread) => thread.answer('a', 'b')]);
-    let isSettled = false;
-    const turn = engineOf(fake)
-      .plan(turnRequest())
-      .run(never, () => {
-        isSettled = true;
-      });
-    const reader = turn[Symbol.asyncIterator]();
-    await reader.next();
-    await settled();
-    expect(isSettled).toBe(true);
-    await reader.return?.();
   });
 });

@@ -5,6 +5,15 @@ import { fold } from '../canonical/accumulate.ts';
 import { isMessage, wordsOf } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
+import {
+  ACCEPTED,
+  callTold,
+  END,
+  messageEnded,
+  messageStarted,
+  messageTold,
+  textDelta,
+} from '../../test/support/told-items.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { stopAt } from './stop-sequences.ts';
 
@@ -17,24 +26,10 @@ const usage = {
   totalTokens: 2,
 };
 
-const said = (text: string, id = 'm') =>
-  ({
-    type: 'item-ended',
-    item: {
-      kind: 'message',
-      id,
-      role: 'assistant',
-      parts: [{ kind: 'text', text }],
-      status: 'completed',
-    },
-  }) as const;
-
 const turn = (deltas: readonly string[]): TurnEvent[] => [
-  { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-  ...deltas.map((delta) => ({ type: 'item-delta', itemId: 'm', at: 'text', delta: delta }) as const),
-  said(deltas.join('')),
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
+  ACCEPTED,
+  ...messageTold('m', ...deltas),
+  { ...END, usage },
 ];
 
 const deltasOf = (events: readonly TurnEvent[]): string[] =>
@@ -51,12 +46,12 @@ const run = (deltas: readonly string[], stops: readonly string[]) =>
 describe('stopAt', () => {
   it('ends before the stop, closes what is open, and has no usage to give', async () => {
     expect(await run(['one ', 'two END three'], ['END'])).toEqual([
-      { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} },
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'one ' },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'two ' },
-      said('one two '),
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 },
+      ACCEPTED,
+      messageStarted('m'),
+      textDelta('m', 'one '),
+      textDelta('m', 'two '),
+      messageEnded('m', 'one two '),
+      END,
     ]);
   });
 
@@ -80,36 +75,20 @@ describe('stopAt', () => {
 
   it('does not find a stop across two messages', async () => {
     const events: TurnEvent[] = [
-      { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'EN' },
-      said('EN'),
-      { type: 'item-started', item: { kind: 'message', id: 'n', role: 'assistant', parts: [] } },
-      { type: 'item-delta', itemId: 'n', at: 'text', delta: 'D' },
-      said('D', 'n'),
-      { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
+      messageStarted('m'),
+      textDelta('m', 'EN'),
+      messageEnded('m', 'EN'),
+      messageStarted('n'),
+      textDelta('n', 'D'),
+      messageEnded('n', 'D'),
+      { ...END, usage },
     ];
     expect(await collect(stopped(emit(events), ['END']))).toEqual(events);
   });
 
   it('leaves the arguments of calls alone', async () => {
     const events: TurnEvent[] = [
-      {
-        type: 'item-started',
-        item: { kind: 'tool-call', id: 'c', tool: 'function', callId: 'call_1', name: 'f', input: '' },
-      },
-      { type: 'item-delta', itemId: 'c', at: 'input', delta: '"END"' },
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'tool-call',
-          id: 'c',
-          tool: 'function',
-          callId: 'call_1',
-          name: 'f',
-          input: '"END"',
-          status: 'completed',
-        },
-      },
+      ...callTold('c', '"END"'),
       { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
     ];
     expect(await collect(stopped(emit(events), ['END']))).toEqual(events);
@@ -126,8 +105,8 @@ describe('stopAt', () => {
     let isLeft = false;
     async function* endless(): AsyncGenerator<TurnEvent> {
       try {
-        yield { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } };
-        for (;;) yield { type: 'item-delta', itemId: 'm', at: 'text', delta: 'x.' };
+        yield messageStarted('m');
+        for (;;) yield textDelta('m', 'x.');
       } finally {
         isLeft = true;
       }
@@ -173,7 +152,7 @@ describe('stopAt, for any text in any pieces', () => {
     await fc.assert(
       fc.asyncProperty(letters, stops, async (text, some) => {
         async function* silentAfter(): AsyncGenerator<TurnEvent> {
-          yield { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } };
+          yield messageStarted('m');
           yield { type: 'item-delta', itemId: 'm', at: 'text', delta: text };
         }
         const sent = deltasOf(await collect(stopped(silentAfter(), some))).join('');

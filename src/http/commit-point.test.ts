@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
+import { END, messageEnded, messageStarted, textDelta } from '../../test/support/told-items.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -13,22 +14,11 @@ const ACCEPTED: TurnEvent = {
   limitsOutput: false,
   headers: { a: 'b' },
 };
-const STARTED: TurnEvent = {
-  type: 'item-started',
-  item: { kind: 'message', id: 'm', role: 'assistant', parts: [] },
-};
-const DELTA: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' };
-const END: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
+const STARTED = messageStarted('m');
+const DELTA = textDelta('m', 'hi');
 const FAILED: TurnEvent = {
-  type: 'turn-ended',
+  ...END,
   outcome: { kind: 'failed', failure: failure('rate_limit_exceeded') },
-  usage: null,
-  at: 1_800_000_000_000,
 };
 const noBug = (error: unknown): void => {
   throw error;
@@ -49,16 +39,7 @@ const source = (events: readonly TurnEvent[], then: () => Promise<void> | void =
 };
 const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? error.failure : error);
 
-const SAID: TurnEvent = {
-  type: 'item-ended',
-  item: {
-    kind: 'message',
-    id: 'm',
-    role: 'assistant',
-    parts: [{ kind: 'text', text: '' }],
-    status: 'completed',
-  },
-};
+const SAID = messageEnded('m', '');
 const { clock } = fixedAmbient();
 const OPTIONS = { patienceMs: null, clock, onBug: noBug };
 
@@ -101,22 +82,8 @@ describe('one turn', () => {
     });
     const committed = await pastCommitPoint(events, null, noBug);
     expect((await collect(committed.events)).slice(3)).toEqual([
-      {
-        type: 'item-ended',
-        item: {
-          kind: 'message',
-          id: 'm',
-          role: 'assistant',
-          parts: [{ kind: 'text', text: 'hi' }],
-          status: 'incomplete',
-        },
-      },
-      {
-        type: 'turn-ended',
-        outcome: { kind: 'failed', failure: failure('worker_lost') },
-        usage: null,
-        at: 1_800_000_000_000,
-      },
+      messageEnded('m', 'hi', { status: 'incomplete' }),
+      { ...END, outcome: { kind: 'failed', failure: failure('worker_lost') } },
     ]);
   });
 

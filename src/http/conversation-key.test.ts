@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { NO_CACHE, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
+import { functionTool, NO_CACHE, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { conversationKey, type Client } from './conversation-key.ts';
@@ -55,9 +55,7 @@ describe('the key of a conversation', () => {
       conversationKey(
         turnRequest({
           ...first,
-          tools: [
-            { kind: 'function' as const, name: 'f', description: null, parameters: null, strict: null },
-          ],
+          tools: [functionTool('f')],
         }),
         ANYBODY,
       ),
@@ -97,13 +95,7 @@ describe('the key of a conversation', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 9_000 }, (_, index) => [`p${index}`, { type: 'string' }]),
     );
-    const tool = (name: string) => ({
-      kind: 'function' as const,
-      name,
-      description: null,
-      parameters: { properties },
-      strict: null,
-    });
+    const tool = (name: string) => functionTool(name, { parameters: { properties } });
     const asked = (text: string, ...names: readonly string[]) =>
       conversationKey(turnRequest({ tools: names.map(tool), items: [said('user', text)] }), ANYBODY);
     expect(asked('hi', 'a', 'b', 'c')).toBe(asked('hi', 'a', 'b', 'c'));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { messageTold } from '../../test/support/told-items.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { contentLog } from './content-log.ts';
 import { createLogger } from './log.ts';
@@ -23,17 +24,7 @@ describe('contentLog', () => {
     const logger = createLogger({ level: 'info', destination: { write: (line) => void written.push(line) } });
     const observer = contentLog(logger, 'req_1', request);
     observer.onStart?.();
-    observer.onEvent?.({ type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' });
-    observer.onEvent?.({
-      type: 'item-ended',
-      item: {
-        kind: 'message',
-        id: 'm',
-        role: 'assistant',
-        parts: [{ kind: 'text', text: 'hi' }],
-        status: 'completed',
-      },
-    });
+    for (const event of messageTold('m', 'hi')) observer.onEvent?.(event);
     expect(written.map((line): unknown => JSON.parse(line))).toEqual([
       {
         level: 'info',

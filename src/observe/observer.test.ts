@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { END, messageTold } from '../../test/support/told-items.ts';
 import { gatewayError, failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -15,21 +16,7 @@ const usage: Usage = {
   reasoningTokens: 2,
   totalTokens: 15,
 };
-const events: readonly TurnEvent[] = [
-  { type: 'item-started', item: { kind: 'message', id: 'm', role: 'assistant', parts: [] } },
-  { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hi' },
-  {
-    type: 'item-ended',
-    item: {
-      kind: 'message',
-      id: 'm',
-      role: 'assistant',
-      parts: [{ kind: 'text', text: 'hi' }],
-      status: 'completed',
-    },
-  },
-  { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 },
-];
+const events: readonly TurnEvent[] = [...messageTold('m', 'hi'), { ...END, usage }];
 
 async function* play(script: readonly TurnEvent[], error?: Error): AsyncGenerator<TurnEvent> {
   yield* script;

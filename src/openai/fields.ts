@@ -27,3 +27,10 @@ export const functionFields = {
   parameters: jsonObject.nullish(),
   strict: z.boolean().nullish(),
 } as const;
+
+/** How the backend is to cache the beginning of a conversation. */
+export const cacheFields = {
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
+  prompt_cache_options: jsonObject.nullish(),
+} as const;

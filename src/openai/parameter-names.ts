@@ -10,6 +10,30 @@ export interface ParameterNames {
   readonly include: (value: string) => string;
 }
 
+/** The settings that every API calls the same. */
+export const SHARED_SETTINGS = {
+  model: 'model',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  'reasoning.summary': 'reasoning.summary',
+  serviceTier: 'service_tier',
+  stop: 'stop',
+  'sampling.temperature': 'temperature',
+  'sampling.topP': 'top_p',
+  'sampling.presencePenalty': 'presence_penalty',
+  'sampling.frequencyPenalty': 'frequency_penalty',
+  'sampling.seed': 'seed',
+  'logprobs.top': 'top_logprobs',
+  truncation: 'truncation',
+  'cache.key': 'prompt_cache_key',
+  'cache.retention': 'prompt_cache_retention',
+  'cache.options': 'prompt_cache_options',
+  metadata: 'metadata',
+  user: 'user',
+  safetyIdentifier: 'safety_identifier',
+} as const satisfies Partial<Record<Setting, string>>;
+
 export const parameterName = (path: Path, names: ParameterNames): string => {
   if (typeof path === 'string') return names.settings[path];
   if ('item' in path) return placeOf(path.item, names);

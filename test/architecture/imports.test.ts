@@ -148,9 +148,15 @@ describe('imports', () => {
     const outside = (layer: string): string[] =>
       (RULES[layer] ?? []).filter((one) => one === 'node:' || !Object.keys(RULES).includes(one));
     expect(
-      ['kit', 'canonical', 'codex/capabilities', 'codex/failures', 'codex/translate', 'engine'].flatMap(
-        outside,
-      ),
+      [
+        'kit',
+        'canonical',
+        'codex/capabilities',
+        'codex/failures',
+        'codex/sources',
+        'codex/translate',
+        'engine',
+      ].flatMap(outside),
     ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));

@@ -4,7 +4,8 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
 
 import { eventually, expectSound } from '../faults/settle.ts';
-import { isAlive, startedPids } from '../faults/workers.ts';
+import { startedPids } from '../faults/workers.ts';
+import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,66 +1,15 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
-import { hello, reasoningThenText } from '../support/scripts.ts';
-import { startChatGptBackend } from './backend.ts';
-import type { ChatGptBackend } from './backend.ts';
-import { fullDraft, liteDraft, OWN_REASONING } from './conforming.ts';
-import type { Draft } from './conforming.ts';
-import { accountOf, makeTokens, writeApiKeyLogin } from './login.ts';
-import { textOf } from './rule.ts';
-
-let backend: ChatGptBackend;
-let dir: string;
-
-beforeAll(async () => {
-  backend = await startChatGptBackend({ script: hello });
-  dir = await mkdtemp(path.join(tmpdir(), 'imitation-'));
-});
-afterEach(() => backend.reset());
-afterAll(async () => {
-  await backend.close();
-  await rm(dir, { recursive: true, force: true });
-});
-
-const fullWithHistory = (): Draft => {
-  backend.settings.ownEncrypted = new Set([OWN_REASONING]);
-  return fullDraft();
-};
-
-const ask = (draft: Draft): Promise<Response> =>
-  fetch(`${backend.baseUrl}/codex/responses`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...draft.headers },
-    body: JSON.stringify(draft.body),
-  });
-
-const asked = async (draft: Draft): Promise<{ readonly status: number; readonly body: unknown }> => {
-  const response = await ask(draft);
-  return { status: response.status, body: await response.json() };
-};
+import type { JsonObject } from '../../src/kit/json.ts';
+import { reasoningThenText } from '../support/scripts.ts';
+import { ask, asked, backend, fullWithHistory, get } from './ask-backend.ts';
+import { liteDraft } from './conforming.ts';
 
 const eventsOf = (text: string): readonly JsonObject[] =>
   text
     .split('\n')
     .filter((line) => line.startsWith('data: '))
     .map((line) => JSON.parse(line.slice(6)) as JsonObject);
-
-const get = (at: string, headers: Record<string, string> = fullDraft().headers): Promise<Response> =>
-  fetch(backend.origin + at, { headers });
-
-const post = async (at: string, body: Json): Promise<{ status: number; body: JsonObject }> => {
-  const response = await fetch(backend.origin + at, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, body: (await response.json()) as JsonObject };
-};
-
 describe('a model request', () => {
   it('that breaks no rule is answered by the scripted model, as the service would send it', async () => {
     const response = await ask(fullWithHistory());
@@ -216,86 +165,6 @@ describe('faults', () => {
     expect((await ask(fullWithHistory())).status).toBe(200);
   });
 });
-
-describe('tokens', () => {
-  const login = async (): Promise<Record<string, string>> => {
-    await backend.writeLogin(dir, { plan: 'pro', accountId: 'acc-9' });
-    const auth = JSON.parse(await readFile(path.join(dir, 'auth.json'), 'utf8')) as JsonObject;
-    expect(isJsonObject(auth['tokens']) && auth['tokens']['account_id']).toBe('acc-9');
-    return auth['tokens'] as Record<string, string>;
-  };
-  const withTokens = (tokens: JsonObject): Draft => {
-    const draft = fullWithHistory();
-    draft.headers['authorization'] = `Bearer ${textOf(tokens['access_token'])}`;
-    draft.headers['chatgpt-account-id'] = 'acc-9';
-    return draft;
-  };
-  const refresh = (token: Json | undefined): ReturnType<typeof post> =>
-    post('/oauth/token', { grant_type: 'refresh_token', refresh_token: token });
-
-  it('that expired are refused until they are refreshed; a refresh token works once', async () => {
-    const tokens = await login();
-    expect((await ask(withTokens(tokens))).status).toBe(200);
-    backend.spoilTokens('expired');
-    expect(await asked(withTokens(tokens))).toMatchObject({
-      status: 401,
-      body: { error: { code: 'token_expired' } },
-    });
-    const renewed = await refresh(tokens['refresh_token']);
-    expect(renewed.status).toBe(200);
-    expect((await ask(withTokens(renewed.body))).status).toBe(200);
-    expect(await refresh(tokens['refresh_token'])).toMatchObject({
-      status: 401,
-      body: { error: { code: 'refresh_token_reused' } },
-    });
-    expect(backend.refreshes).toBe(2);
-    expect(backend.violations()).toEqual([]);
-  });
-
-  it('that were invalidated, revoked, or are of another account are refused', async () => {
-    const tokens = await login();
-    const invalidated = { status: 401, body: { error: { code: 'token_invalidated' } } };
-    backend.spoilTokens('invalidated');
-    expect(await asked(withTokens(tokens))).toMatchObject(invalidated);
-    backend.reset();
-    await post('/oauth/revoke', { token: tokens['access_token'] });
-    expect(await asked(withTokens(tokens))).toMatchObject(invalidated);
-    const draft = withTokens(makeTokens(accountOf({ accountId: 'acc-2' })) as unknown as JsonObject);
-    expect(await asked(draft)).toMatchObject(invalidated);
-  });
-
-  it('can be made expired, and refreshing can be made to fail', async () => {
-    const draft = fullWithHistory();
-    draft.headers['authorization'] = `Bearer ${makeTokens(accountOf({}), -60).access_token}`;
-    expect(await asked(draft)).toMatchObject({ body: { error: { code: 'token_expired' } } });
-    backend.settings.refresh = 'refresh_token_expired';
-    expect(await refresh('any')).toMatchObject({ body: { error: { code: 'refresh_token_expired' } } });
-    backend.settings.refresh = 'ok';
-    expect(await refresh('any')).toMatchObject({ body: { error: { code: 'refresh_token_invalidated' } } });
-  });
-
-  it('come by a device login too', async () => {
-    expect((await post('/api/accounts/deviceauth/usercode', {})).body['user_code']).toBe('CODE-12345');
-    expect((await post('/api/accounts/deviceauth/token', {})).status).toBe(404);
-    backend.settings.deviceLogin = 'approved';
-    const { body } = await post('/api/accounts/deviceauth/token', {});
-    const granted = await post('/oauth/token', {
-      grant_type: 'authorization_code',
-      code: body['authorization_code'],
-    });
-    expect(Object.keys(granted.body)).toEqual(
-      expect.arrayContaining(['id_token', 'access_token', 'refresh_token']),
-    );
-  });
-
-  it('a login by API key can be written', async () => {
-    await writeApiKeyLogin(dir, 'sk-1');
-    expect(JSON.parse(await readFile(path.join(dir, 'auth.json'), 'utf8'))).toMatchObject({
-      OPENAI_API_KEY: 'sk-1',
-    });
-  });
-});
-
 describe('the account', () => {
   it('lists its models to who says which client it is', async () => {
     expect((await get('/backend-api/codex/models')).status).toBe(422);

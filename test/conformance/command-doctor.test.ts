@@ -3,22 +3,17 @@ import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import type { Script } from '../../src/demo/model-server.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello, http401, toolCall } from '../support/scripts.ts';
 
 /** `doctor`, against backends that are well and backends that are not. */
 
 let room: CommandRoom;
-let model: ModelServer | null = null;
 beforeEach(async () => {
   room = await openCommandRoom();
 });
-afterEach(async () => {
-  await room.close();
-  await model?.close();
-  model = null;
-});
+afterEach(() => room.close());
 
 interface Report {
   readonly ok: boolean;
@@ -65,7 +60,7 @@ describe('doctor', () => {
   });
 
   it('asks a provider all that clients ask for', async () => {
-    model = await startModelServer({ script: provider });
+    const model = await room.startModel({ script: provider });
     const { code, ok, grades, says } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     expect({ code, ok, grades }).toEqual({
       code: 0,
@@ -86,7 +81,7 @@ describe('doctor', () => {
   });
 
   it('says what a provider refuses, once', async () => {
-    model = await startModelServer({ script: http401 });
+    const model = await room.startModel({ script: http401 });
     const { code, grades } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     expect({ code, grades: grades.slice(6) }).toEqual({
       code: 1,
@@ -95,7 +90,7 @@ describe('doctor', () => {
   });
 
   it('goes on after a line that fails, and asks nothing that it was told not to ask', async () => {
-    model = await startModelServer({ script: provider, keepRequests: 1 });
+    const model = await room.startModel({ script: provider, keepRequests: 1 });
     const { code, grades } = await examine(['--no-turns'], {
       PROXY_UPSTREAM_BASE_URL: model.baseUrl,
       PROXY_STATE_DIR: '/dev/null/nowhere',

@@ -6,7 +6,6 @@ import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { startModelServer, type ModelServer } from '../../src/demo/model-server.ts';
 import { beginStream } from '../support/begin-stream.ts';
 import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
 import { hangMidStream, slow } from '../support/scripts.ts';
@@ -18,15 +17,10 @@ import { collect } from '../support/turn-events.ts';
 const ASK = { model: 'gpt-5.5', input: 'hi', stream: true };
 
 let room: CommandRoom;
-let model: ModelServer | null = null;
 beforeEach(async () => {
   room = await openCommandRoom();
 });
-afterEach(async () => {
-  await room.close();
-  await model?.close();
-  model = null;
-});
+afterEach(() => room.close());
 
 /** Waits for the banner, and reads it. */
 const started = async ({
@@ -57,7 +51,7 @@ const messagesOf = ({ output }: RunningCommand): readonly string[] =>
 
 describe('start', () => {
   it('says where it is and what answers; SIGTERM lets the stream finish and exits with 0', async () => {
-    model = await startModelServer({ script: slow(100), keepRequests: 5 });
+    const model = await room.startModel({ script: slow(100), keepRequests: 5 });
     const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     const at = await started(server);
     expect(server.output.err).toContain(`backend  the provider at ${model.baseUrl}`);
@@ -145,7 +139,7 @@ describe('a start that cannot be', () => {
 
 describe('Ctrl-C', () => {
   it('says what it waits for; a second one ends at once', async () => {
-    model = await startModelServer({ script: hangMidStream, keepRequests: 5 });
+    const model = await room.startModel({ script: hangMidStream, keepRequests: 5 });
     const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     const { rest } = await beginStream(await post(await started(server), ASK));
     rest.catch(() => {});

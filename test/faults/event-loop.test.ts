@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
-import { startModelServer, type ModelServer } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
@@ -21,18 +20,17 @@ const MAX_DELAY_MS = 3_000;
 
 let room: CommandRoom;
 let server: RunningCommand;
-let model: ModelServer;
 let url: string;
 let says: readonly Step[] = [];
 
 beforeAll(async () => {
-  model = await startModelServer({
+  room = await openCommandRoom();
+  const model = await room.startModel({
     script: (request, connection) =>
       JSON.stringify(request.body['input']).includes('count for me')
         ? answer(connection, [{ text: COUNTED.join(''), deltas: COUNTED, delayMs: 20 }])
         : answer(connection, says),
   });
-  room = await openCommandRoom();
   server = room.start([], {
     NODE_OPTIONS: `--import ${new URL('../support/loop-probe.ts', import.meta.url).href}`,
     PROXY_API_KEY: KEY,
@@ -49,10 +47,7 @@ beforeAll(async () => {
   // The first request of a process loads and compiles much.
   await ask('/v1/responses', JSON.stringify({ model: 'm', input: 'hi' }));
 });
-afterAll(async () => {
-  await room.close();
-  await model.close();
-});
+afterAll(() => room.close());
 
 const post = (path: string, body: string, signal?: AbortSignal): Promise<Response> =>
   fetch(url + path, {

@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http';
 
 import { afterEach, expect, it } from 'vitest';
 
-import { startModelServer, type ModelServer } from '../../src/demo/model-server.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello } from '../support/scripts.ts';
 
@@ -12,11 +11,7 @@ const KEY = 'sk-memory-0123456789';
 const MB = 1024 * 1024;
 
 let room: CommandRoom | null = null;
-let model: ModelServer | null = null;
-afterEach(async () => {
-  await room?.close();
-  await model?.close();
-});
+afterEach(() => room?.close());
 
 const post = (url: string, body: Buffer): Promise<string> =>
   new Promise((resolve) => {
@@ -41,7 +36,7 @@ const post = (url: string, body: Buffer): Promise<string> =>
 
 it('36 large bodies at once do not kill a process that could not hold them', async () => {
   room = await openCommandRoom();
-  model = await startModelServer({ script: hello });
+  const model = await room.startModel({ script: hello });
   const { child, output } = room.start([], {
     // 36 bodies of 6 MB, each held five times over, as it once was, are 1 GB.
     NODE_OPTIONS: '--max-old-space-size=192',

@@ -1,9 +1,7 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import { closedHost } from '../support/closed-host.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import * as scripts from '../support/scripts.ts';
 import { ASK, askStream, askWhole, endOf, textIn } from './client.ts';
@@ -200,21 +198,11 @@ describe('a backend that answers badly', () => {
   });
 });
 
-/** A port on which nobody listens. */
-const closedPort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
-
 describe.each(['on', 'off'])('a backend that is not there, with the relay %s', (wire) => {
   let proxy: TestProxy;
   let host: string;
   beforeAll(async () => {
-    host = `127.0.0.1:${await closedPort()}`;
+    host = await closedHost();
     proxy = await startWatchedProxy(scripts.hello, {
       PROXY_UPSTREAM_BASE_URL: `http://${host}/v1`,
       PROXY_WIRE: wire,

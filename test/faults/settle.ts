@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'vitest';
 
+import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
-import { activeTurns, isAlive, leftThreads, startedPids } from './workers.ts';
+import { activeTurns, leftThreads, startedPids } from './workers.ts';
 
 /** Far more than anything needs, also on a busy machine. It is a way out of a hang and no measurement. */
 const DEADLINE_MS = 40_000;

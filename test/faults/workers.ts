@@ -68,15 +68,6 @@ export const leftThreads = async (): Promise<number> => {
   return counts.reduce((sum, count) => sum + count, 0);
 };
 
-export const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-    throw error;
-  }
-};
-
 /** The proxy of a fault test. It is loaded here, behind the watch on its app-servers. */
 export const startWatchedProxy: typeof StartProxy = async (script, env) => {
   const { startProxy } = await import('../support/proxy.ts');

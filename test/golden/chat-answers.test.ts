@@ -10,20 +10,14 @@ import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
 import { projectCompletion, renderCompletion } from '../../src/openai/completions/answer.ts';
 import { encodeFrame } from '../../src/openai/sse.ts';
+import { HELLO_USAGE } from '../support/scripts.ts';
+import { ACCEPTED, END } from '../support/told-items.ts';
 import { collect, emit } from '../support/turn-events.ts';
 
 /** What a chat client reads, to the byte, as JSON and as a stream. */
 
-const usage = {
-  inputTokens: 11,
-  cachedInputTokens: 3,
-  cacheWriteInputTokens: 2,
-  outputTokens: 7,
-  reasoningTokens: 1,
-  totalTokens: 18,
-};
-const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const ended: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage, at: 1_800_000_000_000 };
+const usage = HELLO_USAGE;
+const ended: TurnEvent = { ...END, usage };
 
 interface Said {
   readonly phase?: 'commentary' | 'final_answer';
@@ -123,11 +117,11 @@ const reasoning: TurnEvent[] = [
 
 const SOME_LOGPROBS = [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] as [] }];
 const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
-  'a text': [[accepted, ...message('m', ['Hel', 'lo.']), ended]],
-  'an empty answer': [[accepted, ended]],
+  'a text': [[ACCEPTED, ...message('m', ['Hel', 'lo.']), ended]],
+  'an empty answer': [[ACCEPTED, ended]],
   'calls only': [
     [
-      accepted,
+      ACCEPTED,
       ...call(0),
       ...call(1),
       { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
@@ -135,7 +129,7 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
   ],
   'a text and a call': [
     [
-      accepted,
+      ACCEPTED,
       ...message('m', ['Looking.']),
       ...call(0),
       { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage, at: 1_800_000_000_000 },
@@ -143,18 +137,18 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
   ],
   'reasoning, commentary and the answer': [
     [
-      accepted,
+      ACCEPTED,
       ...reasoning,
       ...message('m', ['Let me see.'], { phase: 'commentary' }),
       ...message('n', ['It is 42.'], { phase: 'final_answer', citation: [6, 8] }),
       ended,
     ],
   ],
-  'a refusal': [[accepted, ...message('m', [], { refusal: 'I will not.' }), ended]],
-  'log probabilities': [[accepted, ...message('m', ['Hi'], { logprobs: SOME_LOGPROBS }), ended]],
+  'a refusal': [[ACCEPTED, ...message('m', [], { refusal: 'I will not.' }), ended]],
+  'log probabilities': [[ACCEPTED, ...message('m', ['Hi'], { logprobs: SOME_LOGPROBS }), ended]],
   'cut at the limit, without usage': [
     [
-      accepted,
+      ACCEPTED,
       ...message('m', ['Cut']),
       {
         type: 'turn-ended',
@@ -166,7 +160,7 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
   ],
   filtered: [
     [
-      accepted,
+      ACCEPTED,
       {
         type: 'turn-ended',
         outcome: { kind: 'incomplete', reason: 'content_filter' },
@@ -176,8 +170,8 @@ const turns: Readonly<Record<string, OneOrMore<readonly TurnEvent[]>>> = {
     ],
   ],
   'two choices': [
-    [accepted, ...message('m', ['one']), ended],
-    [accepted, ...message('m', ['two']), ended],
+    [ACCEPTED, ...message('m', ['one']), ended],
+    [ACCEPTED, ...message('m', ['two']), ended],
   ],
 };
 
@@ -218,7 +212,7 @@ describe('chat', () => {
       usage: null,
       at: 1_800_000_000_000,
     };
-    const all = [[accepted, ...message('m', ['Half']), failed]] as const;
+    const all = [[ACCEPTED, ...message('m', ['Half']), failed]] as const;
     expect(await text(renderChat(arranged(all), meta))).toMatchSnapshot('stream');
   });
 });

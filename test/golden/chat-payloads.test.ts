@@ -5,24 +5,18 @@ import { createModelNames } from '../../src/canonical/model-names.ts';
 import { plainValues } from '../../src/codex/capabilities/wants.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
-import { toThreadStart, type ThreadSettings } from '../../src/codex/translate/thread-start.ts';
+import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { draftTurn } from '../../src/engine/draft-turn.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/openai/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';
+import { threadSettings } from '../support/thread-settings.ts';
 
 /** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
 
 const models = createModelNames(modelList([knownModel('gpt-5.5', { efforts: ['low', 'high'] })]));
-const settings: ThreadSettings = {
-  instructionsTarget: 'base',
-  sandboxMode: 'read-only',
-  approvalPolicy: 'never',
-  workdir: '/tmp/codex-work',
-  hasRelay: false,
-  knows: (model) => model === 'gpt-5.5',
-};
+const settings = threadSettings({ workdir: '/tmp/codex-work', knows: (model) => model === 'gpt-5.5' });
 
 const payloads = (body: object) => {
   const {

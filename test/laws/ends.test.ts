@@ -8,17 +8,13 @@ import { fold, type Reply } from '../../src/canonical/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import { AnswerReader } from '../../src/codex/relay/answer-reader.ts';
 import type { Relay } from '../../src/codex/relay/relay.ts';
-import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { Approaches } from '../../src/engine/approaches.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
-import { createEngine } from '../../src/engine/run-turn.ts';
-import { UnreadTotal } from '../../src/engine/unread-total.ts';
-import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
+import { engineOn } from '../support/engine.ts';
 import { checkGrammar } from '../support/grammar.ts';
-import { collect, emit, fixedAmbient } from '../support/turn-events.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { collect, emit } from '../support/turn-events.ts';
+import { functionTool, turnRequest } from '../support/turn-request.ts';
 import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 
 /**
@@ -30,7 +26,6 @@ import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 type Order = 'app-server first' | 'relay first';
 
 const runCut = async (stream: AnswerStream, length: number, order: Order): Promise<Reply> => {
-  const { clock, ids } = fixedAmbient();
   let tell: (signal: ThreadSignal) => void = () => {};
   let readerOf: (() => AnswerReader) | null = null;
   const answers = [stream.bytes.subarray(0, length), SECOND_ANSWER.bytes];
@@ -80,28 +75,8 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     },
   } as Partial<Relay> as Relay;
 
-  const engine = createEngine({
-    workers,
-    relay,
-    spares: new SpareThreads(clock),
-    approaches: new Approaches({ lanes: null, hasRelay: true, clock, onLearnt() {} }),
-    historyRules: OTHER_HISTORY,
-    effortsOf: () => null,
-    settings: {
-      instructionsTarget: 'base',
-      sandboxMode: 'read-only',
-      approvalPolicy: 'never',
-      workdir: '/tmp',
-      hasRelay: true,
-      knows: () => true,
-    },
-    idleTimeoutMs: 60_000,
-    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-    ambient: { clock, ids },
-    onOddity() {},
-    onRefused() {},
-  });
-  const tools = [{ kind: 'function' as const, name: 'f', description: null, parameters: {}, strict: false }];
+  const engine = engineOn(workers, { relay });
+  const tools = [functionTool('f', { parameters: {}, strict: false })];
   const stop = new AbortController();
   const ended = (async () => {
     const events = await collect(engine.plan(turnRequest({ tools })).run(stop.signal));

@@ -6,9 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/canonical/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
-import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
+import { projectReply } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
 import { encodeFrame, type Frame } from '../../src/openai/sse.ts';
+import { responseMeta } from '../support/response-meta.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { readSse } from '../support/sse.ts';
 import { collect, emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
@@ -16,16 +17,7 @@ import { collect, emit, fixedAmbient, turnEvents, withoutItems } from '../suppor
 type Body = ReturnType<typeof projectReply>;
 type Wire = Record<string, unknown> & { type: string; sequence_number: number };
 
-const meta: ResponseMeta = {
-  id: 'resp_1',
-  createdAt: 1_800_000_000,
-  given: { model: 'gpt-5.5' },
-  tools: [],
-  effort: null,
-  serviceTier: null,
-  includeEncryptedReasoning: true,
-  usagePolicy: 'exact',
-};
+const meta = responseMeta();
 
 /** OpenAI's schema knows all types of items; ours is not among them. */
 const knownItems = turnEvents.map((events) => withoutItems(events, (item) => item.kind === 'opaque'));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openProxy } from '../support/open-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
 import { inTurn, says } from '../support/scripts.ts';
-import { answered, ASK, fails, replies, type Case } from './answered.ts';
+import { answered, ASK, fails, replies, USED_UP, type Case } from './answered.ts';
 
 const proxy = await openProxy(says([]));
 
@@ -18,17 +18,7 @@ describe('what the backend of an account refuses', () => {
         message: 'The usage limit has been reached',
         resets_in_seconds: 3600,
       }),
-      {
-        status: 429,
-        error: {
-          message:
-            'The backend refused: the account behind this server has used up its limit, until {time}. It said: The usage limit has been reached',
-          type: 'insufficient_quota',
-          param: null,
-          code: 'insufficient_quota',
-        },
-        headers: { 'retry-after': '3600', 'x-should-retry': 'false' },
-      },
+      USED_UP,
     ],
     ...['cyber_policy', 'bio_policy', 'misalignment_policy_violation', 'content_policy_violation'].flatMap(
       (code): Case[] => {

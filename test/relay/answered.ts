@@ -13,6 +13,19 @@ export interface Expected {
 
 export type Case = readonly [what: string, script: Script, expected: Expected];
 
+/** What a client sees when the plan of an account is used up for an hour. */
+export const USED_UP: Expected = {
+  status: 429,
+  error: {
+    message:
+      'The backend refused: the account behind this server has used up its limit, until {time}. It said: The usage limit has been reached',
+    type: 'insufficient_quota',
+    param: null,
+    code: 'insufficient_quota',
+  },
+  headers: { 'retry-after': '3600', 'x-should-retry': 'false' },
+};
+
 export const replies =
   (status: number, body: JsonObject | string, headers: Record<string, string> = {}): Script =>
   (_request, connection) =>

@@ -10,20 +10,11 @@ import { findCodexBinary } from '../../src/codex/binary.ts';
 import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
-import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
-import { createWorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
-import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
-import { Approaches } from '../../src/engine/approaches.ts';
-import { createEngine } from '../../src/engine/run-turn.ts';
-import { SpareThreads } from '../../src/engine/spare-threads.ts';
-import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
-import { createLogger } from '../../src/observe/log.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
-import { placeRelay } from '../../src/place-relay.ts';
-import { conversations } from '../support/conversations.ts';
+import { engineOn } from '../support/engine.ts';
+import { placeLogged } from '../support/placed-relay.ts';
+import { startRealPool } from '../support/real-pool.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import { turnRequest } from '../support/turn-request.ts';
@@ -54,64 +45,21 @@ const signIn = async (script: Script): Promise<Signed> => {
   expect(await detectLogin(homes)).toBe('api-key');
   const model = await startModelServer({ script, keepRequests: 10 });
   closers.push(() => model.close());
-  const log: string[] = [];
-  const logger = createLogger({ level: 'trace', destination: { write: (line) => void log.push(line) } });
   const login: Backend = { ...directLogin('api-key'), baseUrl: model.baseUrl };
-  const { upstream } = loadConfig({ PROXY_STATE_DIR: stateDir });
-  const placed = await placeRelay(login, {
-    config: upstream,
-    wire: 'on',
-    environment,
-    conversations,
-    logger,
-    metrics: createMetrics(),
-    onBlocked() {},
-    onServed() {},
-  });
+  const placed = await placeLogged(login, 'trace', { environment });
   closers.push(() => placed.close());
-  const { relay, backend } = placed;
+  const { relay, backend, log, logger } = placed;
   if (relay === null) throw new Error('there must be a relay');
-  const workers = createWorkerPool({
-    spawnWorker: createWorkerSpawner({
-      homes,
-      backend,
-      clientInfo: { name: 'test', title: null, version: '0' },
-      onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-      onListenerError(error) {
-        throw error;
-      },
-    }),
-    size: 1,
-    hangTimeoutMs: 10_000,
-    maxThreads: 100,
-    maxRssMb: 4096,
-    maxHomeMb: 4096,
-    waitMs: 20_000,
-    clock: systemAmbient.clock,
-    onEvent: (event) => logger.info(event, event.kind),
+  const workers = await startRealPool(homes, backend, {
+    worker: { onStderr: (line) => logger.debug({ line }, 'app-server stderr') },
+    pool: { onEvent: (event) => logger.info(event, event.kind) },
   });
-  await workers.start();
   closers.push(() => workers.drain(1_000));
-  const engine = createEngine({
-    workers,
+  const engine = engineOn(workers, {
     relay,
-    spares: new SpareThreads(systemAmbient.clock),
-    approaches: new Approaches({ lanes: null, hasRelay: true, clock: systemAmbient.clock, onLearnt() {} }),
-    historyRules: OTHER_HISTORY,
-    effortsOf: () => null,
-    settings: {
-      instructionsTarget: 'base',
-      sandboxMode: 'read-only',
-      approvalPolicy: 'never',
-      workdir: directory,
-      hasRelay: true,
-      knows: () => true,
-    },
-    idleTimeoutMs: 60_000,
-    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient: systemAmbient,
+    workdir: directory,
     onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
-    onRefused() {},
   });
   return {
     model,

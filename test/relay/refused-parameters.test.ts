@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure.ts';
-import { NO_SAMPLING } from '../support/turn-request.ts';
+import { functionTool, NO_SAMPLING } from '../support/turn-request.ts';
 import { completed, parsed, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
@@ -111,15 +111,7 @@ describe('a backend that refuses parameters', () => {
     const { backend, open, post } = await start((response, arrival) =>
       status(400, wrong[nth])(response, arrival, nth),
     );
-    const tools = [
-      {
-        kind: 'function' as const,
-        name: 'f',
-        description: null,
-        parameters: { type: 'object' },
-        strict: true,
-      },
-    ];
+    const tools = [functionTool('f', { parameters: { type: 'object' }, strict: true })];
     for (const { error } of wrong) {
       const { refused } = open(`t${nth}`, { ...params, tools });
       expect((await post(`t${nth}`, {})).status).toBe(400);

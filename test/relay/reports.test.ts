@@ -4,7 +4,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { openChecked } from '../conformance/responses-checked.ts';
-import { says } from '../support/scripts.ts';
+import { HELLO_USAGE, says } from '../support/scripts.ts';
 import { askBoth, named, type Both } from './ask-both.ts';
 
 const { proxy, client } = await openChecked(says([]));
@@ -77,16 +77,8 @@ describe('an answer that stops short', () => {
   it.each(['max_output_tokens', 'content_filter'] as const)(
     'says why, and what it cost: %s',
     async (reason) => {
-      const usage = {
-        inputTokens: 11,
-        cachedInputTokens: 3,
-        cacheWriteInputTokens: 2,
-        outputTokens: 7,
-        reasoningTokens: 1,
-        totalTokens: 18,
-      };
       const { last, json } = await both(
-        says([{ text: 'This was cut', end: 'incomplete' }, { incomplete: reason }], { usage }),
+        says([{ text: 'This was cut', end: 'incomplete' }, { incomplete: reason }], { usage: HELLO_USAGE }),
       );
       for (const response of [last, json]) {
         expect(response).toMatchObject({

@@ -9,17 +9,13 @@ import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
-import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
-import { createWorkerPool, type WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
-import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
-import { Approaches } from '../../src/engine/approaches.ts';
-import { createEngine } from '../../src/engine/run-turn.ts';
-import { SpareThreads } from '../../src/engine/spare-threads.ts';
-import { UnreadTotal } from '../../src/engine/unread-total.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
 import { conversations } from '../support/conversations.ts';
+import { engineOn } from '../support/engine.ts';
+import { startRealPool } from '../support/real-pool.ts';
 import { SCENARIOS, type Scenario } from './list.ts';
 import { normalise } from './normalise.ts';
 import { SCENARIO_OPTIONS, type UpstreamLine } from './replay.ts';
@@ -108,52 +104,15 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
       })
     : null;
   const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
-  const workers = createWorkerPool({
-    spawnWorker: createWorkerSpawner({
-      homes,
-      backend: relay === null ? upstream : { ...upstream, baseUrl: relay.addresses.model },
-      tellsContent: relay === null,
-      clientInfo: { name: 'record', title: null, version: '0' },
-      onStderr() {},
-      onListenerError(error) {
-        throw error;
-      },
-    }),
-    size: 1,
-    hangTimeoutMs: 10_000,
-    maxThreads: 10,
-    maxRssMb: 4096,
-    maxHomeMb: 4096,
-    waitMs: 20_000,
-    clock: systemAmbient.clock,
-    onEvent() {},
-  });
-  await workers.start();
-  const engine = createEngine({
-    workers: recordingPool(workers, write),
+  const workers = await startRealPool(
+    homes,
+    relay === null ? upstream : { ...upstream, baseUrl: relay.addresses.model },
+    { worker: { tellsContent: relay === null } },
+  );
+  const engine = engineOn(recordingPool(workers, write), {
     relay: relay === null ? null : recordingRelay(relay, write),
-    spares: new SpareThreads(systemAmbient.clock),
-    approaches: new Approaches({
-      lanes: null,
-      hasRelay: scenario.relay,
-      clock: systemAmbient.clock,
-      onLearnt() {},
-    }),
-    historyRules: OTHER_HISTORY,
-    effortsOf: () => null,
-    settings: {
-      instructionsTarget: 'base',
-      sandboxMode: 'read-only',
-      approvalPolicy: 'never',
-      workdir: stateDir,
-      hasRelay: scenario.relay,
-      knows: () => true,
-    },
-    idleTimeoutMs: 60_000,
-    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient: systemAmbient,
-    onOddity() {},
-    onRefused() {},
+    workdir: stateDir,
   });
   try {
     for await (const _ of engine.plan(request).run(new AbortController().signal));

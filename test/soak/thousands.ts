@@ -5,7 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { closeForGood, expectSound } from '../faults/settle.ts';
-import { isAlive, startedPids, startWatchedProxy } from '../faults/workers.ts';
+import { startedPids, startWatchedProxy } from '../faults/workers.ts';
+import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { runLoad, script } from './load.ts';
 

@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import { startModelServer, type ModelServer, type ModelServerOptions } from '../../src/demo/model-server.ts';
+
 export interface RunningCommand {
   readonly child: ChildProcess;
   /** What it has printed so far. */
@@ -17,6 +19,8 @@ export interface CommandRoom {
   readonly stateDir: string;
   /** `stdout`: a file of the caller's in place of a pipe that is read. */
   start(words: readonly string[], env?: Readonly<Record<string, string>>, stdout?: number): RunningCommand;
+  /** A provider for what is started, which goes with the room. */
+  startModel(options: ModelServerOptions): Promise<ModelServer>;
   close(): Promise<void>;
 }
 
@@ -27,6 +31,7 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   const home = await mkdtemp(path.join(tmpdir(), 'proxy-command-'));
   const stateDir = path.join(home, 'state');
   const children: RunningCommand[] = [];
+  const models: ModelServer[] = [];
   return {
     home,
     stateDir,
@@ -51,6 +56,11 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
       children.push(running);
       return running;
     },
+    async startModel(options) {
+      const model = await startModelServer(options);
+      models.push(model);
+      return model;
+    },
     async close() {
       for (const { child, exited } of children) {
         if (child.exitCode === null && child.signalCode === null) {
@@ -58,6 +68,7 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
           await exited;
         }
       }
+      for (const model of models) await model.close();
       await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };

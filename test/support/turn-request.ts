@@ -1,4 +1,10 @@
-import type { AskedTurn, CacheSettings, Sampling, TurnRequest } from '../../src/canonical/turn-request.ts';
+import type {
+  AskedTurn,
+  CacheSettings,
+  FunctionTool,
+  Sampling,
+  TurnRequest,
+} from '../../src/canonical/turn-request.ts';
 
 export const NO_SAMPLING: Sampling = {
   temperature: null,
@@ -40,5 +46,15 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   caller: 'caller',
   isStrict: false,
   conversation: 'conversation',
+  ...different,
+});
+
+/** A tool of which only the name is said, and what a test wants different. */
+export const functionTool = (name: string, different: Partial<FunctionTool> = {}): FunctionTool => ({
+  kind: 'function',
+  name,
+  description: null,
+  parameters: null,
+  strict: null,
   ...different,
 });

@@ -1,65 +1,26 @@
 import { describe, expect, it } from 'vitest';
-
-import type { ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import {
+  body,
+  CHATGPT,
+  edited,
+  ENCRYPTED,
+  everything,
+  nothing,
+  PROVIDER,
+  SESSION,
+  SHAPE,
+} from '../../../test/support/edited.ts';
 import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
 import type { Approach } from '../translate/approach.ts';
 import {
   NEUTRAL_INSTRUCTIONS,
   requestEdits,
-  type EditContext,
-  type InputFindings,
   type BackendLimits,
+  type InputFindings,
   type ThreadShape,
 } from './edits.ts';
-import { EDIT_FIELDS, profileOf, type EditField } from '../capabilities/profile.ts';
-
-const SESSION = {
-  threadId: 'thread-1',
-  cacheKey: 'cache-key',
-  session: 'session-1',
-  slug: 'gpt-5.5',
-  model: 'gpt-5.5',
-};
-const SHAPE: ThreadShape = {
-  approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
-  injected: { instructions: null, items: [] },
-  developerInstructions: null,
-  saysVerbosity: false,
-};
-const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
-const CHATGPT = profileOf(
-  {
-    kind: 'login',
-    login: 'chatgpt',
-    baseUrl: null,
-    chatgptBaseUrl: null,
-    refreshUrl: null,
-    revokeUrl: null,
-  },
-  null,
-);
-const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
-const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
-
-const ENCRYPTED = 'reasoning.encrypted_content';
-const body: JsonObject = {
-  model: 'gpt-5.5',
-  stream: true,
-  input: [],
-  tool_choice: 'auto',
-  include: [ENCRYPTED],
-  prompt_cache_key: 'thread-1',
-  text: { verbosity: 'low' },
-};
-
-const edited = (
-  request: Partial<TurnRequest>,
-  on: JsonObject = body,
-  profile: BackendLimits['profile'] = PROVIDER,
-): JsonObject =>
-  requestEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);
-
 describe('sent edits', () => {
   it('change nothing but the cache key where nothing was asked for', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
@@ -177,90 +138,6 @@ describe('sent edits', () => {
       prompt_cache_options: { x: 1 },
       max_output_tokens: 50,
       service_tier: 'default',
-    });
-  });
-
-  it('force, forbid and narrow the choice of tools', () => {
-    const choices: readonly (readonly [ToolChoice, Json])[] = [
-      [{ mode: 'auto' }, 'auto'],
-      [{ mode: 'none' }, 'none'],
-      [{ mode: 'required' }, 'required'],
-      [
-        { mode: 'function', name: 'f' },
-        { type: 'function', name: 'f' },
-      ],
-      [
-        { mode: 'allowed', required: true, names: ['f', 'g'] },
-        {
-          type: 'allowed_tools',
-          mode: 'required',
-          tools: [
-            { type: 'function', name: 'f' },
-            { type: 'function', name: 'g' },
-          ],
-        },
-      ],
-      [
-        { mode: 'allowed', required: false, names: ['f'] },
-        { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
-      ],
-    ];
-    for (const [toolChoice, sent] of choices) expect(edited({ toolChoice })['tool_choice']).toEqual(sent);
-    expect(edited({ parallelToolCalls: false })['parallel_tool_calls']).toBe(false);
-    const oneAtATime = { ...body, parallel_tool_calls: false };
-    expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
-  });
-
-  it('restore tools wherever they stand, and touch no others', () => {
-    const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
-    const tools = [
-      { kind: 'function' as const, name: 'f', description: 'Does f.', parameters, strict: true },
-      { kind: 'function' as const, name: 'bare', description: null, parameters: null, strict: null },
-    ];
-    const thin = { type: 'function', name: 'f', description: 'Does f.', strict: false, parameters: {} };
-    const bare = { type: 'function', name: 'bare', description: '', strict: false, parameters: { x: 1 } };
-    const other = { type: 'web_search' };
-    const nameless = { type: 'function', name: 7 };
-    const exact = [
-      { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters },
-      { type: 'function', name: 'bare' },
-      other,
-      nameless,
-      'odd',
-    ];
-    const sent = [thin, bare, other, nameless, 'odd'];
-    expect(edited({ tools }, { ...body, tools: sent })['tools']).toEqual(exact);
-    const filledIn = { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } };
-    expect(edited({ tools }, { ...body, tools: [bare] }, CHATGPT)['tools']).toEqual([filledIn]);
-    const lite = {
-      ...body,
-      input: [
-        {
-          type: 'additional_tools',
-          role: 'developer',
-          tools: [{ type: 'namespace', name: 'n', tools: sent }],
-        },
-        { type: 'message', role: 'user', content: [] },
-      ],
-    };
-    const isLater = { ...nothing, isFirstRequest: false };
-    expect(requestEdits(turnRequest({ tools }), SHAPE, SESSION, everything).apply(lite, isLater)).toEqual({
-      ...lite,
-      prompt_cache_key: 'cache-key',
-      input: [
-        {
-          type: 'additional_tools',
-          role: 'developer',
-          tools: [{ type: 'namespace', name: 'n', tools: exact }],
-        },
-        { type: 'message', role: 'user', content: [] },
-      ],
-    });
-    expect(edited({ tools }, { ...body, input: 'text', tools: 'odd' })).toEqual({
-      ...body,
-      input: 'text',
-      tools: 'odd',
-      prompt_cache_key: 'cache-key',
     });
   });
 

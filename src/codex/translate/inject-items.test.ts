@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
+import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item, Part } from '../../canonical/item.ts';
 import { injectedOf, toInjectItems } from './inject-items.ts';
-import type { ThreadSettings } from './thread-start.ts';
 
 const rawOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];
 const message = (role: 'system' | 'developer' | 'user' | 'assistant', ...parts: readonly Part[]): Item => ({
@@ -177,14 +177,7 @@ describe('toInjectItems', () => {
 });
 
 describe('injectedOf', () => {
-  const settings: ThreadSettings = {
-    instructionsTarget: 'base',
-    sandboxMode: 'read-only',
-    approvalPolicy: 'never',
-    workdir: '/work',
-    hasRelay: false,
-    knows: () => true,
-  };
+  const settings = threadSettings();
   const items = [message('system', text('A')), message('user', text('B'))];
 
   it.each([

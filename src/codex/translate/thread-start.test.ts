@@ -1,35 +1,20 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { threadSettings } from '../../../test/support/thread-settings.ts';
+import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Lane } from './approach.ts';
-import { callableTools, isPromptMessage, toThreadStart, type ThreadSettings } from './thread-start.ts';
+import { callableTools, isPromptMessage, toThreadStart } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
 
-const settings = (different: Partial<ThreadSettings> = {}): ThreadSettings => ({
-  instructionsTarget: 'base',
-  sandboxMode: 'read-only',
-  approvalPolicy: 'never',
-  workdir: '/work',
-  hasRelay: false,
-  knows: () => true,
-  ...different,
-});
-const tool = (name: string) => ({
-  kind: 'function' as const,
-  name,
-  description: null,
-  parameters: null,
-  strict: null,
-});
 const message = (role: 'system' | 'developer' | 'user', ...texts: readonly string[]): Item => ({
   kind: 'message',
   role,
   parts: texts.map((text) => ({ kind: 'text', text })),
 });
 
-const start = (request: TurnRequest, given = settings(), lane: Lane = 'full') =>
+const start = (request: TurnRequest, given = threadSettings(), lane: Lane = 'full') =>
   toThreadStart(request, given, { lane, slug: request.model });
 
 const PLAIN = {
@@ -51,7 +36,7 @@ describe('toThreadStart', () => {
   });
 
   it('asks for raw events where no relay sees them', () => {
-    expect(start(turnRequest(), settings({ hasRelay: true }))).toEqual({
+    expect(start(turnRequest(), threadSettings({ hasRelay: true }))).toEqual({
       ...PLAIN,
       experimentalRawEvents: false,
     });
@@ -59,12 +44,15 @@ describe('toThreadStart', () => {
 
   it('names the model as the app-server knows it', () => {
     const approach = { lane: 'full', slug: 'gpt-5.5--full' } as const;
-    expect(toThreadStart(turnRequest(), settings(), approach)).toEqual({ ...PLAIN, model: 'gpt-5.5--full' });
+    expect(toThreadStart(turnRequest(), threadSettings(), approach)).toEqual({
+      ...PLAIN,
+      model: 'gpt-5.5--full',
+    });
   });
 
   it('takes the settings of the deployment and of the request', () => {
     const request = turnRequest({ model: 'm', verbosity: 'high', serviceTier: 'flex' });
-    const given = settings({
+    const given = threadSettings({
       sandboxMode: 'workspace-write',
       approvalPolicy: 'on-request',
       workdir: '/else',
@@ -82,10 +70,7 @@ describe('toThreadStart', () => {
 
   it('declares tools as they are; one without parameters takes an empty object', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } } };
-    const tools = [
-      tool('a'),
-      { kind: 'function' as const, name: 'b', description: 'B', parameters, strict: true },
-    ];
+    const tools = [functionTool('a'), functionTool('b', { description: 'B', parameters, strict: true })];
     expect(start(turnRequest({ tools })).dynamicTools).toEqual([
       { type: 'function', name: 'a', description: '', inputSchema: { type: 'object', properties: {} } },
       { type: 'function', name: 'b', description: 'B', inputSchema: parameters },
@@ -97,20 +82,20 @@ describe('toThreadStart', () => {
       instructions: 'A',
       items: [message('system', 'B', 'C'), message('user', 'D'), message('developer', 'E')],
     });
-    expect(start(request, settings({ instructionsTarget: 'developer' }))).toEqual({
+    expect(start(request, threadSettings({ instructionsTarget: 'developer' }))).toEqual({
       ...PLAIN,
       developerInstructions: 'A\n\nB\n\nC\n\nE',
     });
   });
 
   it('developer without a prompt: none', () => {
-    expect(start(turnRequest(), settings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
+    expect(start(turnRequest(), threadSettings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
   });
 });
 
 describe('the choice of tools', () => {
-  const tools = [tool('a'), tool('b'), tool('c')];
-  const names = (request: TurnRequest, given = settings(), lane: Lane = 'full'): unknown =>
+  const tools = [functionTool('a'), functionTool('b'), functionTool('c')];
+  const names = (request: TurnRequest, given = threadSettings(), lane: Lane = 'full'): unknown =>
     start(request, given, lane).dynamicTools?.map((one) => ('name' in one ? one.name : null));
 
   it.each([
@@ -124,8 +109,8 @@ describe('the choice of tools', () => {
     expect(callableTools(request).map((one) => one.name)).toEqual(callable);
     // Where the backend cannot be told, the model sees no others; else it always sees them all.
     expect(names(request)).toEqual(callable);
-    expect(names(request, settings({ hasRelay: true }), 'lite')).toEqual(callable);
-    expect(names(request, settings({ hasRelay: true }))).toEqual(['a', 'b', 'c']);
+    expect(names(request, threadSettings({ hasRelay: true }), 'lite')).toEqual(callable);
+    expect(names(request, threadSettings({ hasRelay: true }))).toEqual(['a', 'b', 'c']);
   });
 });
 

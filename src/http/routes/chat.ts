@@ -2,8 +2,8 @@ import { arrange } from '../../openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
-import { parameterName } from '../../openai/parameter-names.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { commonAsk } from './common-ask.ts';
 
 export interface ChatOptions {
   readonly usagePolicy: ChatMeta['usagePolicy'];
@@ -15,10 +15,11 @@ export interface ChatOptions {
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
   path: '/v1/chat/completions',
   read(body, { ambient, models }) {
-    const { given, request, ignored, names, isLegacy } = toTurnRequest(body, {
+    const read = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
+    const { given, request, isLegacy } = read;
     const meta: ChatMeta = {
       // OpenAI writes a dash where other ids have an underscore.
       id: ambient.ids.mint('chatcmpl').replace('_', '-'),
@@ -31,12 +32,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
-      request,
-      choices: given.n ?? 1,
-      model: given.model,
-      stream: given.stream ?? false,
-      ignored,
-      nameOf: (path) => parameterName(path, names),
+      ...commonAsk(read),
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

@@ -1,8 +1,8 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
-import { parameterName } from '../../openai/parameter-names.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
@@ -12,7 +12,8 @@ export interface CompletionsOptions {
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
   read(body, { ambient, models }) {
-    const { given, request, ignored, names } = toTurnRequest(body, { models });
+    const read = toTurnRequest(body, { models });
+    const { given } = read;
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
@@ -21,12 +22,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     return {
-      request,
-      choices: given.n ?? 1,
-      model: given.model,
-      stream: given.stream ?? false,
-      ignored,
-      nameOf: (path) => parameterName(path, names),
+      ...commonAsk(read),
       formatPlace: 'prompt',
       arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
       render: (turns) => renderCompletion(turns, meta),

@@ -1,10 +1,10 @@
-import { parameterName } from '../../openai/parameter-names.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
 import { toTurnRequest } from '../../openai/responses/to-turn.ts';
 import { invalidChoice } from '../../openai/validation.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { commonAsk } from './common-ask.ts';
 
 export interface ResponsesOptions {
   readonly layout: Layout;
@@ -19,10 +19,11 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
   read(body, { headers, ambient, models }) {
     const asked = askedLayout(headers);
-    const { given, request, ignored, names, wantsReasoning } = toTurnRequest(body, {
+    const read = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
+    const { given, request, ignored, wantsReasoning } = read;
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
@@ -41,11 +42,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     return {
-      request,
-      choices: 1,
-      nameOf: (path) => parameterName(path, names),
-      model: given.model,
-      stream: given.stream ?? false,
+      ...commonAsk(read),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
       formatPlace: 'text.format.schema',

@@ -1,34 +1,15 @@
 import type { Setting } from '../../canonical/path.ts';
-import type { ParameterNames } from '../parameter-names.ts';
+import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
-  model: 'model',
+  ...SHARED_SETTINGS,
   instructions: 'messages',
   items: 'messages',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'parallel_tool_calls',
   'reasoning.effort': 'reasoning_effort',
-  'reasoning.summary': 'reasoning.summary',
   format: 'response_format',
   verbosity: 'verbosity',
-  serviceTier: 'service_tier',
   maxOutputTokens: 'max_completion_tokens',
-  stop: 'stop',
-  'sampling.temperature': 'temperature',
-  'sampling.topP': 'top_p',
-  'sampling.presencePenalty': 'presence_penalty',
-  'sampling.frequencyPenalty': 'frequency_penalty',
-  'sampling.seed': 'seed',
   include: 'logprobs',
-  'logprobs.top': 'top_logprobs',
-  truncation: 'truncation',
-  'cache.key': 'prompt_cache_key',
-  'cache.retention': 'prompt_cache_retention',
-  'cache.options': 'prompt_cache_options',
-  metadata: 'metadata',
-  user: 'user',
-  safetyIdentifier: 'safety_identifier',
 };
 
 /** A chat has two words for some settings. */

@@ -13,6 +13,7 @@ import {
   MAX_WORDS,
 } from '../bounds.ts';
 import {
+  cacheFields,
   EFFORTS,
   functionFields,
   metadata,
@@ -86,9 +87,7 @@ export const createChatSchema = z.object({
   metadata: metadata.nullish(),
   store: z.boolean().nullish(),
   safety_identifier: z.string().max(64).nullish(),
-  prompt_cache_key: z.string().nullish(),
-  prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
-  prompt_cache_options: jsonObject.nullish(),
+  ...cacheFields,
   modalities: listOf(z.enum(['text', 'audio']), MAX_WORDS).nullish(),
   audio: jsonObject.nullish(),
   prediction: z

@@ -1,9 +1,8 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { GatewayError, type Failure } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure.ts';
 import { createModelNames } from '../../canonical/model-names.ts';
-import type { Json } from '../../kit/json.ts';
+import { refused } from '../../../test/support/refused.ts';
 import { toTurnRequest, type ChatAsk } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
@@ -13,15 +12,7 @@ const user = { role: 'user', content: 'hi' };
 const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
   toTurnRequest(body, { models, ignoreClientPrompt });
 
-const refusalOf = (body: unknown): Failure => {
-  try {
-    read(body);
-  } catch (error) {
-    if (error instanceof GatewayError) return error.failure;
-    throw error;
-  }
-  throw new Error('it was taken');
-};
+const refusalOf = (body: unknown): Failure => refused(() => read(body));
 const say = (body: unknown): string => {
   const { status, code, param, message } = refusalOf(body);
   return `${status} ${code} ${param ?? '-'}: ${message}`;
@@ -29,7 +20,7 @@ const say = (body: unknown): string => {
 const withMessages = (...messages: unknown[]): string => say({ model: 'm', messages });
 const withParams = (some: object): string => say({ model: 'm', messages: [user], ...some });
 
-// What successful requests become is in test/scenarios/chat-payloads.test.ts.
+// What successful requests become is in test/golden/chat-payloads.test.ts.
 
 describe('messages that are refused', () => {
   it('are none at all, or none of a user', () => {
@@ -220,111 +211,5 @@ describe('a deployment that takes no system prompts', () => {
     expect(request.items).toEqual([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
     expect(names.places).toEqual(['messages[1]']);
     expect(ignored).toEqual(['messages[0]', 'messages[2]']);
-  });
-});
-
-describe('any body at all', () => {
-  const junk = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
-  const often = <T>(known: fc.Arbitrary<T>) => fc.oneof({ weight: 4, arbitrary: known }, junk);
-  const part = often(
-    fc.record(
-      {
-        type: often(fc.constantFrom('text', 'image_url', 'input_audio', 'file', 'refusal', 'input_text')),
-        text: often(fc.string()),
-        refusal: often(fc.string()),
-        image_url: often(fc.record({ url: often(fc.webUrl()), detail: junk }, { requiredKeys: [] })),
-        input_audio: often(fc.record({ data: often(fc.base64String()), format: often(fc.constant('wav')) })),
-        file: often(fc.record({ file_data: often(fc.base64String()), filename: junk }, { requiredKeys: [] })),
-      },
-      { requiredKeys: [] },
-    ),
-  );
-  const call = often(
-    fc.record(
-      {
-        id: often(fc.constantFrom('a', 'b')),
-        type: often(fc.constantFrom('function', 'custom')),
-        function: often(fc.record({ name: often(fc.constant('f')), arguments: often(fc.string()) })),
-        custom: often(fc.record({ name: often(fc.constant('f')), input: often(fc.string()) })),
-      },
-      { requiredKeys: [] },
-    ),
-  );
-  const message = often(
-    fc.record(
-      {
-        role: often(fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function')),
-        content: fc.oneof(fc.string(), fc.array(part, { maxLength: 3 }), junk),
-        name: often(fc.constant('f')),
-        refusal: often(fc.string()),
-        tool_calls: often(fc.array(call, { maxLength: 2 })),
-        tool_call_id: often(fc.constantFrom('a', 'b')),
-        function_call: often(fc.record({ name: fc.constant('f'), arguments: fc.string() })),
-      },
-      { requiredKeys: ['role'] },
-    ),
-  );
-  const body = often(
-    fc.record(
-      {
-        model: often(fc.constant('m')),
-        messages: often(fc.array(message, { maxLength: 4 })),
-        prompt: often(fc.string()),
-        tools: junk,
-        tool_choice: junk,
-        response_format: junk,
-        stop: junk,
-        functions: junk,
-        reasoning: junk,
-      },
-      { requiredKeys: ['model', 'messages'] },
-    ),
-  );
-
-  it('is translated or a 400, never a throw of another kind', () => {
-    const seen = { taken: 0, refused: 0 };
-    fc.assert(
-      fc.property(body, (one) => {
-        try {
-          const { request, names } = read(one);
-          expect(names.places.length).toBe(request.items.length);
-          seen.taken += 1;
-        } catch (error) {
-          expect(error).toBeInstanceOf(GatewayError);
-          const { failure } = error as GatewayError;
-          expect([failure.status, failure.message === '']).toEqual([400, false]);
-          seen.refused += 1;
-        }
-      }),
-      { numRuns: 3000 },
-    );
-    expect(seen.refused).toBeGreaterThan(0);
-  });
-
-  it('with well-formed messages is translated', () => {
-    const text = fc.record({ type: fc.constant('text'), text: fc.string() });
-    const good = fc.record({
-      role: fc.constantFrom('system', 'developer', 'user', 'assistant'),
-      content: fc.oneof(fc.string(), fc.array(text, { minLength: 1, maxLength: 3 })),
-    });
-    fc.assert(
-      fc.property(fc.array(good, { maxLength: 5 }), (messages) => {
-        const { request } = read({ model: 'm', messages: [...messages, user] });
-        // Roles and texts come through in order; an empty answer of the assistant says nothing.
-        const expected = [...messages, user].flatMap(({ role, content }) => {
-          const texts = typeof content === 'string' ? [content] : content.map((one) => one.text);
-          return role === 'assistant' && texts.every((one) => one === '') ? [] : [{ role, texts }];
-        });
-        const actual = request.items.map((item) =>
-          item.kind === 'message'
-            ? {
-                role: item.role,
-                texts: item.parts.map((one) => (one.kind === 'text' ? one.text : one.kind)),
-              }
-            : item.kind,
-        );
-        expect(actual).toEqual(expected);
-      }),
-    );
   });
 });

@@ -1,21 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
+import { responseMeta } from '../../../test/support/response-meta.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import { ItemRenderer, type Told } from './item-frames.ts';
-import type { ResponseMeta } from './project.ts';
 
-/** What old kinds of items look like stands in `render.test.ts`; here is what came with later ones. */
+/** What old kinds of items look like stands in `render-items.test.ts`; here is what came with later ones. */
 
-const META: ResponseMeta = {
-  id: 'resp_1',
-  createdAt: 1_800_000_000,
-  given: { model: 'gpt-5.5' },
-  tools: [],
-  effort: null,
-  serviceTier: null,
-  includeEncryptedReasoning: true,
-  usagePolicy: 'exact',
-};
+const META = responseMeta();
 
 /** The frames of one item's events. */
 const told = (...events: readonly TurnEvent[]): unknown[] => {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit, fixedAmbient, turnEvents } from '../../../test/support/turn-events.ts';
+import { callTold, END, messageTold } from '../../../test/support/told-items.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import { arrange, chooseLayout, type Layout } from './layout.ts';
 
@@ -15,50 +16,12 @@ const short = (events: readonly TurnEvent[]): string[] =>
     return `${event.type}${id === null ? '' : ` ${id}`}${'delta' in event ? ` ${event.delta}` : ''}`;
   });
 
-const message = (itemId: string, text: string): TurnEvent[] => [
-  { type: 'item-started', item: { kind: 'message', id: itemId, role: 'assistant', parts: [] } },
-  { type: 'item-delta', itemId: itemId, at: 'text', delta: text },
-  {
-    type: 'item-ended',
-    item: {
-      kind: 'message',
-      id: itemId,
-      role: 'assistant',
-      parts: [{ kind: 'text', text: text }],
-      status: 'completed',
-    },
-  },
-];
 const reasoning = (itemId: string): TurnEvent[] => [
   { type: 'item-started', item: { kind: 'reasoning', id: itemId, summary: [] } },
   { type: 'item-delta', itemId: itemId, at: { list: 'summary', index: 0 }, delta: 'why' },
   { type: 'item-ended', item: { kind: 'reasoning', id: itemId, summary: ['why'], status: 'completed' } },
 ];
-const call = (itemId: string): TurnEvent[] => [
-  {
-    type: 'item-started',
-    item: { kind: 'tool-call', id: itemId, tool: 'function', callId: `call_${itemId}`, name: 'f', input: '' },
-  },
-  { type: 'item-delta', itemId: itemId, at: 'input', delta: '{}' },
-  {
-    type: 'item-ended',
-    item: {
-      kind: 'tool-call',
-      id: itemId,
-      tool: 'function',
-      callId: `call_${itemId}`,
-      name: 'f',
-      input: '{}',
-      status: 'completed',
-    },
-  },
-];
-const END: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
+const call = (id: string): TurnEvent[] => callTold(id, '{}');
 
 const EMPTY_LEAD = ['item-started msg_minted1', 'item-ended msg_minted1'];
 const CALL = ['item-started c', 'item-delta c {}', 'item-ended c'];
@@ -75,27 +38,27 @@ describe('natural', () => {
 
 describe('message-first', () => {
   it.each([
-    ['a message alone', message('m', 'a'), ['item-started m', 'item-delta m a', 'item-ended m']],
+    ['a message alone', messageTold('m', 'a'), ['item-started m', 'item-delta m a', 'item-ended m']],
     ['a call alone gets an empty message', call('c'), [...EMPTY_LEAD, ...CALL]],
     [
       'a message before a call stays where it is',
-      [...message('m', 'a'), ...call('c')],
+      [...messageTold('m', 'a'), ...call('c')],
       ['item-started m', 'item-delta m a', 'item-ended m', ...CALL],
     ],
     [
       'a message behind a call stays behind it',
-      [...call('c'), ...message('m', 'a')],
+      [...call('c'), ...messageTold('m', 'a')],
       [...EMPTY_LEAD, ...CALL, 'item-started m', 'item-delta m a', 'item-ended m'],
     ],
     [
       'reasoning is left out',
-      [...reasoning('r'), ...message('m', 'a')],
+      [...reasoning('r'), ...messageTold('m', 'a')],
       ['item-started m', 'item-delta m a', 'item-ended m'],
     ],
     ['reasoning and a call: an empty message', [...reasoning('r'), ...call('c')], [...EMPTY_LEAD, ...CALL]],
     [
       'a second message stands for itself',
-      [...message('m', 'a'), ...message('n', 'b')],
+      [...messageTold('m', 'a'), ...messageTold('n', 'b')],
       [
         'item-started m',
         'item-delta m a',

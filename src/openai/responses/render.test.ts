@@ -1,46 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit } from '../../../test/support/turn-events.ts';
+import { rendered } from '../../../test/support/rendered.ts';
+import { END } from '../../../test/support/told-items.ts';
 import { failure } from '../../canonical/failure.ts';
-import { saidParts } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import { DONE, type Frame } from '../sse.ts';
-import type { ResponseMeta } from './project.ts';
-import { renderResponse } from './render.ts';
+import { DONE } from '../sse.ts';
 
-/** The laws hold for any turn (test/laws); here stand the exact frames of each kind of event. */
-
-const META: ResponseMeta = {
-  id: 'resp_1',
-  createdAt: 1_800_000_000,
-  given: { model: 'gpt-5.5' },
-  tools: [],
-  effort: null,
-  serviceTier: null,
-  includeEncryptedReasoning: true,
-  usagePolicy: 'exact',
-};
-const END: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
-
-const frames = (events: readonly TurnEvent[]): Promise<Frame[]> =>
-  collect(renderResponse(emit(events), META));
-
-/** The frames between `in_progress` and the last response, without their numbers. */
-const told = async (...events: readonly TurnEvent[]): Promise<unknown[]> =>
-  (await frames([...events, END])).slice(2, -2).map(({ event, data }) => {
-    const { sequence_number: _number, ...rest } = data as Record<string, unknown>;
-    expect(rest['type']).toBe(event);
-    return rest;
-  });
+/** The laws hold for any turn (test/laws); here stand the exact frames around the items. */
 
 describe('the frame of the stream', () => {
   it('begins with the response as it stands, and ends with it whole and [DONE]', async () => {
-    const all = await frames([END]);
+    const all = await rendered([END]);
     expect(all.map(({ event }) => event)).toEqual([
       'response.created',
       'response.in_progress',
@@ -56,7 +25,7 @@ describe('the frame of the stream', () => {
 
   it('a limit: response.incomplete', async () => {
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-    const all = await frames([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
+    const all = await rendered([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
     expect(all.at(-2)).toMatchObject({
       event: 'response.incomplete',
       data: { response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } },
@@ -66,7 +35,7 @@ describe('the frame of the stream', () => {
   it('a failure: the error in both forms, then response.failed', async () => {
     const failed = failure('rate_limit_exceeded', { message: 'Slow down.' });
     const outcome = { kind: 'failed', failure: failed } as const;
-    const all = await frames([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
+    const all = await rendered([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
     expect(all.slice(2)).toEqual([
       {
         event: 'error',
@@ -94,241 +63,6 @@ describe('the frame of the stream', () => {
         }),
       },
       { event: 'done', data: DONE },
-    ]);
-  });
-});
-
-describe('items', () => {
-  const place = { item_id: 'm', output_index: 0, content_index: 0 };
-  const part = (text: string) => ({ type: 'output_text', annotations: [], logprobs: [], text });
-  const messageEnded = (text: string, refusal: string | null = null): TurnEvent => ({
-    type: 'item-ended',
-    item: {
-      kind: 'message',
-      id: 'm',
-      role: 'assistant',
-      parts: saidParts({ text, refusal, annotations: [], logprobs: [] }),
-      phase: 'commentary',
-      status: 'completed',
-    },
-  });
-  const added = {
-    type: 'response.output_item.added',
-    output_index: 0,
-    item: {
-      id: 'm',
-      type: 'message',
-      status: 'in_progress',
-      role: 'assistant',
-      content: [],
-      phase: 'commentary',
-    },
-  };
-  const done = (...content: readonly unknown[]) => ({
-    type: 'response.output_item.done',
-    output_index: 0,
-    item: { id: 'm', type: 'message', status: 'completed', role: 'assistant', content, phase: 'commentary' },
-  });
-  const STARTED: TurnEvent = {
-    type: 'item-started',
-    item: { kind: 'message', id: 'm', role: 'assistant', parts: [], phase: 'commentary' },
-  };
-
-  it('a message', async () => {
-    expect(
-      await told(
-        STARTED,
-        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'Hel' },
-        { type: 'item-delta', itemId: 'm', at: 'text', delta: 'lo' },
-        messageEnded('Hello'),
-      ),
-    ).toEqual([
-      added,
-      { type: 'response.content_part.added', ...place, part: part('') },
-      { type: 'response.output_text.delta', ...place, delta: 'Hel', logprobs: [] },
-      { type: 'response.output_text.delta', ...place, delta: 'lo', logprobs: [] },
-      { type: 'response.output_text.done', ...place, text: 'Hello', logprobs: [] },
-      { type: 'response.content_part.done', ...place, part: part('Hello') },
-      done(part('Hello')),
-    ]);
-  });
-
-  it('an empty message has its part all the same', async () => {
-    expect(await told(STARTED, messageEnded(''))).toEqual([
-      added,
-      { type: 'response.content_part.added', ...place, part: part('') },
-      { type: 'response.output_text.done', ...place, text: '', logprobs: [] },
-      { type: 'response.content_part.done', ...place, part: part('') },
-      done(part('')),
-    ]);
-  });
-
-  it('a refusal', async () => {
-    const refusal = { type: 'refusal', refusal: 'No.' };
-    expect(
-      await told(
-        STARTED,
-        { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'No.' },
-        messageEnded('', 'No.'),
-      ),
-    ).toEqual([
-      added,
-      { type: 'response.content_part.added', ...place, part: { type: 'refusal', refusal: '' } },
-      { type: 'response.refusal.delta', ...place, delta: 'No.' },
-      { type: 'response.refusal.done', ...place, refusal: 'No.' },
-      { type: 'response.content_part.done', ...place, part: refusal },
-      done(refusal),
-    ]);
-  });
-
-  it('a call', async () => {
-    const call = { id: 'c', type: 'function_call', call_id: 'call_1', name: 'f' };
-    expect(
-      await told(
-        {
-          type: 'item-started',
-          item: { kind: 'tool-call', id: 'c', tool: 'function', callId: 'call_1', name: 'f', input: '' },
-        },
-        { type: 'item-delta', itemId: 'c', at: 'input', delta: '{}' },
-        {
-          type: 'item-ended',
-          item: {
-            kind: 'tool-call',
-            id: 'c',
-            tool: 'function',
-            callId: 'call_1',
-            name: 'f',
-            input: '{}',
-            status: 'completed',
-          },
-        },
-      ),
-    ).toEqual([
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { ...call, status: 'in_progress', arguments: '' },
-      },
-      { type: 'response.function_call_arguments.delta', item_id: 'c', output_index: 0, delta: '{}' },
-      {
-        type: 'response.function_call_arguments.done',
-        item_id: 'c',
-        output_index: 0,
-        name: 'f',
-        arguments: '{}',
-      },
-      {
-        type: 'response.output_item.done',
-        output_index: 0,
-        item: { ...call, status: 'completed', arguments: '{}' },
-      },
-    ]);
-  });
-
-  it('reasoning: each part of the summary is closed before the next begins', async () => {
-    const at = (summary_index: number) => ({ item_id: 'r', output_index: 0, summary_index });
-    const summary = (text: string) => ({ type: 'summary_text', text });
-    expect(
-      await told(
-        { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
-        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
-        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'a' },
-        { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 1 }, delta: 'b' },
-        { type: 'item-delta', itemId: 'r', at: { list: 'reasoning', index: 0 }, delta: 'raw' },
-        {
-          type: 'item-ended',
-          item: {
-            kind: 'reasoning',
-            id: 'r',
-            summary: ['a', 'b'],
-            content: ['raw'],
-            encryptedContent: 'e',
-            status: 'completed',
-          },
-        },
-      ),
-    ).toEqual([
-      {
-        type: 'response.output_item.added',
-        output_index: 0,
-        item: { id: 'r', type: 'reasoning', summary: [] },
-      },
-      { type: 'response.reasoning_summary_part.added', ...at(0), part: summary('') },
-      { type: 'response.reasoning_summary_text.delta', ...at(0), delta: 'a' },
-      { type: 'response.reasoning_summary_text.done', ...at(0), text: 'a' },
-      { type: 'response.reasoning_summary_part.done', ...at(0), part: summary('a') },
-      { type: 'response.reasoning_summary_part.added', ...at(1), part: summary('') },
-      { type: 'response.reasoning_summary_text.delta', ...at(1), delta: 'b' },
-      {
-        type: 'response.content_part.added',
-        item_id: 'r',
-        output_index: 0,
-        content_index: 0,
-        part: { type: 'reasoning_text', text: '' },
-      },
-      {
-        type: 'response.reasoning_text.delta',
-        item_id: 'r',
-        output_index: 0,
-        content_index: 0,
-        delta: 'raw',
-      },
-      { type: 'response.reasoning_summary_text.done', ...at(1), text: 'b' },
-      { type: 'response.reasoning_summary_part.done', ...at(1), part: summary('b') },
-      {
-        type: 'response.reasoning_text.done',
-        item_id: 'r',
-        output_index: 0,
-        content_index: 0,
-        text: 'raw',
-      },
-      {
-        type: 'response.content_part.done',
-        item_id: 'r',
-        output_index: 0,
-        content_index: 0,
-        part: { type: 'reasoning_text', text: 'raw' },
-      },
-      {
-        type: 'response.output_item.done',
-        output_index: 0,
-        item: {
-          id: 'r',
-          type: 'reasoning',
-          summary: [summary('a'), summary('b')],
-          content: [{ type: 'reasoning_text', text: 'raw' }],
-          encrypted_content: 'e',
-        },
-      },
-    ]);
-  });
-
-  it('two items at a time each keep their index', async () => {
-    const all = (await told(
-      STARTED,
-      { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
-      { type: 'item-ended', item: { kind: 'reasoning', id: 'r', summary: [], status: 'completed' } },
-      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' },
-      messageEnded('a'),
-    )) as { type: string; output_index: number }[];
-    expect(all.map((event) => [event.type.replace('response.', ''), event.output_index])).toEqual([
-      ['output_item.added', 0],
-      ['output_item.added', 1],
-      ['output_item.done', 1],
-      ['content_part.added', 0],
-      ['output_text.delta', 0],
-      ['output_text.done', 0],
-      ['content_part.done', 0],
-      ['output_item.done', 0],
-    ]);
-  });
-
-  it('an item that is only carried is added and done whole', async () => {
-    const given = { type: 'web_search_call', status: 'completed' };
-    const item = { kind: 'hosted-call', id: 'w', raw: given } as const;
-    expect(await told({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: { ...given, id: 'w' } },
-      { type: 'response.output_item.done', output_index: 0, item: { ...given, id: 'w' } },
     ]);
   });
 });

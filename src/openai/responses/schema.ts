@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
+  cacheFields,
   EFFORTS,
   functionFields,
   metadata,
@@ -54,9 +55,7 @@ export const createResponseSchema = z.object({
   metadata: metadata.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),
-  prompt_cache_key: z.string().nullish(),
-  prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
-  prompt_cache_options: jsonObject.nullish(),
+  ...cacheFields,
   store: z.boolean().nullish(),
   background: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),

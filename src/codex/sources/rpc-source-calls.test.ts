@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import {
+  completed,
+  raw,
+  rawCall,
+  rawDone,
+  rawMessage,
+  start,
+  text,
+} from '../../../test/support/rpc-notes.ts';
+import {
+  callDelta,
+  callEnded,
+  callStarted,
+  callTold,
+  END,
+  messageTold,
+} from '../../../test/support/told-items.ts';
+import { failure } from '../../canonical/failure.ts';
+describe('calls', () => {
+  it('end the turn when the answer of the model is over', () => {
+    const { one, run } = start();
+    const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
+    expect(events).toEqual([
+      ...callTold('a', '{"x":1}'),
+      callStarted('b', { name: 'g' }),
+      // No arguments at all are an empty object for every client.
+      callDelta('b', '{}'),
+      callEnded('b', '{}', { name: 'g' }),
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
+    ]);
+    expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
+  });
+
+  it('are one where the client wants no more', () => {
+    const { run, oddities } = start({ parallelToolCalls: false });
+    const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
+    expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
+    expect(oddities).toEqual(['second-call-dropped']);
+  });
+
+  it.each([
+    ['a function that was not declared', rawCall('x', 'nope')],
+    ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
+    ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
+  ])('of %s are not shown, and do not end the turn', (_, call) => {
+    const { run, oddities } = start();
+    const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
+    expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
+      ...messageTold('m', 'a'),
+      END,
+    ]);
+    expect(oddities).toEqual(['undeclared-call']);
+  });
+
+  it('of tools that are not there, again and again, end the turn', () => {
+    const { run } = start();
+    const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));
+    expect(run(...calls)).toEqual([
+      {
+        type: 'turn-ended',
+        outcome: {
+          kind: 'failed',
+          failure: failure('upstream_error', {
+            message: 'The model keeps calling tools that were not declared.',
+          }),
+        },
+        usage: null,
+        at: 1_800_000_000_000,
+      },
+    ]);
+  });
+});

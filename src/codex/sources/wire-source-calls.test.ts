@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import {
+  added,
+  BEGUN,
+  call,
+  completed,
+  done,
+  eventsOf,
+  message,
+  replyOf,
+  said,
+  told,
+  turnCompleted,
+} from '../../../test/support/wire-answer.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { SourceSignal } from './source.ts';
+describe('calls', () => {
+  const args = (delta: string, n = 1): SourceSignal =>
+    said('function_call_arguments.delta', { item_id: `fc_${n}`, output_index: n - 1, delta });
+
+  it('are told while they are written, and end the turn with their answer', () => {
+    const { events, ended } = eventsOf([
+      BEGUN,
+      added(call('f', '')),
+      args('{"a"'),
+      args(':1}'),
+      done(call('f', '{"a":1}')),
+      completed({ usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } }),
+    ]);
+    const item = { kind: 'tool-call', id: 'fc_1', tool: 'function', callId: 'call_1', name: 'f', input: '' };
+    const delta = { type: 'item-delta', itemId: 'fc_1', at: 'input' };
+    expect(events).toMatchObject([
+      { type: 'item-started', item },
+      { ...delta, delta: '{"a"' },
+      { ...delta, delta: ':1}' },
+      { type: 'item-ended', item: { ...item, input: '{"a":1}', status: 'completed' } },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: { totalTokens: 3 } },
+    ]);
+    expect(ended).toBe(true);
+  });
+
+  it('have arguments that are JSON, and a name before they are told', () => {
+    const nameless = { ...call('f', ''), name: '' };
+    expect(
+      replyOf([BEGUN, added(nameless), args('{'), done(call('f', '')), completed()]).items,
+    ).toMatchObject([{ name: 'f', input: '{}', status: 'completed' }]);
+  });
+
+  it('come one at a time if the client wants that', () => {
+    const two = [added(call('f', '')), added(call('f', '', 2), 1), args('{}'), args('{}', 2)];
+    const { events, oddities } = eventsOf(
+      [BEGUN, ...two, done(call('f', '{}')), done(call('f', '{}', 2), 1), completed()],
+      { parallelToolCalls: false },
+    );
+    expect(events.filter(({ type }) => type === 'item-started')).toHaveLength(1);
+    expect(oddities).toEqual(['second-call-dropped']);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['an undeclared function', call('g', '{}')],
+    ['a custom tool', { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'f', input: 'x' }],
+    ["codex's own shell", { type: 'local_shell_call', id: 'ls_1', call_id: 'c', action: {} }],
+    ["codex's own search", { type: 'tool_search_call', id: 'ts_1', call_id: 'c', arguments: {} }],
+  ])('of %s are not told, and the next answer is', (_, raw) => {
+    const signals = [BEGUN, added(raw), done(raw), completed(), BEGUN, done(message('Then.')), completed()];
+    const { events, oddities, ended } = eventsOf(signals);
+    expect(events).toMatchObject([{ type: 'item-started' }, { type: 'item-delta' }, { type: 'item-ended' }]);
+    expect([oddities, ended]).toEqual([['undeclared-call'], false]);
+    expect(replyOf([...signals, turnCompleted()])).toMatchObject({ items: [told('Then.')] });
+  });
+
+  it('of undeclared tools come to an end', () => {
+    const again = Array.from({ length: 17 }, () => [BEGUN, done(call('g', '{}')), completed()]).flat();
+    expect(eventsOf(again).events).toMatchObject([
+      { type: 'turn-ended', outcome: { kind: 'failed', failure: { kind: 'upstream_error' } } },
+    ]);
+  });
+
+  it('beside undeclared ones are told and end the turn', () => {
+    const reply = replyOf([BEGUN, done(call('g', '{}')), done(call('f', '{}', 2), 1), completed()]);
+    expect(reply).toMatchObject({ items: [{ callId: 'call_2' }], outcome: { kind: 'tool-calls' } });
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import {
+  added,
+  BEGUN,
+  completed,
+  done,
+  eventsOf,
+  message,
+  replyOf,
+  start,
+  text,
+  told,
+  TURN,
+  turnCompleted,
+} from '../../../test/support/wire-answer.ts';
+import { failure, type Failure } from '../../canonical/failure.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
+import type { SourceSignal } from './source.ts';
+describe('the end of a turn', () => {
+  const half = [BEGUN, added(message('')), text('Half')];
+  const cut: SourceSignal = { kind: 'answer-ended', how: 'cut' };
+  const left: SourceSignal = { kind: 'answer-ended', how: 'left' };
+  const refused = (failed: Failure): SourceSignal => ({ kind: 'refused', failure: failed });
+  const failed = (kind: string) => ({ kind: 'failed', failure: { kind } });
+  const incomplete = (reason: string): SourceSignal => ({
+    kind: 'answer-ended',
+    how: 'incomplete',
+    response: { incomplete_details: { reason }, usage: { output_tokens: 7 } },
+  });
+
+  it.each<[string, readonly SourceSignal[], unknown]>([
+    ['a cut', [cut], failed('upstream_error')],
+    ['why it was cut', [refused(failure('rate_limit_exceeded')), cut], failed('rate_limit_exceeded')],
+    [
+      'why, though the app-server hung up',
+      [refused(failure('rate_limit_exceeded')), left],
+      failed('rate_limit_exceeded'),
+    ],
+    ['the reason to stop', [incomplete('content_filter')], { kind: 'incomplete', reason: 'content_filter' }],
+    ['a reason that nobody knows', [incomplete('whim')], failed('upstream_error')],
+    ['a worker that is gone', [left], null],
+    [
+      'codex, which goes on without a network',
+      [
+        {
+          kind: 'notified',
+          notification: {
+            method: 'error',
+            params: { turnId: TURN, willRetry: true, error: { message: 'x', codexErrorInfo: 'other' } },
+          } as unknown as KnownNotification,
+        },
+      ],
+      failed('upstream_error'),
+    ],
+  ])('in the middle of an answer tells %s', (_, signals, outcome) => {
+    const { events, ended } = eventsOf([...half, ...signals]);
+    expect(ended).toBe(outcome !== null);
+    if (outcome === null) return;
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'item-ended', item: { ...told('Half'), status: 'incomplete' } },
+      { type: 'turn-ended', outcome },
+    ]);
+  });
+
+  it('is the app-server’s to say where no call waits', () => {
+    const whole = [BEGUN, done(message('All.')), completed({ usage: { total_tokens: 3 } })];
+    expect(eventsOf(whole).ended).toBe(false);
+    expect(replyOf([...whole, turnCompleted()])).toMatchObject({
+      outcome: { kind: 'completed' },
+      usage: { totalTokens: 3 },
+    });
+    expect(replyOf([...whole, ...whole, turnCompleted()])).toMatchObject({ usage: { totalTokens: 6 } });
+    expect(replyOf([...whole, turnCompleted({ message: 'x', codexErrorInfo: 'other' })])).toMatchObject({
+      outcome: failed('upstream_error'),
+    });
+  });
+
+  it('is never completed without a completed answer', () => {
+    const { events, oddities } = eventsOf([...half, turnCompleted()]);
+    expect(events.at(-1)).toMatchObject({ outcome: failed('upstream_error') });
+    expect(oddities).toEqual(['answer-unseen']);
+  });
+
+  it('has the backend’s words for what codex repeats', () => {
+    const status = refused(failure('model_not_found'));
+    const error = { message: 'unexpected status 404', codexErrorInfo: 'other' };
+    expect(replyOf([status, turnCompleted(error)])).toMatchObject({ outcome: failed('model_not_found') });
+    // A login was renewed, and the request sent once more.
+    expect(replyOf([status, BEGUN, done(message('All.')), completed(), turnCompleted()])).toMatchObject({
+      outcome: { kind: 'completed' },
+    });
+  });
+
+  it('of an answer whose last event cannot be read needs what was streamed', () => {
+    const unread: SourceSignal = { kind: 'answer-ended', how: 'completed', response: null };
+    expect(replyOf([BEGUN, done(message('All.')), unread, turnCompleted()])).toMatchObject({
+      items: [told('All.')],
+      outcome: { kind: 'completed' },
+      usage: null,
+    });
+    expect(replyOf([BEGUN, unread])).toMatchObject({ outcome: failed('upstream_error') });
+    expect(replyOf([...half, unread])).toMatchObject({ outcome: failed('upstream_error') });
+  });
+
+  it('comes once', () => {
+    const { source } = start();
+    for (const signal of half) source.take(signal);
+    expect(source.end({ kind: 'failed', failure: failure('worker_lost') })).toMatchObject([
+      { type: 'item-ended' },
+      { type: 'turn-ended', outcome: failed('worker_lost') },
+    ]);
+    expect([source.take(cut), source.end({ kind: 'completed' })]).toEqual([[], []]);
+  });
+});

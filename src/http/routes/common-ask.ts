@@ -1,0 +1,26 @@
+import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { parameterName, type ParameterNames } from '../../openai/parameter-names.ts';
+import type { TurnAsk } from '../endpoint.ts';
+
+interface ReadBody {
+  readonly given: {
+    readonly model: string;
+    readonly stream?: boolean | null | undefined;
+    readonly n?: number | null | undefined;
+  };
+  readonly request: AskedTurn;
+  readonly ignored: readonly string[];
+  readonly names: ParameterNames;
+}
+
+type CommonAsk = Pick<TurnAsk, 'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'>;
+
+/** What an ask says in the same way whichever API it came by. */
+export const commonAsk = ({ given, request, ignored, names }: ReadBody): CommonAsk => ({
+  request,
+  choices: given.n ?? 1,
+  model: given.model,
+  stream: given.stream ?? false,
+  ignored,
+  nameOf: (path) => parameterName(path, names),
+});

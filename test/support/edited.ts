@@ -1,0 +1,58 @@
+import { profileOf } from '../../src/codex/capabilities/profile.ts';
+import {
+  requestEdits,
+  type BackendLimits,
+  type EditContext,
+  type ThreadShape,
+} from '../../src/codex/relay/edits.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import { turnRequest } from './turn-request.ts';
+
+/** A model request of codex, and what the relay makes of it for a turn. */
+
+export const SESSION = {
+  threadId: 'thread-1',
+  cacheKey: 'cache-key',
+  session: 'session-1',
+  slug: 'gpt-5.5',
+  model: 'gpt-5.5',
+};
+export const SHAPE: ThreadShape = {
+  approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
+  injected: { instructions: null, items: [] },
+  developerInstructions: null,
+  saysVerbosity: false,
+};
+export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
+export const CHATGPT = profileOf(
+  {
+    kind: 'login',
+    login: 'chatgpt',
+    baseUrl: null,
+    chatgptBaseUrl: null,
+    refreshUrl: null,
+    revokeUrl: null,
+  },
+  null,
+);
+export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
+export const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
+
+export const ENCRYPTED = 'reasoning.encrypted_content';
+export const body: JsonObject = {
+  model: 'gpt-5.5',
+  stream: true,
+  input: [],
+  tool_choice: 'auto',
+  include: [ENCRYPTED],
+  prompt_cache_key: 'thread-1',
+  text: { verbosity: 'low' },
+};
+
+export const edited = (
+  request: Partial<TurnRequest>,
+  on: JsonObject = body,
+  profile: BackendLimits['profile'] = PROVIDER,
+): JsonObject =>
+  requestEdits(turnRequest(request), SHAPE, SESSION, { ...everything, profile }).apply(on, nothing);

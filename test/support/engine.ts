@@ -1,0 +1,37 @@
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import { Approaches } from '../../src/engine/approaches.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
+import { SpareThreads } from '../../src/engine/spare-threads.ts';
+import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { threadSettings } from './thread-settings.ts';
+import { fixedAmbient } from './turn-events.ts';
+
+type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'spares' | 'approaches'>> & {
+  readonly workdir?: string;
+};
+
+/** An engine whose clock stands still, and what a test wants different. */
+export const engineOn = (
+  workers: WorkerPool,
+  { relay = null, ambient = fixedAmbient(), workdir, ...different }: Different = {},
+): Engine => {
+  const { clock } = ambient;
+  const hasRelay = relay !== null;
+  return createEngine({
+    workers,
+    relay,
+    spares: new SpareThreads(clock),
+    approaches: new Approaches({ lanes: null, hasRelay, clock, onLearnt() {} }),
+    historyRules: OTHER_HISTORY,
+    effortsOf: () => null,
+    settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
+    idleTimeoutMs: 60_000,
+    unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
+    ambient,
+    onOddity() {},
+    onRefused() {},
+    ...different,
+  });
+};

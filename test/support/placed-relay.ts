@@ -1,0 +1,39 @@
+import type { Backend } from '../../src/codex/home/backend.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { placeRelay, type PlacedRelay } from '../../src/place-relay.ts';
+import { conversations } from './conversations.ts';
+
+interface Logged extends PlacedRelay {
+  /** The lines of the log. */
+  readonly log: readonly string[];
+  readonly logger: Logger;
+}
+
+interface Surroundings {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A relay in front of this backend, with a log of its own. */
+export const placeLogged = async (
+  backend: Backend,
+  level: LogOptions['level'],
+  { settings = {}, environment = {} }: Surroundings = {},
+): Promise<Logged> => {
+  const { upstream } = loadConfig(settings);
+  const log: string[] = [];
+  const logger = createLogger({ level, destination: { write: (line) => void log.push(line) } });
+  const placed = await placeRelay(backend, {
+    config: upstream,
+    wire: upstream.wire,
+    environment,
+    conversations,
+    logger,
+    metrics: createMetrics(),
+    onBlocked() {},
+    onServed() {},
+  });
+  return { ...placed, log, logger };
+};

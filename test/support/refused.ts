@@ -1,0 +1,12 @@
+import { GatewayError, type Failure } from '../../src/canonical/failure.ts';
+
+/** Why it is refused. */
+export const refused = (act: () => unknown): Failure => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof GatewayError) return error.failure;
+    throw error;
+  }
+  throw new Error('it was not refused');
+};

@@ -1,0 +1,8 @@
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { renderResponse } from '../../src/openai/responses/render.ts';
+import type { Frame } from '../../src/openai/sse.ts';
+import { responseMeta } from './response-meta.ts';
+import { collect, emit } from './turn-events.ts';
+
+export const rendered = (events: readonly TurnEvent[]): Promise<Frame[]> =>
+  collect(renderResponse(emit(events), responseMeta()));

@@ -1,0 +1,23 @@
+import type { Failure } from '../../src/canonical/failure.ts';
+import { createModelNames } from '../../src/canonical/model-names.ts';
+import { toTurnRequest, type ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
+import { knownModel, modelList } from './models.ts';
+import { refused } from './refused.ts';
+
+const models = createModelNames(
+  modelList([
+    knownModel('gpt-6', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
+    knownModel('gpt-5.5', { efforts: ['low', 'medium'] }),
+  ]),
+);
+
+/** The body of a Responses request, read. */
+export const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
+  toTurnRequest(body, { models, ignoreClientPrompt: false, ...options });
+
+export const refusal = (body: unknown): Pick<Failure, 'status' | 'code' | 'param' | 'message'> => {
+  const { status, code, param, message } = refused(() => read(body));
+  return { status, code, param, message };
+};
+
+export const user = (text: string) => ({ role: 'user', content: text });
