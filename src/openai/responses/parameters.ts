@@ -58,7 +58,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   prompt_cache_key: {
     asks: ['cache.key'],
     otherwise: 'echoed',
-    note: 'Goes to the backend as it is, and comes back in the response. Left out, each conversation has a key of its own.',
+    note: 'Goes to the backend, and comes back in the response. Left out, each conversation has a key of its own.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], otherwise: 'echoed', note: ECHO },
   prompt_cache_options: { asks: ['cache.options'], note: 'Goes to the backend as it is.' },
