@@ -48,8 +48,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: '`auto`, where the backend can; otherwise an input that is too long is an error.',
   },
   include: {
-    policy: 'mapped',
-    note: '`reasoning.encrypted_content`; other values go to the backend, and without the relay they are named as ignored.',
+    asks: ['include'],
+    note: '`reasoning.encrypted_content` is mapped in any case; of other values each is named by itself.',
   },
   service_tier: { asks: ['serviceTier'], note: 'Goes to the backend.' },
   metadata: { asks: ['metadata'], otherwise: 'echoed', note: ECHO },
