@@ -1,6 +1,7 @@
 import type { Slot } from '../canonical/item.ts';
 import { saysNothing, type TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { cutDelta } from './cut-logprobs.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
@@ -41,13 +42,12 @@ export async function* limitOutput(
       yield event;
       continue;
     }
-    const { itemId, at } = event;
-    const delta = await budget.take(itemId, event.delta);
+    const delta = await budget.take(event.itemId, event.delta);
     if (!budget.isSpent) {
       if (!saysNothing(event)) yield event;
       continue;
     }
-    if (delta !== '') yield { type: 'item-delta', itemId, at, delta };
+    if (delta !== '') yield cutDelta(event, delta);
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
     yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
     return;

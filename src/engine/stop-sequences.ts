@@ -1,6 +1,7 @@
 import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
 
 /**
  * `stop` for backends that have none: the answer ends before the first of these texts, also when it
@@ -23,25 +24,28 @@ export async function* stopAt(
     // Behind the text of an item comes its refusal, or its end.
     if (event.type === 'item-ended' || (event.type === 'item-delta' && event.at === 'refusal')) {
       const id = event.type === 'item-ended' ? event.item.id : event.itemId;
-      const held = searches.get(id)?.held ?? '';
+      const search = searches.get(id);
       searches.delete(id);
-      if (held !== '') yield textOf(id, held);
+      if (search !== undefined && search.held !== '') yield heldBy(search, id);
     }
     if (event.type !== 'item-delta' || event.at !== 'text') {
       yield event;
       continue;
     }
-    const { safe, isFound } = await searchIn(event.itemId).add(event.delta);
+    const search = searchIn(event.itemId);
+    search.logprobs.add(event.logprobs ?? []);
+    const { safe, isFound } = await search.add(event.delta);
     if (!isFound) {
-      const passed = { ...event, delta: safe };
+      const logprobs = search.held === '' ? search.logprobs.rest() : search.logprobs.take(safe.length);
+      const passed = withLogprobs({ ...event, delta: safe }, logprobs);
       if (!saysNothing(passed)) yield passed;
       continue;
     }
-    if (safe !== '') yield textOf(event.itemId, safe);
+    if (safe !== '') yield withLogprobs(textOf(event.itemId, safe), search.logprobs.take(safe.length));
     // What other items hold back is theirs to the end.
     searches.delete(event.itemId);
-    for (const [other, { held }] of searches) {
-      if (held !== '') yield textOf(other, held);
+    for (const [other, held] of searches) {
+      if (held.held !== '') yield heldBy(held, other);
     }
     yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: clock.now() };
     return;
@@ -54,6 +58,10 @@ const textOf = (itemId: string, delta: string): ItemDelta => ({
   at: 'text',
   delta,
 });
+
+/** What a search holds back is no stop. */
+const heldBy = ({ held, logprobs }: StopSearch, itemId: string): ItemDelta =>
+  withLogprobs(textOf(itemId, held), logprobs.rest());
 
 /** A stop, and for each length of it how much of its beginning is also its end there: Knuth, Morris and Pratt. */
 interface StopMachine {
@@ -81,6 +89,7 @@ class StopSearch {
   readonly #matched: number[];
   /** The end of the text that may be the beginning of a stop. */
   held = '';
+  readonly logprobs = new HeldLogprobs();
 
   constructor(machines: readonly StopMachine[]) {
     this.#machines = machines;

@@ -112,7 +112,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   'logprobs.top': { field: 'top_logprobs', otherwise: 'ignored', value: ({ logprobs }) => logprobs.top },
   truncation: { field: 'truncation', otherwise: 'ignored', value: ({ truncation }) => truncation },
   // The relay has a key for every conversation, so this is no plain value.
-  'cache.key': { field: 'prompt_cache_key', otherwise: 'silent' },
+  'cache.key': {
+    field: 'prompt_cache_key',
+    otherwise: 'silent',
+    note: 'A key over 64 characters goes as its SHA-256. With a ChatGPT login only a UUIDv7 goes; in the place of any other key the conversation has one of its own.',
+  },
   'cache.retention': {
     field: 'prompt_cache_retention',
     otherwise: 'silent',

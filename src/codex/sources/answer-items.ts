@@ -3,8 +3,8 @@ import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */
 export interface Place {
-  /** The backend's id; may be empty. */
-  readonly upstreamId: string;
+  /** The backend's; may be empty. */
+  readonly name: string;
   readonly kind: OutputItem['kind'] | null;
   /** Ours; null: the client is not told of it. */
   readonly itemId: string | null;
@@ -16,7 +16,7 @@ export interface Place {
  * or send an item only in the answer's last event.
  */
 export class AnswerItems {
-  readonly #byId = new Map<string, Place>();
+  readonly #byName = new Map<string, Place>();
   readonly #byIndex = new Map<number, Place>();
   readonly #doneNames = new Set<string>();
   readonly #doneIndexes = new Set<number>();
@@ -30,23 +30,23 @@ export class AnswerItems {
   }
 
   add(place: Place, index: Json | undefined): void {
-    if (place.upstreamId !== '') this.#byId.set(place.upstreamId, place);
+    if (place.name !== '') this.#byName.set(place.name, place);
     if (typeof index === 'number') this.#byIndex.set(index, place);
     this.#last = place;
     this.#count += 1;
   }
 
   /** The item that an event names by its id, its index, or both. */
-  find(upstreamId: string, index: Json | undefined): Place | null {
+  find(name: string, index: Json | undefined): Place | null {
     const at = typeof index === 'number' ? this.#byIndex.get(index) : undefined;
-    if (at !== undefined && (upstreamId === '' || at.upstreamId === upstreamId)) return at;
-    const named = upstreamId === '' ? undefined : this.#byId.get(upstreamId);
+    if (at !== undefined && (name === '' || at.name === name)) return at;
+    const named = name === '' ? undefined : this.#byName.get(name);
     // Some call an item by another id in each event; its index is the same.
     return named ?? (at?.isDone === false ? at : null);
   }
 
   /** The item that was begun last, if it is open and of this kind. */
-  lastOpen(kind: OutputItem['kind']): Place | null {
+  lastOpen(kind: Place['kind']): Place | null {
     return this.#last !== null && this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
   }
 

@@ -12,21 +12,17 @@ describe('ids of items', () => {
     const ids = create();
     expect(ids.create('msg_a', 'msg')).toBe('msg_a');
     expect(ids.known('msg_a')).toBe('msg_a');
-    expect(ids.of('msg_a', 'msg')).toBe('msg_a');
-    expect(ids.of('msg_b', 'msg')).toBe('msg_b');
   });
 
   it('are made where there is none, or it was used before', () => {
     const ids = create();
-    expect(ids.create(undefined, 'fc')).toBe('fc_1');
+    expect(ids.create('', 'fc')).toBe('fc_1');
     expect(ids.create('', 'fc')).toBe('fc_2');
     expect(ids.create('fc_a', 'fc')).toBe('fc_a');
     expect(ids.create('fc_a', 'fc')).toBe('fc_3');
     expect(ids.known('fc_a')).toBe('fc_3');
-    expect(ids.of('fc_a', 'fc')).toBe('fc_3');
     // One that was made is taken as well.
     expect(ids.create('fc_3', 'fc')).toBe('fc_4');
-    expect(ids.known(undefined)).toBeUndefined();
     expect(ids.known('unseen')).toBeUndefined();
   });
 });

@@ -14,19 +14,16 @@ export class ItemIds {
   }
 
   /** Ours for an upstream id that was seen before. */
-  known(upstreamId: string | undefined): string | undefined {
-    return upstreamId === undefined ? undefined : this.#ours.get(upstreamId);
+  known(upstreamId: string): string | undefined {
+    return this.#ours.get(upstreamId);
   }
 
-  create(upstreamId: string | undefined, prefix: string): string {
-    const isUsable = upstreamId !== undefined && upstreamId !== '' && !this.#used.has(upstreamId);
+  /** `upstreamId` may be empty. */
+  create(upstreamId: string, prefix: string): string {
+    const isUsable = upstreamId !== '' && !this.#used.has(upstreamId);
     const itemId = isUsable ? upstreamId : this.#source.mint(prefix);
     this.#used.add(itemId);
-    if (upstreamId !== undefined) this.#ours.set(upstreamId, itemId);
+    this.#ours.set(upstreamId, itemId);
     return itemId;
-  }
-
-  of(upstreamId: string, prefix: string): string {
-    return this.#ours.get(upstreamId) ?? this.create(upstreamId, prefix);
   }
 }

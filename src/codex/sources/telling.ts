@@ -31,6 +31,8 @@ export class Telling {
   readonly #options: SourceOptions;
   readonly #all = new Accumulator();
   readonly #ids: ItemIds;
+  /** Citations that came in front of the text that they are about, by item. */
+  readonly #early = new Map<string, ItemDelta[]>();
   #calls = 0;
   #undeclaredCalls = 0;
   #ended = false;
@@ -90,8 +92,19 @@ export class Telling {
   delta(event: ItemDelta, into: TurnEvent[]): void {
     const said = this.#all.saidOf(event.itemId);
     if (said === null) return;
-    if (hasPlace(event, said)) this.#say(event, into);
-    else this.#options.onOddity('text-differs');
+    const early = this.#early.get(event.itemId) ?? [];
+    if (event.annotation !== undefined && said.text === '') {
+      this.#early.set(event.itemId, [...early, event]);
+      return;
+    }
+    if (!hasPlace(event, said)) {
+      this.#options.onOddity('text-differs');
+      return;
+    }
+    this.#say(event, into);
+    if (said.text === '') return;
+    this.#early.delete(event.itemId);
+    for (const citation of early) this.#say(citation, into);
   }
 
   status(itemId: string, status: string, into: TurnEvent[]): void {
@@ -140,11 +153,10 @@ export class Telling {
   }
 }
 
-/** Parts of a list come one after the other, a refusal comes behind the text, and a citation is about a text. */
-const hasPlace = ({ at, delta, annotation }: ItemDelta, said: Said): boolean => {
+/** Parts of a list come one after the other, and a refusal comes behind the text. */
+const hasPlace = ({ at, delta }: ItemDelta, said: Said): boolean => {
   if (typeof at !== 'string') {
     return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
   }
-  if (annotation !== undefined && said.text === '') return false;
   return at !== 'text' || delta === '' || said.refusal === null;
 };

@@ -110,6 +110,8 @@ export class WireSource implements TurnSource {
         this.#completed(ended.response, events);
         return;
       case 'incomplete': {
+        this.#missing(ended.response, events);
+        if (this.#telling.ended) return;
         this.#usage = addUsage(this.#usage, readUsage(ended.response['usage']));
         const details = ended.response['incomplete_details'];
         const reason = isJsonObject(details) ? details['reason'] : null;
@@ -140,13 +142,18 @@ export class WireSource implements TurnSource {
       this.#broken(events);
       return;
     }
-    for (const [raw, index] of this.#items.missingIn(response?.['output']))
-      this.#itemDone(raw, index, events);
+    this.#missing(response, events);
     if (this.#telling.ended) return;
     this.#telling.finishOpen(events);
     this.#usage = addUsage(this.#usage, readUsage(response?.['usage']));
     this.#isAnswered = true;
     if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);
+  }
+
+  /** What stands only in the last event of an answer. */
+  #missing(response: JsonObject | null, events: TurnEvent[]): void {
+    for (const [raw, index] of this.#items.missingIn(response?.['output']))
+      this.#itemDone(raw, index, events);
   }
 
   #said(type: string, data: JsonObject, events: TurnEvent[]): void {
@@ -192,14 +199,16 @@ export class WireSource implements TurnSource {
   #itemAdded(data: JsonObject, events: TurnEvent[]): void {
     const { item: raw, output_index: index } = data;
     if (!isJsonObject(raw)) return;
-    const known = this.#items.find(textIn(raw, 'id'), index);
+    const known = this.#items.find(nameOf(raw), index);
     if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
     if (hasHead(raw)) this.#begin(raw, index, events);
   }
 
   #itemDone(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): void {
     const item = readItem(raw);
-    const known = this.#items.find(textIn(raw, 'id'), index);
+    const name = nameOf(raw);
+    const open = name === '' && typeof index !== 'number' ? this.#items.lastOpen(kindOf(item)) : null;
+    const known = open ?? this.#items.find(name, index);
     const isSame = known !== null && !known.isDone && known.kind === kindOf(item);
     const place = isSame ? known : this.#begin(raw, index, events);
     this.#items.done(place, raw, index);
@@ -211,9 +220,8 @@ export class WireSource implements TurnSource {
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): Place {
     const item = readItem(raw);
     const told = this.#telling.judge(item);
-    const upstreamId = textIn(raw, 'id');
-    const itemId = told === null ? null : this.#telling.start(told, upstreamId, events);
-    const place = { upstreamId, kind: kindOf(item), itemId, isDone: false };
+    const itemId = told === null ? null : this.#telling.start(told, textIn(raw, 'id'), events);
+    const place = { name: nameOf(raw), kind: kindOf(item), itemId, isDone: false };
     this.#items.add(place, index);
     return place;
   }
@@ -239,6 +247,9 @@ const hasHead = (raw: JsonObject): boolean => {
   const isCall = type === 'function_call' || type === 'custom_tool_call';
   return type !== 'compaction' && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
+
+/** What a backend calls an item: by its id, or by that of the call; may be empty. */
+const nameOf = (raw: JsonObject): string => textIn(raw, 'id') || textIn(raw, 'call_id');
 
 const textIn = (data: JsonObject, key: string): string => {
   const value = data[key];

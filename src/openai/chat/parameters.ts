@@ -77,7 +77,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   safety_identifier: { asks: ['safetyIdentifier'], note: SILENT },
   prompt_cache_key: {
     asks: ['cache.key'],
-    note: 'Goes to the backend as it is. Left out, each conversation has a key of its own.',
+    note: 'Goes to the backend. Left out, each conversation has a key of its own.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], note: SILENT },
   prompt_cache_options: { asks: ['cache.options'], note: 'Goes to the backend as it is.' },

@@ -48,8 +48,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: '`auto`, where the backend can; otherwise an input that is too long is an error.',
   },
   include: {
-    policy: 'mapped',
-    note: '`reasoning.encrypted_content`; other values go to the backend, and without the relay they are named as ignored.',
+    asks: ['include'],
+    note: '`reasoning.encrypted_content` is mapped in any case; of other values each is named by itself.',
   },
   service_tier: { asks: ['serviceTier'], note: 'Goes to the backend.' },
   metadata: { asks: ['metadata'], otherwise: 'echoed', note: ECHO },
@@ -58,7 +58,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   prompt_cache_key: {
     asks: ['cache.key'],
     otherwise: 'echoed',
-    note: 'Goes to the backend as it is, and comes back in the response. Left out, each conversation has a key of its own.',
+    note: 'Goes to the backend, and comes back in the response. Left out, each conversation has a key of its own.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], otherwise: 'echoed', note: ECHO },
   prompt_cache_options: { asks: ['cache.options'], note: 'Goes to the backend as it is.' },
