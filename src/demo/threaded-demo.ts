@@ -5,7 +5,8 @@ const TIMEOUT_MS = 1_000;
 /** The first one who comes waits until the thread is there. */
 const WAIT_MS = 5_000;
 const MAX_WAITING = 256;
-const MAX_MEMORY_MB = 128;
+/** More than anything fills in its time: see `maxMemoryMb`. */
+const MAX_MEMORY_MB = 1_024;
 
 /** A thread for the demo model: the schemas that it makes up values for are programs of strangers. */
 export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { close(): Promise<void> } => {

@@ -32,7 +32,8 @@ const TIMEOUT_MS = 1_000;
 const WAIT_MS = 3_000;
 const MAX_WAITING = 64;
 const THREADS = 2;
-const MAX_MEMORY_MB = 128;
+/** More than anything fills in its time: see `maxMemoryMb`. */
+const MAX_MEMORY_MB = 1_024;
 
 /** Larger than what anybody fills in; its answers go unchecked. */
 const MAX_SCHEMA_CHARS = 256 * 1024;

@@ -29,6 +29,10 @@ export interface ThreadPoolOptions {
   /** For a job whose turn has not come. */
   readonly waitMs: number;
   readonly maxWaiting: number;
+  /**
+   * Node ends a thread that wants more, but only between two steps of it: one that fills its memory within
+   * a step takes the whole process with it. So this is far above what a job can fill before its time is up.
+   */
   readonly maxMemoryMb: number;
 }
 

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 5_000;
 /** The first one who asks waits until the table is loaded. */
 const WAIT_MS = 10_000;
 const MAX_WAITING = 1_000;
-const MAX_MEMORY_MB = 256;
+const MAX_MEMORY_MB = 1_024;
 
 /** As a rule of thumb; a guess is better than an answer that does not go on. */
 const CHARS_PER_TOKEN = 4;

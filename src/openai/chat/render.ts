@@ -135,8 +135,9 @@ class ChoiceRenderer {
     const content = this.#content.add(itemId, delta);
     if (content === '' && logprobs.length === 0) return;
     this.#logprobs.set(itemId, (this.#logprobs.get(itemId) ?? 0) + logprobs.length);
-    yield* this.#begin('');
-    yield this.#chunk({ content }, { logprobs: projectLogprobs(logprobs) });
+    // A token without a text does not make a content of what has none.
+    yield* this.#begin(content === '' ? null : '');
+    yield this.#chunk(content === '' ? {} : { content }, { logprobs: projectLogprobs(logprobs) });
   }
 
   /** The role comes first; beside it stands what `content` is when nothing more is added to it. */
