@@ -43,6 +43,11 @@ export const settle = async (proxy: TestProxy, workers: number): Promise<Holding
     workers,
   ]);
   await expectSound(proxy);
+  // Now and then it is looked how large the home of a worker is, file by file: not while we count.
+  await eventually(
+    () => process.getActiveResourcesInfo().filter((kind) => kind === 'FSReqPromise').length,
+    (files) => files <= BOUNDS.handleGrowth,
+  );
   // The lines of the log are kept by the test, and would be all that grows.
   (proxy.log as unknown[]).length = 0;
   collectGarbage();
