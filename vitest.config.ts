@@ -9,7 +9,6 @@ const ALONE = [
   'src/threads/*.test.ts',
   'test/chaos/*.test.ts',
   'test/faults/event-loop.test.ts',
-  'test/faults/ill-worker.test.ts',
   'test/faults/memory.test.ts',
   'test/faults/time-limits.test.ts',
   'test/soak/*.test.ts',

@@ -6,7 +6,7 @@ describe('everything that can go wrong, at once', () => {
   it('every request ends, no answer is wrong, and nothing is left', { timeout: 240_000 }, async () => {
     const wrong = await runStorm({
       seed: 8,
-      seconds: 20,
+      seconds: 15,
       clients: 16,
       faultEveryMs: 1_500,
       idleTimeoutMs: 4_000,
