@@ -14,9 +14,9 @@ const source = new URL('../src/main.ts', import.meta.url);
 const isClone = existsSync(source);
 
 if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
-  // Not on every system: see tools/node.
-  const isBrought = existsSync(new URL('../node_modules/.bin/node', import.meta.url));
-  const own = isBrought ? 'npm start brings its own' : 'on Linux and Windows npm ci brings its own';
+  // It is put there by a script of a dependency, which npm may be told not to run.
+  const isBrought = existsSync(new URL('../node_modules/node/bin', import.meta.url));
+  const own = isBrought ? 'npm start brings its own' : 'npm ci --ignore-scripts=false brings its own';
   const advice = isClone ? own : 'see https://nodejs.org';
   console.error(
     'codex-app-server-proxy needs Node ' +

@@ -75,7 +75,7 @@ describe('documents', () => {
         .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
         .filter((folder) => !folder.includes('generated'));
     const modules = globSync('src/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
-    const others = ['bin', 'bench', 'examples', 'scripts', 'tools/node'];
+    const others = ['bin', 'bench', 'examples', 'scripts'];
     const tree = [...others, ...modules, ...folders('src/**/*'), ...folders('test/*')];
     expect(shown.toSorted()).toEqual(tree.toSorted());
   });
