@@ -1,4 +1,5 @@
 import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { Produced } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -116,6 +117,11 @@ export class TurnAttempt {
       letCallsGo: () => this.#calls.letGo(),
       end: (failed) => this.#deliver(this.#source?.end({ kind: 'failed', failure: failed }) ?? []),
     });
+  }
+
+  /** What the model's last answer holds. */
+  get answer(): readonly Produced[] {
+    return this.#source?.answer ?? [];
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
