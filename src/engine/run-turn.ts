@@ -6,9 +6,10 @@ import type { History } from '../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';
 import { draftTurn, type Draft, type DraftDeps } from './draft-turn.ts';
+import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from './engine.ts';
 import type { BackendMemory } from './reasoning-memory.ts';
-import { RefusedEarly, TurnAttempt, WorkerLostEarly, type AttemptDeps } from './turn-attempt.ts';
+import { TurnAttempt, type AttemptDeps } from './turn-attempt.ts';
 
 export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly relay: AttemptDeps['relay'];

@@ -1,5 +1,6 @@
-import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { Produced } from '../canonical/item.ts';
+import { CallableTools, toolsLeft } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -12,7 +13,6 @@ import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import {
-  callableTools,
   developerInstructionsOf,
   saysVerbosity,
   toThreadStart,
@@ -24,6 +24,7 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import type { Draft } from './draft-turn.ts';
+import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -47,23 +48,6 @@ export interface AttemptDeps {
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The worker died and the client has seen nothing yet: another one may try. */
-export class WorkerLostEarly extends Error {}
-
-type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
-  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
-};
-
-/** The turn failed and the client has seen nothing yet: it may be put in another way. */
-export class RefusedEarly extends Error {
-  readonly refusal: FailedTurn;
-
-  constructor(refusal: FailedTurn) {
-    super('refused');
-    this.refusal = refusal;
-  }
-}
-
 interface Attempt {
   readonly draft: Draft;
   readonly signal: AbortSignal;
@@ -81,7 +65,7 @@ export class TurnAttempt {
   readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
-  readonly #callable: ReadonlySet<string>;
+  readonly #callable: CallableTools;
   readonly #calls: HeldCalls;
   readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
@@ -109,7 +93,7 @@ export class TurnAttempt {
       MAILBOX_MAX_BYTES,
       deps.unread.account(() => this.#giveUpOnReader()),
     );
-    this.#callable = new Set(callableTools(request).map((tool) => tool.name));
+    this.#callable = new CallableTools(toolsLeft(request.tools, request.toolChoice));
     this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,
@@ -318,6 +302,3 @@ export class TurnAttempt {
     }
   }
 }
-
-const isFailed = (event: TurnEvent): event is FailedTurn =>
-  event.type === 'turn-ended' && event.outcome.kind === 'failed';
