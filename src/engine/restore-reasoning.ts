@@ -128,7 +128,7 @@ class Restoring {
 
   /** Goes back from a call to the one before it, and through the answer beside it. */
   place(answer: CallingAnswer, { item: call, index }: Answered, from: number): void {
-    const end = answer.calls.get(call.callId) ?? 0;
+    const end = answer.calls.get(call.callId) ?? -1;
     const start = this.#done.get(answer) ?? 0;
     if (end < start) return;
     this.#done.set(answer, end + 1);
