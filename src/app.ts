@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
+import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
@@ -81,6 +82,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
     onChange: (bytes) => metrics.bytesUnread.set(bytes),
   });
+  const reasoning = new ReasoningMemory({
+    maxBytes: config.upstream.reasoningMemoryMb * 1024 * 1024,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.bytesRemembered.set(bytes),
+  });
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
@@ -96,6 +102,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     metrics,
     tokenizer,
     unread,
+    reasoning,
   }).catch(async (error: unknown) => {
     await conversations.close();
     throw error;

@@ -20,6 +20,7 @@ import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
+import type { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
@@ -50,6 +51,8 @@ export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
   readonly tokenizer: Tokenizer;
   /** What the readers of all answers have not read. */
   readonly unread: UnreadTotal;
+  /** What models thought before they called tools. */
+  readonly reasoning: ReasoningMemory;
   /** The backend refused the login: somebody may have signed in anew. */
   readonly onUnauthorized: () => void;
 }
@@ -88,7 +91,13 @@ export const createSouth = async (
     offered.onChange(() => workers.renew());
     await workers.start();
     return {
-      engine: engineOf(placed, { chosen: opened.backend, offered, workers, deps }),
+      engine: engineOf(placed, {
+        chosen: opened.backend,
+        identity: chosen.identity,
+        offered,
+        workers,
+        deps,
+      }),
       models: createModelDirectory(offered),
       state: chosen.state,
       ready: () => workers.ready,
@@ -108,6 +117,8 @@ export const createSouth = async (
 interface EngineParts {
   /** As it was chosen, not as the app-server is told it. */
   readonly chosen: Backend;
+  /** The same as long as it is the same backend, with the same account. */
+  readonly identity: string;
   readonly offered: OpenModels;
   readonly workers: WorkerPool;
   readonly deps: SouthDeps;
@@ -115,7 +126,7 @@ interface EngineParts {
 
 const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: Backend },
-  { chosen, offered, workers, deps }: EngineParts,
+  { chosen, identity, offered, workers, deps }: EngineParts,
 ): Engine => {
   if (backend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
@@ -146,6 +157,8 @@ const engineOf = (
       hasRelay: relay !== null,
       knows: (model) => offered.current().knows(model),
     },
+    reasoning: deps.reasoning.of(identity),
+    onRecalled: (items) => metrics.reasoningRecalled.inc(items),
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,

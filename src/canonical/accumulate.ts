@@ -96,6 +96,16 @@ export class Accumulator {
     return this.#items.get(itemId)?.index ?? -1;
   }
 
+  /** How many items have begun. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  /** Those that have ended, from the one that began as the so-manieth. */
+  endedFrom(index: number): readonly Produced[] {
+    return [...this.#items.values()].slice(index).flatMap(({ ended }) => (ended === null ? [] : [ended]));
+  }
+
   /** Ends whatever is open, in the order in which it was opened. */
   endOpen(status: ItemStatus): readonly ItemEnded[] {
     const ends = [...this.#open.values()].map(({ head, said }): ItemEnded => ({

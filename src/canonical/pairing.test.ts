@@ -29,6 +29,7 @@ describe('findPairingProblem', () => {
     ['something in between', [call('a'), user, output('a')]],
     ['parallel calls with their outputs in any order', [call('a'), call('b'), output('b'), output('a')]],
     ['custom tools', [customCall('a'), customOutput('a')]],
+    ['an id that comes again in a later round', [call('a'), output('a'), customCall('a'), customOutput('a')]],
   ])('%s: fine', (_, items) => {
     expect(findPairingProblem(items)).toBeNull();
   });
@@ -41,7 +42,9 @@ describe('findPairingProblem', () => {
     ['output-without-call', 0, [output('a'), call('a')]],
     ['output-without-call', 0, [customOutput('a')]],
     ['duplicate-call', 1, [call('a'), call('a'), output('a')]],
-    ['duplicate-call', 2, [call('a'), output('a'), customCall('a')]],
+    ['call-without-output', 2, [call('a'), output('a'), customCall('a')]],
+    ['output-without-call', 1, [call('a'), customOutput('a')]],
+    ['output-without-call', 1, [customCall('a'), output('a'), output('a')]],
     ['duplicate-output', 2, [call('a'), output('a'), output('a')]],
   ] as const)('%s at %i', (kind, index, items) => {
     expect(findPairingProblem(items)).toEqual({ kind, index, callId: 'a' });

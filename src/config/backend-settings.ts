@@ -84,6 +84,15 @@ export const BACKEND_SETTINGS = {
     description:
       "Which form requests of a ChatGPT login have: codex's own for the model (`lite` for newer ones), unless the request needs what that form cannot say; or always the plain one (`full`); or never (`lite`).",
   },
+  PROXY_REASONING_MEMORY_MB: {
+    slice: 'upstream',
+    field: 'reasoningMemoryMb',
+    type: wholeNumber(0, 1_000_000),
+    default: '64',
+    unit: 'MB',
+    description:
+      'How much reasoning is remembered, in memory and for an hour, so that it goes back to the model with the outputs of its tool calls when a client does not send it; 0: none.',
+  },
   PROXY_STATE_DIR: {
     slice: 'state',
     field: 'dir',

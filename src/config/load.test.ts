@@ -31,6 +31,7 @@ const defaults: Config = {
     turnTimeoutMs: 0,
     chatgptBaseUrl: 'https://chatgpt.com/backend-api',
     chatgptLane: 'auto',
+    reasoningMemoryMb: 64,
   },
   state: { dir: join(homedir(), '.codex-app-server-proxy') },
   api: {
@@ -85,6 +86,7 @@ describe('loadConfig', () => {
       PROXY_CHATGPT_BASE_URL: 'https://chat.example/api/',
       PROXY_CHATGPT_LANE: 'full',
       PROXY_UPSTREAM_PARAMS: 'temperature, top_p',
+      PROXY_REASONING_MEMORY_MB: '0',
       PROXY_STATE_DIR: '~/state',
       PROXY_STRICT_PARAMS: '1',
       PROXY_INSTRUCTIONS_TARGET: 'developer',
@@ -131,6 +133,7 @@ describe('loadConfig', () => {
         turnTimeoutMs: 500,
         chatgptBaseUrl: 'https://chat.example/api',
         chatgptLane: 'full',
+        reasoningMemoryMb: 0,
       },
       state: { dir: join(homedir(), 'state') },
       api: {

@@ -13,6 +13,7 @@ import {
   fitHistory,
   wholeHistory,
   withoutReasoning,
+  type History,
   type HistoryRules,
 } from '../codex/translate/fit-history.ts';
 import { saysVerbosity, type ThreadSettings } from '../codex/translate/thread-start.ts';
@@ -40,9 +41,14 @@ export interface Draft {
   readonly refused: readonly Refusal[];
 }
 
-export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftDeps): Draft => {
+/** `whole`: the conversation, with what was put into it for the client. */
+export const draftTurn = (
+  request: TurnRequest,
+  approach: Approach,
+  deps: DraftDeps,
+  whole: History = wholeHistory(request.items),
+): Draft => {
   const { relay, historyRules, effortsOf, settings } = deps;
-  const whole = wholeHistory(request.items);
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
   const { items, ignored } = fitHistory(rest ?? whole, historyRules);
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));

@@ -2,17 +2,24 @@ import type { Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
+import type { History } from '../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';
 import { draftTurn, type Draft, type DraftDeps } from './draft-turn.ts';
+import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from './engine.ts';
-import { RefusedEarly, TurnAttempt, WorkerLostEarly, type AttemptDeps } from './turn-attempt.ts';
+import type { BackendMemory } from './reasoning-memory.ts';
+import { TurnAttempt, type AttemptDeps } from './turn-attempt.ts';
 
 export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly relay: AttemptDeps['relay'];
   readonly settings: AttemptDeps['settings'];
   readonly workers: WorkerPool;
   readonly approaches: Approaches;
+  /** What models thought before they called tools. */
+  readonly reasoning: BackendMemory;
+  /** So many items of it were put back into a conversation. */
+  readonly onRecalled: (items: number) => void;
   /** A turn failed before it said anything, and in no other way either. */
   readonly onRefused: (failed: Failure) => void;
 }
@@ -22,14 +29,21 @@ const ATTEMPTS = 3;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request) {
-    const first = draftTurn(request, deps.approaches.first(request), deps);
+    const history = deps.reasoning.recall(request);
+    const first = draftTurn(request, deps.approaches.first(request), deps, history);
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
-      run: (signal, onSettled) => runTurn(request, first, { deps, signal, onSettled }),
+      run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled }),
     };
   },
 });
+
+/** What a client asks, and its conversation with what the client could not send of it. */
+interface Asked {
+  readonly request: TurnRequest;
+  readonly history: History;
+}
 
 interface Running {
   readonly deps: EngineDeps;
@@ -39,10 +53,12 @@ interface Running {
 
 /** Begins as planned. After a refusal that came before the answer began, the request is put in another way. */
 async function* runTurn(
-  request: TurnRequest,
+  asked: Asked,
   first: Draft,
   { deps, signal, onSettled }: Running,
 ): AsyncGenerator<TurnEvent> {
+  const { request, history } = asked;
+  deps.onRecalled(history.places.filter((place) => place === null).length);
   const tried: Approach[] = [first.approach];
   let draft = first;
   for (let losses = 0; ;) {
@@ -54,6 +70,9 @@ async function* runTurn(
           deps.approaches.worked(request, tried);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
+        if (event.type === 'turn-ended' && event.outcome.kind === 'tool-calls') {
+          deps.reasoning.remember(request, turn.answer);
+        }
         yield event;
       }
       return;
@@ -62,7 +81,7 @@ async function* runTurn(
       else if (!(error instanceof RefusedEarly)) throw error;
       else {
         const { refusal } = error;
-        const next = nextDraft(request, tried, refusal.outcome.failure, deps);
+        const next = nextDraft(asked, tried, refusal.outcome.failure, deps);
         if (next === null) {
           const failed = deps.approaches.told(refusal.outcome.failure);
           deps.onRefused(failed);
@@ -80,13 +99,15 @@ async function* runTurn(
 
 /** Null: there is no other way, or nothing of the conversation would be left in it. */
 const nextDraft = (
-  request: TurnRequest,
+  { request, history }: Asked,
   tried: readonly Approach[],
   refusal: Failure,
   deps: EngineDeps,
 ): Draft | null => {
-  const approach = deps.approaches.next(request, tried, refusal);
+  const approach = deps.approaches.next({ ...request, items: history.items }, tried, refusal);
   if (approach === null) return null;
-  const draft = draftTurn(request, approach, deps);
+  // What could not be read now cannot be read the next time.
+  if (approach.reasoning === 'left-out') deps.reasoning.forget(request);
+  const draft = draftTurn(request, approach, deps, history);
   return draft.request.items.length === 0 ? null : draft;
 };

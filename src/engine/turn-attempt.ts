@@ -1,4 +1,5 @@
-import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
+import type { Produced } from '../canonical/item.ts';
 import { CallableTools, toolsLeft } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
@@ -23,6 +24,7 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import type { Draft } from './draft-turn.ts';
+import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -45,23 +47,6 @@ export interface AttemptDeps {
 
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
-
-/** The worker died and the client has seen nothing yet: another one may try. */
-export class WorkerLostEarly extends Error {}
-
-type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
-  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
-};
-
-/** The turn failed and the client has seen nothing yet: it may be put in another way. */
-export class RefusedEarly extends Error {
-  readonly refusal: FailedTurn;
-
-  constructor(refusal: FailedTurn) {
-    super('refused');
-    this.refusal = refusal;
-  }
-}
 
 interface Attempt {
   readonly draft: Draft;
@@ -116,6 +101,11 @@ export class TurnAttempt {
       letCallsGo: () => this.#calls.letGo(),
       end: (failed) => this.#deliver(this.#source?.end({ kind: 'failed', failure: failed }) ?? []),
     });
+  }
+
+  /** What the model's last answer holds. */
+  get answer(): readonly Produced[] {
+    return this.#source?.answer ?? [];
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
@@ -312,6 +302,3 @@ export class TurnAttempt {
     }
   }
 }
-
-const isFailed = (event: TurnEvent): event is FailedTurn =>
-  event.type === 'turn-ended' && event.outcome.kind === 'failed';

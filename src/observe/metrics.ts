@@ -76,6 +76,18 @@ export const METRICS = {
     help: 'Bytes of answers that wait for their readers.',
     labels: [],
   },
+  bytesRemembered: {
+    kind: 'gauge',
+    name: 'proxy_reasoning_memory_bytes',
+    help: 'Bytes of reasoning that are remembered for the next rounds of tool conversations.',
+    labels: [],
+  },
+  reasoningRecalled: {
+    kind: 'counter',
+    name: 'proxy_reasoning_recalled_total',
+    help: 'Reasoning items that a client did not send back and that went to the model all the same.',
+    labels: [],
+  },
   tokens: {
     kind: 'counter',
     name: 'proxy_tokens_total',

@@ -76,6 +76,50 @@ describe('output that is sent back as input', () => {
   });
 });
 
+describe('reasoning that a client cannot send back', () => {
+  it.each(MODELS)('goes back to the model in front of what followed it (%s)', async (model) => {
+    const id = (name: string): string => `call_Ab3dEf6hIj9lMn2pQr5t${name}`;
+    const thought = (name: string) => ({
+      reasoning: { summary: [], encrypted: `thought-${model}-${name}`, id: `rs_${name}` },
+    });
+    const call = (name: string) => ({ call: { name: 'get_weather', arguments: {}, callId: id(name) } });
+    proxy.backend.use(
+      inTurn(
+        says([thought('a'), call('a')]),
+        says([thought('b'), { text: 'One more.' }, thought('c'), call('b')]),
+        hello,
+      ),
+    );
+    const tools = [
+      { type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } },
+    ];
+    const messages: JsonObject[] = [user('Weather?')];
+    for (const stream of [false, false, true]) {
+      const answered = await proxy.post('/v1/chat/completions', { model, messages, tools, stream });
+      expect([answered.status, ignored(answered)]).toEqual([200, []]);
+      const [choice] = (answered.json['choices'] ?? []) as { message?: JsonObject }[];
+      const calls = (choice?.message?.['tool_calls'] ?? []) as JsonObject[];
+      if (choice?.message !== undefined) messages.push(choice.message);
+      messages.push(
+        ...calls.map((one) => ({ role: 'tool', tool_call_id: one['id'] ?? '', content: 'Sun.' })),
+      );
+    }
+    expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([[], [], []]);
+    const sent = itemsSent(proxy.backend.modelRequests.at(-1));
+    expect(sent.map((item) => item['encrypted_content'] ?? item['role'] ?? item['type'])).toEqual([
+      'user',
+      `thought-${model}-a`,
+      'function_call',
+      'function_call_output',
+      `thought-${model}-b`,
+      'assistant',
+      `thought-${model}-c`,
+      'function_call',
+      'function_call_output',
+    ]);
+  });
+});
+
 describe('what real clients send', () => {
   it.each(MODELS)('ids that are none of this service are left out (%s)', async (model) => {
     const answered = await ask(

@@ -18,6 +18,8 @@ it('has these metrics', () => {
     'counter proxy_refused_total{reason}',
     'gauge proxy_bytes_in_flight{}',
     'gauge proxy_bytes_unread{}',
+    'gauge proxy_reasoning_memory_bytes{}',
+    'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_format_unchecked_total{reason}',

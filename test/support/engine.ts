@@ -2,6 +2,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { Approaches } from '../../src/engine/approaches.ts';
 import type { Engine } from '../../src/engine/engine.ts';
+import { ReasoningMemory } from '../../src/engine/reasoning-memory.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
@@ -30,6 +31,8 @@ export const engineOn = (
     idleTimeoutMs: 60_000,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,
+    reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend'),
+    onRecalled() {},
     onOddity() {},
     onRefused() {},
     ...different,

@@ -1,4 +1,4 @@
-import type { Message, Phase, Slot } from '../../canonical/item.ts';
+import type { Message, Phase, Produced, Slot } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
@@ -28,6 +28,10 @@ export class RpcSource implements TurnSource {
 
   get ended(): boolean {
     return this.#telling.ended;
+  }
+
+  get answer(): readonly Produced[] {
+    return this.#telling.answer;
   }
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -78,6 +82,7 @@ export class RpcSource implements TurnSource {
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
         if (this.#telling.hasCalls) this.#end({ kind: 'tool-calls' }, events);
+        else this.#telling.beginAnswer();
         return;
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);

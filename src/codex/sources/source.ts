@@ -1,3 +1,4 @@
+import type { Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { CallableTools } from '../../canonical/tool.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
@@ -9,6 +10,8 @@ import type { WireSignal } from './wire-signal.ts';
 export interface TurnSource {
   /** The turn has ended: nothing more comes. */
   readonly ended: boolean;
+  /** What of the model's last answer the client was told, in the order in which it began. */
+  readonly answer: readonly Produced[];
   /** What happened, as turn events; often none. */
   take(signal: SourceSignal): TurnEvent[];
   /** Ends the turn from outside: the worker is gone, or the reader is too slow. */

@@ -33,6 +33,8 @@ export class Telling {
   readonly #ids: ItemIds;
   /** Citations that came in front of the text that they are about, by item. */
   readonly #early = new Map<string, ItemDelta[]>();
+  /** How many items were there before the model's last answer. */
+  #before = 0;
   #calls = 0;
   #undeclaredCalls = 0;
   #ended = false;
@@ -49,6 +51,16 @@ export class Telling {
   /** Whether the client has calls to answer. */
   get hasCalls(): boolean {
     return this.#calls > 0;
+  }
+
+  /** What of the model's last answer was told. */
+  get answer(): readonly Produced[] {
+    return this.#all.endedFrom(this.#before);
+  }
+
+  /** The model is asked once more, or for the first time. */
+  beginAnswer(): void {
+    this.#before = this.#all.size;
   }
 
   /** The item, if the client may see it; it is asked once for each item. */

@@ -1,4 +1,5 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
+import type { Produced } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
@@ -43,6 +44,10 @@ export class WireSource implements TurnSource {
     return this.#telling.ended;
   }
 
+  get answer(): readonly Produced[] {
+    return this.#telling.answer;
+  }
+
   take(signal: SourceSignal): TurnEvent[] {
     const events: TurnEvent[] = [];
     if (this.#telling.ended) return events;
@@ -56,6 +61,7 @@ export class WireSource implements TurnSource {
       case 'answer-started':
         this.#hasBegun = true;
         this.#items = new AnswerItems();
+        this.#telling.beginAnswer();
         this.#refused = null;
         this.#isAnswered = false;
         break;

@@ -200,7 +200,9 @@ describe('whatever a client sends', () => {
         const callIds = fitted.items.map((item) => ('callId' in item ? item.callId : ''));
         expect([...ids, ...callIds].filter((text) => text.length > 64)).toEqual([]);
         expect(fitted.places.length).toBe(fitted.items.length);
-        expect([...fitted.places, ...ignored].toSorted((a, b) => a - b)).toEqual(history.places);
+        expect([...fitted.places, ...ignored].toSorted((a, b) => Number(a) - Number(b))).toEqual(
+          history.places,
+        );
         expect(fitHistory(fitted, CHATGPT_HISTORY)).toEqual({ ...fitted, ignored: [] });
       }),
     );

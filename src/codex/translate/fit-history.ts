@@ -4,7 +4,8 @@ import { typeOf } from './inject-items.ts';
 /** What a client sent, and where each item stands in its request. */
 export interface History {
   readonly items: readonly Item[];
-  readonly places: readonly number[];
+  /** Null: it is of ours, and the client knows nothing of it. */
+  readonly places: readonly (number | null)[];
 }
 
 export interface FittedHistory extends History {
@@ -36,7 +37,7 @@ export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
  */
 export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
   const next = nextOfEach(history.items);
-  const kept = without(history, (item, index) => !isReadable(item, next[index], rules));
+  const kept = without(history, (item, index) => !isFitting(item, next[index], rules));
   return rules.ids === 'any' ? kept : { ...kept, items: withFittingIds(kept.items) };
 };
 
@@ -46,7 +47,8 @@ export const fitHistory = (history: History, rules: HistoryRules): FittedHistory
  */
 export const withoutReasoning = (history: History): FittedHistory | null => {
   const rest = without(history, (item) => isReasoning(item) && isEncrypted(item));
-  return rest.ignored.length === 0 || rest.items.length === 0 ? null : rest;
+  const isSame = rest.items.length === history.items.length;
+  return isSame || rest.items.length === 0 ? null : rest;
 };
 
 const without = (
@@ -57,16 +59,19 @@ const without = (
   return {
     items: items.filter((_, index) => leftOut[index] !== true),
     places: places.filter((_, index) => leftOut[index] !== true),
-    ignored: places.filter((_, index) => leftOut[index] === true),
+    ignored: places.flatMap((place, index) => (place !== null && leftOut[index] === true ? [place] : [])),
   };
 };
 
-/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
-const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
+const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
   if (!isReasoning(item)) return true;
   if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModels(next);
-  return isEncrypted(item) || (item.content ?? []).some((text) => text !== '');
+  return isReadable(item);
 };
+
+/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
+export const isReadable = (reasoning: Reasoning): boolean =>
+  isEncrypted(reasoning) || (reasoning.content ?? []).some((text) => text !== '');
 
 const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
@@ -100,7 +105,7 @@ const MAX_ID = 64;
 /** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
 const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const used = new Set<string>();
-  const isFitting = (id: string, prefix: string | undefined): boolean => {
+  const isOwn = (id: string, prefix: string | undefined): boolean => {
     if (used.has(id) || id.length > MAX_ID) return false;
     if (prefix === undefined || !id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id)) return false;
     // No two items of a request may have one id.
@@ -110,7 +115,7 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const callIds = new CallIds(items);
   return items.map((item) => {
     const { id, ...rest } = item;
-    const fitted = id === undefined || isFitting(id, PREFIXES[typeOf(item)]) ? item : rest;
+    const fitted = id === undefined || isOwn(id, PREFIXES[typeOf(item)]) ? item : rest;
     return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
   });
 };

@@ -52,7 +52,8 @@ const PARTS = {
   developer: ['text'],
   user: ['text', 'image_url', 'input_audio', 'file'],
   assistant: ['text', 'refusal'],
-  tool: ['text'],
+  // OpenAI has only texts here; its other API takes images as well, and that is what our backends are.
+  tool: ['text', 'image_url'],
 } as const satisfies Record<string, readonly PartType[]>;
 
 export const readMessages = (messages: readonly unknown[]): ReadMessages => {

@@ -15,6 +15,7 @@ import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyP
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { readToolOutput } from './tool-output.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -58,7 +59,7 @@ const schemas = {
     id,
     status,
     call_id: idText,
-    output: z.union([longText, list(MAX_PARTS)]),
+    output: z.unknown(),
   }),
   custom_tool_call: z.object({
     type: z.literal('custom_tool_call'),
@@ -73,7 +74,7 @@ const schemas = {
     id,
     status,
     call_id: idText,
-    output: z.union([longText, list(MAX_PARTS)]),
+    output: z.unknown(),
   }),
   compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
   web_search_call: z.looseObject({ type: z.literal('web_search_call') }),
@@ -155,7 +156,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         tool: 'function',
         ...idOf(given),
         callId: given.call_id,
-        output: output(given.output, at, unread),
+        output: readToolOutput(given.output, `${at}.output`, unread),
       };
     }
     case 'custom_tool_call': {
@@ -176,7 +177,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         tool: 'custom',
         ...idOf(given),
         callId: given.call_id,
-        output: output(given.output, at, unread),
+        output: readToolOutput(given.output, `${at}.output`, unread),
       };
     }
     case 'compaction': {
@@ -207,9 +208,6 @@ const hostedCall = (raw: RawItem): HostedCall => ({
   ...(typeof raw['id'] === 'string' && raw['id'] !== '' ? { id: raw['id'] } : {}),
   raw,
 });
-
-const output = (given: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>
-  typeof given === 'string' ? given : parts(given, `${at}.output`, unread);
 
 const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   parseParts(given, at, unread);

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+import type { Part } from '../../canonical/item.ts';
+import { list, longText, MAX_PARTS } from '../bounds.ts';
+import { noteUnread } from '../unread-fields.ts';
+import { parseBody } from '../validation.ts';
+import { parseParts } from './input-parts.ts';
+
+const content = z.union([longText, list(MAX_PARTS)]);
+const payload = z.object({ content, success: z.boolean().nullish() });
+const schema = z.union([longText, list(MAX_PARTS), payload]);
+
+/**
+ * What a tool gave back: a text, parts, or either in an object that says whether the tool succeeded. No
+ * backend has a place for that: what the model is to know stands in the content.
+ */
+export const readToolOutput = (value: unknown, at: string, unread: string[]): string | readonly Part[] => {
+  const given = parseBody(schema, value, at);
+  if (typeof given === 'string') return given;
+  if (!('content' in given)) return parseParts(given, at, unread);
+  noteUnread(unread, payload, value, at);
+  if (given.success === false) unread.push(`${at}.success`);
+  return typeof given.content === 'string'
+    ? given.content
+    : parseParts(given.content, `${at}.content`, unread);
+};
