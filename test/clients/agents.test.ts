@@ -1,8 +1,16 @@
-import { Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, tool } from '@openai/agents';
+import {
+  Agent,
+  OpenAIChatCompletionsModel,
+  OpenAIResponsesModel,
+  Runner,
+  tool,
+  webSearchTool,
+} from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { startProxy } from '../support/proxy.ts';
+import { FOUND, searches } from './hosted.ts';
 import { ANSWER, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** OpenAI's Agents SDK, over the real app-server. */
@@ -40,4 +48,12 @@ describe.each(['responses', 'chat'] as const)('%s', (api) => {
     await run.completed;
     expect(run.finalOutput).toBe(ANSWER);
   });
+});
+
+it('lets the backend search, and sees that it did', async () => {
+  proxy.use(searches);
+  const agent = new Agent({ name: 'reader', model: MODELS.responses(), tools: [webSearchTool()] });
+  const run = await runner.run(agent, QUESTION);
+  expect(run.finalOutput).toBe(FOUND);
+  expect(run.newItems.map(({ type }) => type)).toEqual(['tool_call_item', 'message_output_item']);
 });
