@@ -1,4 +1,5 @@
-import OpenAI, { APIError } from 'openai';
+import { APIError } from 'openai';
+import type OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 

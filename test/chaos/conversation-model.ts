@@ -80,17 +80,22 @@ export class TalkingModel {
 const itemsOf = (input: Json | undefined): readonly JsonObject[] =>
   (Array.isArray(input) ? (input as readonly Json[]) : []).filter(isJsonObject);
 
+const textIn = (item: JsonObject, key: string): string => {
+  const value = item[key];
+  return typeof value === 'string' ? value : '';
+};
+
 const callTag = (item: JsonObject): string | null =>
   item['type'] === 'function_call'
-    ? (/^call_([0-9a-f]{24})_/.exec(String(item['call_id']))?.[1] ?? null)
+    ? (/^call_([0-9a-f]{24})_/.exec(textIn(item, 'call_id'))?.[1] ?? null)
     : null;
 
 const shortOf = (item: JsonObject): string => {
   const { type, content } = item;
-  if (type === 'reasoning') return String(item['encrypted_content']);
-  if (type === 'function_call') return `called ${String(item['call_id']).slice('call_'.length)}`;
+  if (type === 'reasoning') return textIn(item, 'encrypted_content');
+  if (type === 'function_call') return `called ${textIn(item, 'call_id').slice('call_'.length)}`;
   const [part] = itemsOf(content);
-  return item['role'] === 'assistant' ? `said ${String(part?.['text'])}` : String(type);
+  return item['role'] === 'assistant' ? `said ${textIn(part ?? {}, 'text')}` : textIn(item, 'type');
 };
 
 const stepsOf = (conversation: Conversation, index: number, round: Round, tag: string): readonly Step[] => {

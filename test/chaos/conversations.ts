@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { expect } from 'vitest';
 
-import { closeForGood } from '../faults/settle.ts';
+import { closeForGood, eventually } from '../faults/settle.ts';
 import { startWatchedProxy } from '../faults/workers.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
@@ -59,6 +59,8 @@ export const runConversations = async (options: ConversationsOptions): Promise<r
     PROXY_WORKER_MAX_RSS_MB: '120',
   });
   try {
+    const ready = (): number => proxy.app.workers().filter(({ state }) => state === 'ready').length;
+    await eventually(ready, (count) => count === workers);
     proxy.use(model.script);
     const openai = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: proxy.key, maxRetries: RETRIES });
     const tally: Tally = { answers: 0, askedAgain: 0 };
