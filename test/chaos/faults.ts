@@ -28,7 +28,7 @@ const fillDisk = async (stateDir: string, forMs: number): Promise<void> => {
   await rm(filler, { force: true });
 };
 
-const signalWorker = (proxy: TestProxy, random: Random, signal: 'SIGKILL' | 'SIGSTOP'): boolean => {
+export const signalWorker = (proxy: TestProxy, random: Random, signal: 'SIGKILL' | 'SIGSTOP'): boolean => {
   const [first, ...rest] = proxy.app.workers();
   if (first === undefined) return false;
   try {

@@ -41,7 +41,7 @@ const sent = (proxy: (typeof PROXIES)['with the relay']): readonly unknown[] =>
 describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
   const chat = async (
     messages: ChatCompletionMessageParam[],
-    { apiKey = KEYS[0] as string, stream = false, model = MODEL } = {},
+    { apiKey, stream = false, model = MODEL }: { apiKey?: string; stream?: boolean; model?: string } = {},
   ) => {
     const client = clientOf(proxy.url, apiKey);
     const ask = { model, messages, tools: [CHAT_TOOL] };

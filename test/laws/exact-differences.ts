@@ -29,6 +29,15 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
+    field: '`output` of a call as an object with `content` and `success`',
+    arrives: 'its content',
+    why: 'No backend has a place for `success`; `false` is named in `x-proxy-ignored-params`.',
+    apply: (own) =>
+      mapItems(own, (item) =>
+        isJsonObject(item['output']) ? { ...item, output: item['output']['content'] ?? '' } : item,
+      ),
+  },
+  {
     field: '`null`',
     arrives: 'nothing',
     why: 'A field that is `null` says as much as one that is absent.',

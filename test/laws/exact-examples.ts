@@ -23,6 +23,13 @@ export const exactExamples = (imageUrl: string): readonly JsonObject[] => [
   {
     ...ASK,
     input: [
+      { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_1', output: { content: 'No.', success: false } },
+    ],
+  },
+  {
+    ...ASK,
+    input: [
       {
         role: 'assistant',
         status: 'completed',

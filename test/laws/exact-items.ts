@@ -134,7 +134,10 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
         fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
         id,
         status,
-        fc.oneof(text, fc.array(inputPart, { maxLength: 3 })).map((output) => ({ output })),
+        fc
+          .oneof(text, fc.array(inputPart, { maxLength: 3 }))
+          .chain((output) => fc.constantFrom<Json[]>(output, { content: output, success: true }))
+          .map((output) => ({ output })),
       ),
     )
     .map((pair) => [...pair]),

@@ -18,6 +18,8 @@ export class RpcSource implements TurnSource {
   readonly #options: SourceOptions;
   readonly #telling: Telling;
   #usage: Usage | null = null;
+  /** An answer has come to its end, and nothing of the next one has come. */
+  #isBetween = false;
   /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
   #threadUsage: Usage | null = null;
 
@@ -82,7 +84,8 @@ export class RpcSource implements TurnSource {
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
         if (this.#telling.hasCalls) this.#end({ kind: 'tool-calls' }, events);
-        else this.#telling.beginAnswer();
+        this.#inAnswer();
+        this.#isBetween = true;
         return;
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
@@ -93,11 +96,21 @@ export class RpcSource implements TurnSource {
         if (params.willRetry) this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
         return;
       case 'turn/completed':
-        this.#end(toOutcome(params.turn), events);
+        this.#turnCompleted(toOutcome(params.turn), events);
         return;
       default:
         assertNever(method);
     }
+  }
+
+  #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
+    this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
+  }
+
+  /** Something of an answer has come. */
+  #inAnswer(): void {
+    if (this.#isBetween) this.#telling.beginAnswer();
+    this.#isBetween = false;
   }
 
   #itemStarted(
@@ -106,9 +119,9 @@ export class RpcSource implements TurnSource {
   ): void {
     const phase = phaseOf(item.phase);
     if (item.type === 'agentMessage') {
-      this.#telling.start(phase === null ? MESSAGE : { ...MESSAGE, phase }, item.id, events);
+      this.#start(phase === null ? MESSAGE : { ...MESSAGE, phase }, item.id, events);
     }
-    if (item.type === 'reasoning') this.#telling.start(REASONING, item.id, events);
+    if (item.type === 'reasoning') this.#start(REASONING, item.id, events);
   }
 
   #delta(
@@ -117,19 +130,26 @@ export class RpcSource implements TurnSource {
     at: Slot,
     events: TurnEvent[],
   ): void {
-    const itemId = this.#openId(upstreamId, head) ?? this.#telling.start(head, upstreamId, events);
+    const itemId = this.#openId(upstreamId, head) ?? this.#start(head, upstreamId, events);
     this.#telling.delta({ type: 'item-delta', itemId, at, delta }, events);
   }
 
   #itemCompleted(raw: ResponseItem, events: TurnEvent[]): void {
-    const item = this.#telling.judge(readItem(raw as unknown as JsonObject));
+    const read = readItem(raw as unknown as JsonObject);
+    if (read !== 'not-for-clients') this.#inAnswer();
+    const item = this.#telling.judge(read);
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
-      const itemId = this.#openId(upstreamId, item) ?? this.#telling.start(item, upstreamId, events);
+      const itemId = this.#openId(upstreamId, item) ?? this.#start(item, upstreamId, events);
       this.#telling.finish(itemId, item, events);
     }
     const { hopeless } = this.#telling;
     if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);
+  }
+
+  #start(head: OutputItem, upstreamId: string, events: TurnEvent[]): string {
+    this.#inAnswer();
+    return this.#telling.start(head, upstreamId, events);
   }
 
   #openId(upstreamId: string, { kind }: OutputItem): string | null {

@@ -20,6 +20,9 @@ import type { SourceOptions } from './source.ts';
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
 
+const COMPLETED: Outcome = { kind: 'completed' };
+const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
+
 /** An index of the upstream's must not make a list of any length. */
 const MAX_PARTS = 1_000;
 
@@ -37,6 +40,8 @@ export class Telling {
   #before = 0;
   #calls = 0;
   #undeclaredCalls = 0;
+  /** Whether the last answer has one of them. */
+  #hasUndeclared = false;
   #ended = false;
 
   constructor(options: SourceOptions) {
@@ -61,6 +66,7 @@ export class Telling {
   /** The model is asked once more, or for the first time. */
   beginAnswer(): void {
     this.#before = this.#all.size;
+    this.#hasUndeclared = false;
   }
 
   /** The item, if the client may see it; it is asked once for each item. */
@@ -83,6 +89,13 @@ export class Telling {
   get hopeless(): Failure | null {
     if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
     return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
+  }
+
+  /** How a turn ended that codex calls completed: there are calls that it does not even answer. */
+  get completed(): Outcome {
+    return this.#hasUndeclared
+      ? { kind: 'failed', failure: failure('upstream_error', UNANSWERED) }
+      : COMPLETED;
   }
 
   /** Ours for an upstream id of which something was told. */
@@ -157,6 +170,7 @@ export class Telling {
   #undeclared(): null {
     this.#options.onOddity('undeclared-call');
     this.#undeclaredCalls += 1;
+    this.#hasUndeclared = true;
     return null;
   }
 

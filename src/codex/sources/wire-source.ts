@@ -103,7 +103,7 @@ export class WireSource implements TurnSource {
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
     if (outcome.kind !== 'completed' || this.#isAnswered) {
-      this.#end(outcome, events);
+      this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
       return;
     }
     this.#options.onOddity('answer-unseen');
