@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { gatewayError } from './canonical/failure.ts';
 import { mcpSecrets, type McpServer } from './canonical/mcp-server.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
-import { startMcpGate, type McpGate } from './codex/relay/mcp-gate.ts';
+import { startMcpRelay, type McpRelay } from './codex/relay/mcp-relay.ts';
 import { mcpServerConfig } from './codex/translate/mcp-config.ts';
 import type { McpAccess, ReachableMcp } from './engine/mcp-access.ts';
 import { unlessAborted } from './kit/abort.ts';
@@ -24,7 +24,7 @@ export interface OpenMcpOptions {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The app-server gives up on a call by itself: only if it does not, the gate does. */
+/** The app-server gives up on a call by itself: only if it does not, the relay does. */
 const MARGIN_MS = 10_000;
 const NAME_TIMEOUT_MS = 10_000;
 
@@ -39,16 +39,16 @@ export const openMcp = async (options: OpenMcpOptions): Promise<OpenMcp> => {
     };
   }
   const dispatcher = await openDispatcher(urls, options.environment);
-  const gate = await startMcpGate({ onBug: options.onBug });
+  const relay = await startMcpRelay({ onBug: options.onBug });
   return {
     deployment: byLabel(
       servers.map((server) =>
-        server.transport.kind === 'stdio' ? local(server) : passing(server, gate, dispatcher),
+        server.transport.kind === 'stdio' ? local(server) : passing(server, relay, dispatcher),
       ),
     ),
-    reach: pinAgent === null ? null : (server, signal) => reachNamed(server, signal, gate, pinAgent),
+    reach: pinAgent === null ? null : (server, signal) => reachNamed(server, signal, relay, pinAgent),
     async close() {
-      await gate.close();
+      await relay.close();
       await dispatcher.destroy();
     },
   };
@@ -66,13 +66,13 @@ const local = (server: McpServer): ReachableMcp => ({
 
 const passing = (
   server: McpServer,
-  gate: McpGate,
+  relay: McpRelay,
   dispatcher: Dispatcher,
   onGone: () => void = () => {},
 ): ReachableMcp => {
   const { transport, callSeconds } = server;
-  if (transport.kind !== 'http') throw new Error('only HTTP passes through the gate');
-  const passage = gate.open({
+  if (transport.kind !== 'http') throw new Error('only HTTP passes through the relay');
+  const passage = relay.open({
     url: transport.url,
     headers: transport.headers,
     secrets: mcpSecrets(server),
@@ -91,7 +91,7 @@ const passing = (
 const reachNamed = async (
   server: McpServer,
   signal: AbortSignal,
-  gate: McpGate,
+  relay: McpRelay,
   pinAgent: NonNullable<OpenMcpOptions['pinAgent']>,
 ): Promise<ReachableMcp> => {
   if (server.transport.kind !== 'http') throw new Error('a client names servers by URL');
@@ -109,7 +109,7 @@ const reachNamed = async (
     });
   }
   try {
-    return passing(server, gate, agent, () => void agent.destroy());
+    return passing(server, relay, agent, () => void agent.destroy());
   } catch (error) {
     await agent.destroy();
     throw error;
