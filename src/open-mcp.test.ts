@@ -25,7 +25,7 @@ const open = async (
 ): Promise<OpenMcp> => {
   const mcp = await openMcp({
     servers,
-    environment: {},
+    environment: { SSL_CERT_FILE: '/own.pem' },
     pinAgent:
       pinned === null ? null : createAgentPinner({ allowPrivate: false, keepsConnections: true, ...pinned }),
     onBug(error) {
@@ -68,7 +68,7 @@ describe('MCP servers of the deployment', () => {
           ...limits,
         },
       ],
-      ['b', { command: 'c', args: ['x'], env: { K: 'v' }, cwd: '/d', ...limits }],
+      ['b', { command: 'c', args: ['x'], env: { SSL_CERT_FILE: '/own.pem', K: 'v' }, cwd: '/d', ...limits }],
     ]);
     expect(reach).toBeNull();
     expect(await tools(deployment.get('a') as ReachableMcp)).toBe(9);
