@@ -153,8 +153,11 @@ export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
         summary: said.summary,
         ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
       };
-    case 'tool-call':
-      return { ...whole, input: said.input };
+    case 'tool-call': {
+      // Whether it has a namespace was decided at its start.
+      const { namespace: _, ...call } = whole;
+      return { ...call, input: said.input };
+    }
     case 'hosted-call':
     case 'compaction':
     case 'opaque':
@@ -196,15 +199,15 @@ const readReasoning = (raw: JsonObject): OutputItem => {
 };
 
 const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
-  const { call_id: callId, name } = raw;
+  const { call_id: callId, name, namespace } = raw;
   if (typeof callId !== 'string' || typeof name !== 'string' || name === '') return 'not-for-clients';
   const written = textIn(raw, tool === 'function' ? 'arguments' : 'input');
   return {
     kind: 'tool-call',
     tool,
     callId,
-    // Its namespace is not told: clients declare none, and codex puts the tools of some models into its own.
     name,
+    ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
     // A function without parameters may be called with no text at all, which is no JSON.
     input: written === '' && tool === 'function' ? '{}' : written,
     status: statusOf(raw),
