@@ -40,6 +40,7 @@ interface Kept {
 
 /** Behind the last request that needed it. */
 const REMEMBERED_FOR_MS = 60 * 60_000;
+const RENEWED_AFTER_MS = 60_000;
 /** A backend that takes no reasoning from its clients may learn to. */
 const REFUSED_FOR_MS = 10 * 60_000;
 const MAX_REFUSED = 1_000;
@@ -96,10 +97,7 @@ export class ReasoningMemory {
           needed.add(kept);
           return kept.answer;
         });
-        for (const kept of needed) {
-          this.#drop(kept);
-          this.#add({ ...kept, at: this.#options.clock.now() });
-        }
+        this.#renew(needed);
         return history;
       },
       refused: (request, refusal) => {
@@ -119,6 +117,16 @@ export class ReasoningMemory {
       answer.steps.reduce((sum, step) => sum + bytesOfStep(step), 0) +
       keys.reduce((sum, key) => sum + bytesOfText(key), 0);
     this.#add({ caller, answer, keys, bytes, at: this.#options.clock.now() });
+  }
+
+  /** They were needed now. A long conversation brings many, again and again. */
+  #renew(needed: ReadonlySet<Kept>): void {
+    const now = this.#options.clock.now();
+    for (const kept of needed) {
+      if (now - kept.at < RENEWED_AFTER_MS) continue;
+      this.#drop(kept);
+      this.#add({ ...kept, at: now });
+    }
   }
 
   #add(kept: Kept): void {
