@@ -1,4 +1,5 @@
 import type { Failure } from '../canonical/failure.ts';
+import { isToolCall } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
@@ -67,6 +68,7 @@ async function* runTurn(
   let draft = first;
   for (let losses = 0; ;) {
     const lease = await deps.workers.lease(signal);
+    let hasCalled = false;
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
     try {
       for await (const event of turn.events()) {
@@ -75,9 +77,11 @@ async function* runTurn(
           if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
-        if (event.type === 'turn-ended' && event.outcome.kind === 'tool-calls') {
-          deps.reasoning.remember(request, turn.answer);
-        }
+        // There are clients that leave as soon as they have read a call.
+        const isCalled = event.type === 'item-ended' && isToolCall(event.item);
+        const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
+        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(request, turn.answer);
+        hasCalled ||= isCalled;
         yield event;
       }
       return;

@@ -159,6 +159,22 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     expect(sent(proxy)).toEqual(['user', 'sealed-w', 'function_call', 'function_call_output']);
   });
 
+  it('is kept for a client that leaves as soon as it has read a call', async () => {
+    proxy.use(inTurn(says([thought('l'), call(idOf('l')), { hang: true }]), hello));
+    const client = clientOf(proxy.url);
+    const ask = { model: MODEL, tools: [TOOL] };
+    const items: ResponseInputItem[] = [user('Weather?')];
+    const stream = await client.responses.create({ ...ask, input: items, stream: true });
+    for await (const event of stream) {
+      if (event.type !== 'response.output_item.done' || event.item.type !== 'function_call') continue;
+      items.push(event.item, { type: 'function_call_output', call_id: idOf('l'), output: 'Sun.' });
+      // It leaves.
+      break;
+    }
+    await client.responses.create({ ...ask, input: items });
+    expect(sent(proxy)).toEqual(['user', 'sealed-l', 'function_call', 'function_call_output']);
+  });
+
   it('of an answer whose call nobody declared stays with it', async () => {
     proxy.use(
       inTurn(
