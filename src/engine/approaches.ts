@@ -148,7 +148,7 @@ const ONLY_WITH_RELAY =
 const MAX_APPROACHES = 5;
 
 /** Reasoning of another account, or of a key that is gone. */
-const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';
+export const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';
 
 const isAboutInstructions = ({ status, message }: Failure): boolean =>
   status === 400 &&

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { turnRequest } from '../../test/support/turn-request.ts';
+import { failure } from '../canonical/failure.ts';
 import type { Item, Produced } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { ReasoningMemory } from './reasoning-memory.ts';
@@ -102,8 +103,23 @@ describe('the memory of reasoning', () => {
   it('forgets what its backend could not read', () => {
     const { memory, backend } = memoryOf();
     backend.remember(asks(), [thought('rs_1'), call(ID)]);
-    backend.forget(continues(ID));
+    backend.refused(continues(ID), failure('invalid_prompt', { code: 'invalid_encrypted_content' }));
     expect([recalls(backend.recall(continues(ID))), memory.bytes]).toEqual([false, 0]);
+    backend.remember(asks(), [thought('rs_1'), call(ID)]);
+    expect(recalls(backend.recall(continues(ID)))).toBe(true);
+  });
+
+  it('is not asked for a while where a backend takes no reasoning', () => {
+    const { backend, pass } = memoryOf();
+    const again = (): boolean => {
+      backend.remember(asks(), [thought('rs_1'), call(ID)]);
+      return recalls(backend.recall(continues(ID)));
+    };
+    expect(again()).toBe(true);
+    backend.refused(continues(ID), failure('invalid_prompt'));
+    expect(again()).toBe(false);
+    pass(HOUR_MS);
+    expect(again()).toBe(true);
   });
 
   it('forgets what was not needed for an hour', () => {

@@ -1,7 +1,10 @@
 import type { Item, Part, Produced } from '../canonical/item.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Failure } from '../canonical/failure.ts';
+import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
 import { wholeHistory, type History } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { Recent } from '../kit/recent.ts';
+import { isUnreadable } from './approaches.ts';
 import {
   callingAnswerOf,
   lastAsked,
@@ -23,8 +26,8 @@ export interface BackendMemory {
   remember(request: TurnRequest, answer: readonly Produced[]): void;
   /** The request's conversation with the reasoning that its client left out. */
   recall(request: TurnRequest): History;
-  /** The backend cannot read what was recalled for this request. */
-  forget(request: TurnRequest): void;
+  /** The backend refused this request, and took it without what was recalled for it. */
+  refused(request: TurnRequest, refusal: Failure): void;
 }
 
 interface Kept {
@@ -37,6 +40,10 @@ interface Kept {
 
 /** Behind the last request that needed it. */
 const REMEMBERED_FOR_MS = 60 * 60_000;
+const RENEWED_AFTER_MS = 60_000;
+/** A backend that takes no reasoning from its clients may learn to. */
+const REFUSED_FOR_MS = 10 * 60_000;
+const MAX_REFUSED = 1_000;
 /** What a map, its keys and the objects in it take, about. */
 const ANSWER_BYTES = 400;
 const STEP_BYTES = 200;
@@ -50,10 +57,13 @@ export class ReasoningMemory {
   readonly #byKey = new Map<string, Kept>();
   /** By caller, the one that was not needed for longest first. */
   readonly #byCaller = new Map<string, { readonly kept: Set<Kept>; bytes: number }>();
+  /** By backend and circumstances: nothing is recalled there. */
+  readonly #refused: Recent<true>;
   #bytes = 0;
 
   constructor(options: ReasoningMemoryOptions) {
     this.#options = options;
+    this.#refused = new Recent(MAX_REFUSED, REFUSED_FOR_MS, options.clock);
   }
 
   get bytes(): number {
@@ -62,6 +72,7 @@ export class ReasoningMemory {
 
   /** `backend`: the same for as long as it is the same backend with the same account. */
   of(backend: string): BackendMemory {
+    const placeOf = (request: TurnRequest): string => `${backend} ${circumstancesOf(request)}`;
     const found = (request: TurnRequest, callId: string, asked: Item | undefined): Kept | undefined =>
       this.#byKey.get(keyOf(backend, request, callId, asked));
     return {
@@ -77,7 +88,8 @@ export class ReasoningMemory {
       },
       recall: (request) => {
         this.#settle();
-        if (this.#byKey.size === 0) return wholeHistory(request.items);
+        const isRefused = this.#refused.get(placeOf(request)) !== undefined;
+        if (this.#byKey.size === 0 || isRefused) return wholeHistory(request.items);
         const needed = new Set<Kept>();
         const history = restoreReasoning(request.items, (callId, asked) => {
           const kept = found(request, callId, asked);
@@ -85,13 +97,11 @@ export class ReasoningMemory {
           needed.add(kept);
           return kept.answer;
         });
-        for (const kept of needed) {
-          this.#drop(kept);
-          this.#add({ ...kept, at: this.#options.clock.now() });
-        }
+        this.#renew(needed);
         return history;
       },
-      forget: (request) => {
+      refused: (request, refusal) => {
+        if (!isUnreadable(refusal)) this.#refused.set(placeOf(request), true);
         restoreReasoning(request.items, (callId, asked) => {
           this.#drop(found(request, callId, asked));
           return null;
@@ -107,6 +117,16 @@ export class ReasoningMemory {
       answer.steps.reduce((sum, step) => sum + bytesOfStep(step), 0) +
       keys.reduce((sum, key) => sum + bytesOfText(key), 0);
     this.#add({ caller, answer, keys, bytes, at: this.#options.clock.now() });
+  }
+
+  /** They were needed now. A long conversation brings many, again and again. */
+  #renew(needed: ReadonlySet<Kept>): void {
+    const now = this.#options.clock.now();
+    for (const kept of needed) {
+      if (now - kept.at < RENEWED_AFTER_MS) continue;
+      this.#drop(kept);
+      this.#add({ ...kept, at: now });
+    }
   }
 
   #add(kept: Kept): void {

@@ -1,4 +1,5 @@
 import type { Failure } from '../canonical/failure.ts';
+import { isToolCall } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
@@ -57,22 +58,30 @@ async function* runTurn(
   first: Draft,
   { deps, signal, onSettled }: Running,
 ): AsyncGenerator<TurnEvent> {
-  const { request, history } = asked;
-  deps.onRecalled(history.places.filter((place) => place === null).length);
+  const { request } = asked;
+  const recalled = recalledIn(asked);
+  deps.onRecalled(recalled);
+  /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
+  let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
+  let refused: Failure | null = null;
   const tried: Approach[] = [first.approach];
   let draft = first;
   for (let losses = 0; ;) {
     const lease = await deps.workers.lease(signal);
+    let hasCalled = false;
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
     try {
       for await (const event of turn.events()) {
         if (event.type === 'turn-accepted') {
           deps.approaches.worked(request, tried);
+          if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
-        if (event.type === 'turn-ended' && event.outcome.kind === 'tool-calls') {
-          deps.reasoning.remember(request, turn.answer);
-        }
+        // There are clients that leave as soon as they have read a call.
+        const isCalled = event.type === 'item-ended' && isToolCall(event.item);
+        const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
+        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(request, turn.answer);
+        hasCalled ||= isCalled;
         yield event;
       }
       return;
@@ -81,9 +90,17 @@ async function* runTurn(
       else if (!(error instanceof RefusedEarly)) throw error;
       else {
         const { refusal } = error;
-        const next = nextDraft(asked, tried, refusal.outcome.failure, deps);
+        const { failure } = refusal.outcome;
+        if (trial === 'none' && failure.kind === 'invalid_prompt') {
+          trial = 'now';
+          refused = failure;
+          draft = draftTurn(request, draft.approach, deps);
+          continue;
+        }
+        trial = 'over';
+        const next = nextDraft(asked, tried, failure, deps);
         if (next === null) {
-          const failed = deps.approaches.told(refusal.outcome.failure);
+          const failed = deps.approaches.told(failure);
           deps.onRefused(failed);
           yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
           return;
@@ -97,6 +114,10 @@ async function* runTurn(
   }
 }
 
+/** How many items the client did not send, or not whole. */
+const recalledIn = ({ request, history: { items, places } }: Asked): number =>
+  items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
+
 /** Null: there is no other way, or nothing of the conversation would be left in it. */
 const nextDraft = (
   { request, history }: Asked,
@@ -106,8 +127,6 @@ const nextDraft = (
 ): Draft | null => {
   const approach = deps.approaches.next({ ...request, items: history.items }, tried, refusal);
   if (approach === null) return null;
-  // What could not be read now cannot be read the next time.
-  if (approach.reasoning === 'left-out') deps.reasoning.forget(request);
   const draft = draftTurn(request, approach, deps, history);
   return draft.request.items.length === 0 ? null : draft;
 };

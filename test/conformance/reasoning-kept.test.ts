@@ -125,20 +125,19 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     expect(changed).toEqual([['user', 'sealed-own', 'function_call', 'function_call_output'], null]);
   });
 
-  it('is left out when the backend cannot read it any more, without a word, and is not tried again', async () => {
+  it.each([
+    ['cannot read it any more', 'invalid_encrypted_content', MODEL],
+    ['takes none', null, 'gpt-5.6-luna'],
+  ])('is left out when the backend %s, without a word, and not tried again', async (_why, code, model) => {
     const refuses: Script = (request, connection) =>
       JSON.stringify(request.body['input']).includes('sealed-u')
-        ? http400(
-            'The encrypted content could not be verified.',
-            null,
-            'invalid_encrypted_content',
-          )(request, connection)
+        ? http400('There is a reasoning item in it.', null, code)(request, connection)
         : hello(request, connection);
     proxy.use(inTurn(says([thought('u'), call(idOf('u'))]), refuses));
     const messages: ChatCompletionMessageParam[] = [user('Weather?')];
-    const message = await chat(messages);
+    const message = await chat(messages, { model });
     messages.push(message, ...outputs(message));
-    const ask = { model: MODEL, messages, tools: [CHAT_TOOL] };
+    const ask = { model, messages, tools: [CHAT_TOOL] };
     for (const tries of [2, 1]) {
       const before = proxy.model.requests.length;
       const { data, response } = await clientOf(proxy.url).chat.completions.create(ask).withResponse();
@@ -148,6 +147,32 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
       ]);
       expect(proxy.model.requests.length - before).toBe(tries);
     }
+  });
+
+  it('is not why a request is refused that is refused without it too', async () => {
+    proxy.use(inTurn(says([thought('w'), call(idOf('w'))]), http400('No.'), http400('No.'), hello));
+    const messages: ChatCompletionMessageParam[] = [user('Weather?')];
+    const message = await chat(messages);
+    messages.push(message, ...outputs(message));
+    await expect(chat(messages)).rejects.toThrow('No.');
+    await chat(messages);
+    expect(sent(proxy)).toEqual(['user', 'sealed-w', 'function_call', 'function_call_output']);
+  });
+
+  it('is kept for a client that leaves as soon as it has read a call', async () => {
+    proxy.use(inTurn(says([thought('l'), call(idOf('l')), { hang: true }]), hello));
+    const client = clientOf(proxy.url);
+    const ask = { model: MODEL, tools: [TOOL] };
+    const items: ResponseInputItem[] = [user('Weather?')];
+    const stream = await client.responses.create({ ...ask, input: items, stream: true });
+    for await (const event of stream) {
+      if (event.type !== 'response.output_item.done' || event.item.type !== 'function_call') continue;
+      items.push(event.item, { type: 'function_call_output', call_id: idOf('l'), output: 'Sun.' });
+      // It leaves.
+      break;
+    }
+    await client.responses.create({ ...ask, input: items });
+    expect(sent(proxy)).toEqual(['user', 'sealed-l', 'function_call', 'function_call_output']);
   });
 
   it('of an answer whose call nobody declared stays with it', async () => {

@@ -194,3 +194,18 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     ]);
   });
 });
+
+describe('a tool conversation on several instances', () => {
+  it('goes on where nobody has heard of it', async () => {
+    const thought = { reasoning: { summary: [], encrypted: 'far away' } };
+    const callId = 'call_Ab3dEf6hIj9lMn2pQr5tc';
+    const [one, other] = Object.values(PROXIES);
+    one?.use(says([thought, { call: { name: 'look', arguments: '{}', callId } }]));
+    other?.use(says([{ text: 'Done.' }]));
+    const ask = { model: MODEL, tools: [TOOL], input: [text('user', 'Go.')] };
+    const first = (await (await one?.post('/v1/responses', ask))?.json()) as JsonObject;
+    const input = [...ask.input, ...(first['output'] as JsonObject[]), output(callId)];
+    const second = (await (await other?.post('/v1/responses', { ...ask, input }))?.json()) as JsonObject;
+    expect(second['output']).toMatchObject([{ content: [{ text: 'Done.' }] }]);
+  });
+});

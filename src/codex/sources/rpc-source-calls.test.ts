@@ -53,6 +53,25 @@ describe('calls', () => {
     expect(oddities).toEqual(['undeclared-call']);
   });
 
+  it('of tools that are not there fail the turn if codex does not answer them', () => {
+    const { run } = start();
+    expect(run(rawMessage('m', 'a'), rawCall('x', 'nope'), rawDone(null), completed()).at(-1)).toMatchObject({
+      outcome: { kind: 'failed', failure: { kind: 'upstream_error' } },
+    });
+    // An answer without anything is one, too.
+    const { run: again } = start();
+    expect(again(rawCall('x', 'nope'), rawDone(null), rawDone(null), completed())).toEqual([END]);
+  });
+
+  it('stand in an answer of which what came before it is no part', () => {
+    const { one, run } = start();
+    const reasoning = (id: string) => raw({ type: 'reasoning', id, summary: [], encrypted_content: id });
+    run(reasoning('r1'), rawCall('x', 'nope'), rawDone(null));
+    run(raw({ type: 'function_call_output', id: 'o', call_id: 'call_x', output: 'unsupported call' }));
+    run(reasoning('r2'), rawCall('a', 'f'), rawDone(null));
+    expect(one.answer.map(({ id }) => id)).toEqual(['r2', 'a']);
+  });
+
   it('of tools that are not there, again and again, end the turn', () => {
     const { run } = start();
     const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));

@@ -9,6 +9,7 @@ import {
   message,
   replyOf,
   said,
+  start,
   told,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
@@ -67,6 +68,23 @@ describe('calls', () => {
     expect(events).toMatchObject([{ type: 'item-started' }, { type: 'item-delta' }, { type: 'item-ended' }]);
     expect([oddities, ended]).toEqual([['undeclared-call'], false]);
     expect(replyOf([...signals, turnCompleted()])).toMatchObject({ items: [told('Then.')] });
+  });
+
+  it('of undeclared tools that codex does not answer fail the turn', () => {
+    const signals = [BEGUN, done(message('Let me see.')), done(call('g', '{}'), 1), completed()];
+    expect(replyOf([...signals, turnCompleted()])).toMatchObject({
+      items: [told('Let me see.')],
+      outcome: { kind: 'failed', failure: { kind: 'upstream_error' } },
+    });
+  });
+
+  it('stand in an answer of which what came before it is no part', () => {
+    const { source } = start();
+    const reasoning = (id: string): JsonObject => ({ type: 'reasoning', id, summary: [] });
+    const first = [BEGUN, done(reasoning('rs_1')), done(call('g', '{}'), 1), completed()];
+    const second = [BEGUN, done(reasoning('rs_2')), done(call('f', '{}', 2), 1), completed()];
+    for (const signal of [...first, ...second]) source.take(signal);
+    expect(source.answer.map(({ id }) => id)).toEqual(['rs_2', 'fc_2']);
   });
 
   it('of undeclared tools come to an end', () => {
