@@ -19,7 +19,7 @@ interface Place {
 }
 
 /** What a keyword may hold: says what is wrong, and opens the subschemas that are in it. */
-type Rule = (value: Json, at: Place, open: (place: Place) => void) => string | null;
+type Rule = (value: Json, key: string, parent: Place, open: (place: Place) => void) => string | null;
 
 /**
  * What is wrong with the schema of a function's parameters; null: nothing that would be wrong in every
@@ -49,12 +49,10 @@ const subschemaProblem = (at: Place, open: (place: Place) => void, references: R
   const { value } = at;
   if (typeof value === 'boolean') return null;
   if (!isJsonObject(value)) return told(at, `expected a schema, but got ${shown(value)}.`);
-  for (const [keyword, held] of Object.entries(value)) {
-    const rule = RULES.get(keyword);
-    if (rule === undefined || held === undefined) continue;
-    const place = { value: held, key: keyword, parent: at };
-    const wrong = rule(held, place, open);
-    if (wrong !== null) return told(place, wrong);
+  for (const key of Object.keys(value)) {
+    const held = value[key];
+    const wrong = held === undefined ? null : (RULES.get(key)?.(held, key, at, open) ?? null);
+    if (wrong !== null) return told({ value: held, key, parent: at }, wrong);
   }
   references.note(value, at);
   return null;
@@ -121,44 +119,47 @@ const isSchema = (value: Json | undefined): boolean => typeof value === 'boolean
 const listOf = (value: Json): readonly Json[] | null =>
   Array.isArray(value) ? (value as readonly Json[]) : null;
 
-const one: Rule = (value, { key, parent }, open) => {
+const one: Rule = (value, key, parent, open) => {
   open({ value, key, parent });
   return null;
 };
 
-const each: Rule = (value, at, open) => {
+const each: Rule = (value, key, parent, open) => {
   const all = listOf(value);
   if (all === null) return `expected a list of schemas, but got ${shown(value)}.`;
+  const at = { value, key, parent };
   for (const [index, member] of all.entries()) open({ value: member, key: String(index), parent: at });
   return null;
 };
 
-const byName: Rule = (value, at, open) => {
+const byName: Rule = (value, key, parent, open) => {
   if (!isJsonObject(value)) return `expected an object of schemas, but got ${shown(value)}.`;
-  for (const [key, member] of Object.entries(value)) open({ value: member, key, parent: at });
+  const at = { value, key, parent };
+  for (const name of Object.keys(value)) open({ value: value[name], key: name, parent: at });
   return null;
 };
 
-const byPattern: Rule = (value, at, open) => {
+const byPattern: Rule = (value, ...place) => {
   const broken = isJsonObject(value) ? Object.keys(value).find((key) => !isPattern(key)) : undefined;
-  return broken === undefined ? byName(value, at, open) : notAPattern(broken);
+  return broken === undefined ? byName(value, ...place) : notAPattern(broken);
 };
 
 /** The older form: a list has a schema for each place. */
-const items: Rule = (value, at, open) =>
-  Array.isArray(value) ? each(value, at, open) : one(value, at, open);
+const items: Rule = (value, ...place) => (Array.isArray(value) ? each : one)(value, ...place);
 
 const names: Rule = (value) =>
   listOf(value)?.every((name) => typeof name === 'string') === true
     ? null
     : `expected a list of names, but got ${shown(value)}.`;
 
-const namesByName: Rule = (value, at, open) => {
+const namesByName: Rule = (value, key, parent, open) => {
   if (!isJsonObject(value)) return `expected an object, but got ${shown(value)}.`;
-  for (const [key, member] of Object.entries(value)) {
-    const wrong = Array.isArray(member) ? names(member, at, open) : null;
-    if (wrong !== null) return `'${quoted(key)}': ${wrong}`;
-    if (!Array.isArray(member)) open({ value: member, key, parent: at });
+  const at = { value, key, parent };
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    const wrong = Array.isArray(member) ? names(member, name, at, open) : null;
+    if (wrong !== null) return `'${quoted(name)}': ${wrong}`;
+    if (!Array.isArray(member)) open({ value: member, key: name, parent: at });
   }
   return null;
 };
