@@ -10,6 +10,8 @@ export type Path =
   | { readonly imageDetail: PartPlace }
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
+  /** One of the tools. */
+  | { readonly tool: number }
   /** The name of one of the tools. */
   | { readonly toolName: number };
 

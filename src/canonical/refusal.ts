@@ -5,7 +5,7 @@ import type { TurnRequest } from './turn-request.ts';
 export interface Refusal {
   readonly path: Path;
   /** The row of the failure table. */
-  readonly kind: 'invalid_value' | 'unsupported_parameter';
+  readonly kind: 'invalid_value' | 'unsupported_parameter' | 'unsupported_tool';
   /** The end of a sentence about the place. */
   readonly why: string;
 }

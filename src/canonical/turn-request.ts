@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
+import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
 export interface AskedTurn {
@@ -72,33 +73,6 @@ export interface CacheSettings {
   readonly retention: string | null;
   readonly options: JsonObject | null;
 }
-
-/** What the model may call. Every other kind of tool is a further variant. */
-export type Tool = FunctionTool;
-
-export interface FunctionTool {
-  readonly kind: 'function';
-  readonly name: string;
-  readonly description: string | null;
-  /** The JSON schema of the arguments, as the client sent it. Absent parameters are an empty schema. */
-  readonly parameters: JsonObject | null;
-  readonly strict: boolean | null;
-}
-
-export type ToolChoice =
-  | { readonly mode: 'auto' }
-  | { readonly mode: 'none' }
-  | { readonly mode: 'required' }
-  | { readonly mode: 'function'; readonly name: string }
-  | {
-      readonly mode: 'allowed';
-      readonly required: boolean;
-      readonly names: readonly string[];
-    };
-
-/** Whether the model must call something. */
-export const isForced = (choice: ToolChoice): boolean =>
-  choice.mode === 'required' || choice.mode === 'function' || (choice.mode === 'allowed' && choice.required);
 
 export interface ReasoningSettings {
   readonly effort: string | null;

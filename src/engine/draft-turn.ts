@@ -2,6 +2,7 @@ import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
+import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
@@ -64,7 +65,8 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
     unsaid,
     leftOut,
     refused: [
-      ...refusedToolNames(request.tools),
+      ...refusedTools(request.tools, relay?.profile ?? null),
+      ...refusedToolNames(request.tools, relay !== null),
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
     ],

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import { HeldCalls } from './held-calls.ts';
+import { functionTool } from '../../test/support/turn-request.ts';
+import { CallableTools } from '../canonical/tool.ts';
 
 const setUp = () => {
   const said: string[] = [];
-  const calls = new HeldCalls(new Set(['f']));
+  const calls = new HeldCalls(new CallableTools([functionTool('f')]));
   const ask = (params: unknown, method = 'item/tool/call'): void =>
     calls.take({
       kind: 'request',

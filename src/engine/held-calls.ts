@@ -1,3 +1,4 @@
+import type { CallableTools } from '../canonical/tool.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isJsonObject } from '../kit/json.ts';
 
@@ -9,12 +10,12 @@ type ServerRequest = Extract<ThreadSignal, { kind: 'request' }>;
  * app-server does not say why it left an answer. Whoever knows that it did lets them go.
  */
 export class HeldCalls {
-  /** The names of the tools that the client runs. */
-  readonly #callable: ReadonlySet<string>;
+  /** The tools that the client runs. */
+  readonly #callable: CallableTools;
   #held: ServerRequest[] = [];
   #isLetGo = false;
 
-  constructor(callable: ReadonlySet<string>) {
+  constructor(callable: CallableTools) {
     this.#callable = callable;
   }
 

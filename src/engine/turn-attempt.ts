@@ -1,4 +1,5 @@
 import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { CallableTools, toolsLeft } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -11,7 +12,6 @@ import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import {
-  callableTools,
   developerInstructionsOf,
   saysVerbosity,
   toThreadStart,
@@ -80,7 +80,7 @@ export class TurnAttempt {
   readonly #mayRetry: boolean;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
-  readonly #callable: ReadonlySet<string>;
+  readonly #callable: CallableTools;
   readonly #calls: HeldCalls;
   readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
@@ -108,7 +108,7 @@ export class TurnAttempt {
       MAILBOX_MAX_BYTES,
       deps.unread.account(() => this.#giveUpOnReader()),
     );
-    this.#callable = new Set(callableTools(request).map((tool) => tool.name));
+    this.#callable = new CallableTools(toolsLeft(request.tools, request.toolChoice));
     this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,

@@ -21,8 +21,11 @@ export const refusalOf = (
   return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
 };
 
-const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError => {
-  const message =
-    kind === 'invalid_value' ? `Invalid '${param}': ${why}` : `Unsupported parameter: '${param}' ${why}.`;
-  return gatewayError(kind, { param, message });
+const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError =>
+  gatewayError(kind, { param, message: MESSAGES[kind](param, why) });
+
+const MESSAGES: Readonly<Record<Refusal['kind'], (param: string, why: string) => string>> = {
+  invalid_value: (param, why) => `Invalid '${param}': ${why}`,
+  unsupported_parameter: (param, why) => `Unsupported parameter: '${param}' ${why}.`,
+  unsupported_tool: (param, why) => `Unsupported tool: '${param}' ${why}.`,
 };

@@ -28,6 +28,13 @@ export const functionFields = {
   strict: z.boolean().nullish(),
 } as const;
 
+/** What tells the backend of a tool whose input is any text. */
+export const customFields = {
+  name: shortName,
+  description: longText.nullish(),
+  format: jsonObject.nullish(),
+} as const;
+
 /** How the backend is to cache the beginning of a conversation. */
 export const cacheFields = {
   prompt_cache_key: z.string().nullish(),

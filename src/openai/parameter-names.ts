@@ -6,6 +6,7 @@ export interface ParameterNames {
   readonly settings: Readonly<Record<Setting, string>>;
   /** Where each item of the conversation stood in the body. */
   readonly places: readonly string[];
+  readonly tool: (index: number) => string;
   readonly toolName: (index: number) => string;
   readonly include: (value: string) => string;
 }
@@ -42,6 +43,7 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
     return `${placeOf(item, names)}.${of}[${part}].detail`;
   }
   if ('include' in path) return names.include(path.include);
+  if ('tool' in path) return names.tool(path.tool);
   if ('toolName' in path) return names.toolName(path.toolName);
   return assertNever(path);
 };

@@ -37,7 +37,7 @@ const payloads = (body: object) => {
     settings,
   });
   return {
-    'thread/start': toThreadStart(request, settings, { lane: 'full', slug: request.model }),
+    'thread/start': toThreadStart(request, settings, { slug: request.model }),
     'thread/inject_items': toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),
     'turn/start': toTurnStart(request, 'thread'),
     'set on the wire': [

@@ -9,6 +9,8 @@ import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
+import { CallableTools } from '../../src/canonical/tool.ts';
+import { functionTool } from '../support/turn-request.ts';
 
 /** Whatever an upstream says, and wherever it stops: what comes out of a source keeps the grammar. */
 
@@ -137,7 +139,7 @@ const notification: fc.Arbitrary<SourceSignal> = fc.oneof(
 
 const options = () => ({
   turnId: TURN,
-  callable: new Set(['f']),
+  callable: new CallableTools([functionTool('f')]),
   parallelToolCalls: false,
   ambient: fixedAmbient(),
   onOddity() {},

@@ -9,7 +9,7 @@ import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
 import type { WireReport, WireSignal } from '../../src/codex/sources/wire-signal.ts';
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
-import { callableTools } from '../../src/codex/translate/thread-start.ts';
+import { CallableTools, toolsLeft } from '../../src/canonical/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
@@ -57,11 +57,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
   const report = reportIn(lines);
   const options = {
     turnId: turnIdIn(lines),
-    callable: new Set(
-      callableTools({ ...request, caller: 'caller', isStrict: false, conversation: name }).map(
-        (tool) => tool.name,
-      ),
-    ),
+    callable: new CallableTools(toolsLeft(request.tools, request.toolChoice)),
     parallelToolCalls: request.parallelToolCalls !== false,
     ambient: fixedAmbient(),
     onOddity() {},

@@ -3,6 +3,8 @@ import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { Oddity, SourceOptions } from '../../src/codex/sources/source.ts';
 import { fixedAmbient } from './turn-events.ts';
+import { CallableTools } from '../../src/canonical/tool.ts';
+import { functionTool } from './turn-request.ts';
 
 /** What an app-server notifies, and what an RPC source makes of it. */
 
@@ -43,7 +45,7 @@ export const start = (different: Partial<SourceOptions> = {}) => {
   const oddities: Oddity[] = [];
   const one = new RpcSource({
     turnId: TURN,
-    callable: new Set(['f', 'g']),
+    callable: new CallableTools([functionTool('f'), functionTool('g')]),
     parallelToolCalls: true,
     ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),

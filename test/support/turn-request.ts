@@ -1,10 +1,5 @@
-import type {
-  AskedTurn,
-  CacheSettings,
-  FunctionTool,
-  Sampling,
-  TurnRequest,
-} from '../../src/canonical/turn-request.ts';
+import type { FunctionTool } from '../../src/canonical/tool.ts';
+import type { AskedTurn, CacheSettings, Sampling, TurnRequest } from '../../src/canonical/turn-request.ts';
 
 export const NO_SAMPLING: Sampling = {
   temperature: null,

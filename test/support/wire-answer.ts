@@ -5,6 +5,8 @@ import type { Oddity, SourceSignal } from '../../src/codex/sources/source.ts';
 import { WireSource, type WireSourceOptions } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { fixedAmbient } from './turn-events.ts';
+import { CallableTools } from '../../src/canonical/tool.ts';
+import { functionTool } from './turn-request.ts';
 
 /** What a backend says on the wire, and what a wire source makes of it. */
 
@@ -14,7 +16,7 @@ export const start = (options: Partial<WireSourceOptions> = {}) => {
   const oddities: Oddity[] = [];
   const source = new WireSource({
     turnId: TURN,
-    callable: new Set(['f']),
+    callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
     ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),

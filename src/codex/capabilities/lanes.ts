@@ -1,12 +1,16 @@
 import { partsOf, type ImageDetail } from '../../canonical/item.ts';
 import type { Path } from '../../canonical/path.ts';
+import type { Tool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Lane } from '../translate/approach.ts';
 
-/** A choice among the tools, several calls at once, how closely an image is looked at. */
+/** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at. */
 export const needsFullLane = (request: TurnRequest): boolean =>
+  request.tools.some(isOnlyOnFull) ||
   (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
+
+const isOnlyOnFull = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type !== 'tool_search';
 
 /**
  * What a lane has no place for, besides fields of the backend's request. Without the relay the

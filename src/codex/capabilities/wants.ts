@@ -1,5 +1,6 @@
 import type { Path, Setting } from '../../canonical/path.ts';
-import { isForced, type TurnRequest } from '../../canonical/turn-request.ts';
+import { isForced } from '../../canonical/tool.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { EditField } from './profile.ts';
 import { SETTINGS } from './settings.ts';

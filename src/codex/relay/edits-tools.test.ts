@@ -1,9 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import { body, CHATGPT, edited, everything, nothing, SESSION, SHAPE } from '../../../test/support/edited.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import type { ToolChoice } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
+import type { Tool, ToolChoice } from '../../canonical/tool.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import { requestEdits } from './edits.ts';
+
+const ref = (name: string) => ({ kind: 'function', name }) as const;
+
+const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
+const TOOLS: readonly Tool[] = [
+  functionTool('f', { description: 'Does f.', parameters, strict: true }),
+  functionTool('bare'),
+  { kind: 'custom', name: 'c', description: null, format: { type: 'text' } },
+  { kind: 'hosted', raw: { type: 'tool_search', execution: 'client' } },
+];
+const F = { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters };
+const CUSTOM = { type: 'custom', name: 'c', format: { type: 'text' } };
+const HOSTED = { type: 'tool_search', execution: 'client' };
+const FILLED_IN = {
+  type: 'function',
+  name: 'bare',
+  strict: false,
+  parameters: { type: 'object', properties: {} },
+};
+
 describe('sent edits', () => {
   it('force, forbid and narrow the choice of tools', () => {
     const choices: readonly (readonly [ToolChoice, Json])[] = [
@@ -11,22 +31,23 @@ describe('sent edits', () => {
       [{ mode: 'none' }, 'none'],
       [{ mode: 'required' }, 'required'],
       [
-        { mode: 'function', name: 'f' },
+        { mode: 'named', tool: ref('f') },
         { type: 'function', name: 'f' },
       ],
+      [{ mode: 'named', tool: { kind: 'hosted', raw: { type: 'web_search' } } }, { type: 'web_search' }],
       [
-        { mode: 'allowed', required: true, names: ['f', 'g'] },
+        { mode: 'allowed', required: true, tools: [ref('f'), { kind: 'custom', name: 'g', namespace: 'n' }] },
         {
           type: 'allowed_tools',
           mode: 'required',
           tools: [
             { type: 'function', name: 'f' },
-            { type: 'function', name: 'g' },
+            { type: 'custom', name: 'g', namespace: 'n' },
           ],
         },
       ],
       [
-        { mode: 'allowed', required: false, names: ['f'] },
+        { mode: 'allowed', required: false, tools: [ref('f')] },
         { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
       ],
     ];
@@ -36,56 +57,46 @@ describe('sent edits', () => {
     expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
   });
 
-  it('restore tools wherever they stand, and touch no others', () => {
-    const parameters = { type: 'object', properties: { a: { type: 'string', pattern: 'x' }, b: true } };
-    const tools = [
-      functionTool('f', { description: 'Does f.', parameters, strict: true }),
-      functionTool('bare'),
-    ];
-    const thin = { type: 'function', name: 'f', description: 'Does f.', strict: false, parameters: {} };
-    const bare = { type: 'function', name: 'bare', description: '', strict: false, parameters: { x: 1 } };
-    const other = { type: 'web_search' };
-    const nameless = { type: 'function', name: 7 };
-    const exact = [
-      { type: 'function', name: 'f', description: 'Does f.', strict: true, parameters },
-      { type: 'function', name: 'bare' },
-      other,
-      nameless,
-      'odd',
-    ];
-    const sent = [thin, bare, other, nameless, 'odd'];
-    expect(edited({ tools }, { ...body, tools: sent })['tools']).toEqual(exact);
-    const filledIn = { type: 'function', name: 'bare', strict: false, parameters: { x: 1 } };
-    expect(edited({ tools }, { ...body, tools: [bare] }, CHATGPT)['tools']).toEqual([filledIn]);
-    const lite = {
-      ...body,
-      input: [
-        {
-          type: 'additional_tools',
-          role: 'developer',
-          tools: [{ type: 'namespace', name: 'n', tools: sent }],
-        },
-        { type: 'message', role: 'user', content: [] },
-      ],
-    };
-    const isLater = { ...nothing, isFirstRequest: false };
-    expect(requestEdits(turnRequest({ tools }), SHAPE, SESSION, everything).apply(lite, isLater)).toEqual({
-      ...lite,
-      prompt_cache_key: 'cache-key',
-      input: [
-        {
-          type: 'additional_tools',
-          role: 'developer',
-          tools: [{ type: 'namespace', name: 'n', tools: exact }],
-        },
-        { type: 'message', role: 'user', content: [] },
-      ],
-    });
-    expect(edited({ tools }, { ...body, input: 'text', tools: 'odd' })).toEqual({
-      ...body,
-      input: 'text',
-      tools: 'odd',
-      prompt_cache_key: 'cache-key',
-    });
+  it('write the tools as the client declared them, in front of those of the app-server', () => {
+    const own = { type: 'namespace', name: 'mcp__x', tools: [] };
+    const exact = [F, { type: 'function', name: 'bare' }, CUSTOM, HOSTED, own];
+    expect(edited({ tools: TOOLS }, { ...body, tools: [own] })['tools']).toEqual(exact);
+    expect(edited({ tools: TOOLS }, { ...body, tools: [] }, CHATGPT)['tools']).toEqual([
+      F,
+      FILLED_IN,
+      CUSTOM,
+      HOSTED,
+    ]);
+  });
+
+  it('leave out what may not be called where the backend is not told', () => {
+    const toolChoice: ToolChoice = { mode: 'allowed', required: false, tools: [ref('bare')] };
+    const edits = requestEdits(turnRequest({ tools: TOOLS, toolChoice }), SHAPE, SESSION, everything);
+    const untold = edits.apply(body, { ...nothing, without: new Set(['tool_choice']) });
+    expect(untold['tools']).toEqual([{ type: 'function', name: 'bare' }]);
+  });
+
+  const onLite = (input: readonly JsonObject[]): Json | undefined => {
+    const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' as const } };
+    const limits = { ...everything, profile: CHATGPT };
+    const edits = requestEdits(turnRequest({ tools: TOOLS }), shape, SESSION, limits);
+    return edits.apply({ ...body, input }, { ...nothing, isFirstRequest: false })['input'];
+  };
+  const functions = {
+    type: 'namespace',
+    name: 'functions',
+    description: '',
+    tools: [F, FILLED_IN, CUSTOM],
+  };
+  const message = { type: 'message', role: 'user', content: [] };
+
+  it('put them into the first item on the lite lane, as codex does', () => {
+    const head = { type: 'additional_tools', role: 'developer' };
+    expect(onLite([message])).toEqual([{ ...head, id: 'at_session-1', tools: [functions, HOSTED] }, message]);
+    const own = { type: 'namespace', name: 'mcp__x', tools: [] };
+    expect(onLite([{ ...head, id: 'at_1', tools: [own] }, message])).toEqual([
+      { ...head, id: 'at_1', tools: [functions, HOSTED, own] },
+      message,
+    ]);
   });
 });

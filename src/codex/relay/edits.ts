@@ -1,4 +1,5 @@
-import type { FunctionTool, OutputFormat, ToolChoice, TurnRequest } from '../../canonical/turn-request.ts';
+import { toolsLeft } from '../../canonical/tool.ts';
+import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
@@ -10,7 +11,8 @@ import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
-import { ownTool, setOwnFields } from './own-fields.ts';
+import { setOwnFields } from './own-fields.ts';
+import { toolChoiceField, writeTools } from './own-tools.ts';
 
 /** What the app-server was given to make its model requests of. */
 export interface ThreadShape {
@@ -88,7 +90,15 @@ export const requestEdits = (
       if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
-      if (sets('tools')) Object.assign(edited, editTools(body, request.tools, profile));
+      if (sets('tools')) {
+        // The model sees them all where the backend can be told which of them may be called.
+        const isTold = request.toolChoice.mode === 'auto' || sets('tool_choice');
+        const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
+        Object.assign(
+          edited,
+          writeTools(body, tools, { lane: approach.lane, profile, session: session.session }),
+        );
+      }
       if (isJsonObject(body['client_metadata'])) {
         edited['client_metadata'] = inSession(body['client_metadata'], session);
       }
@@ -175,25 +185,6 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
 const includeOf = (body: JsonObject): readonly Json[] =>
   Array.isArray(body['include']) ? (body['include'] as readonly Json[]) : [];
 
-const toolChoiceField = (choice: ToolChoice): Json => {
-  switch (choice.mode) {
-    case 'auto':
-    case 'none':
-    case 'required':
-      return choice.mode;
-    case 'function':
-      return { type: 'function', name: choice.name };
-    case 'allowed':
-      return {
-        type: 'allowed_tools',
-        mode: choice.required ? 'required' : 'auto',
-        tools: choice.names.map((name) => ({ type: 'function', name })),
-      };
-    default:
-      return assertNever(choice);
-  }
-};
-
 const editText = (
   body: JsonObject,
   request: TurnRequest,
@@ -221,49 +212,4 @@ const formatField = (format: OutputFormat): JsonObject => {
     default:
       return assertNever(format);
   }
-};
-
-/** Tools stand in `tools`, or inside the first item for models of codex's newest kind. */
-const editTools = (
-  body: JsonObject,
-  tools: readonly FunctionTool[],
-  { isChatgpt }: BackendProfile,
-): JsonObject => {
-  const byName: OwnTools = new Map(
-    tools.map((tool) => [tool.name, isChatgpt ? (sent) => filledIn(sent, tool) : () => ownTool(tool)]),
-  );
-  const [first, ...rest] = Array.isArray(body['input']) ? (body['input'] as readonly Json[]) : [];
-  const input =
-    isJsonObject(first) && first['type'] === 'additional_tools'
-      ? { input: [{ ...first, tools: exactTools(first['tools'], byName) }, ...rest] }
-      : {};
-  return {
-    ...(Array.isArray(body['tools']) ? { tools: exactTools(body['tools'] as Json, byName) } : {}),
-    ...input,
-  };
-};
-
-/** By name, how a tool of the client's is put in the place of the app-server's form of it. */
-type OwnTools = ReadonlyMap<string, (sent: JsonObject) => JsonObject>;
-
-const exactTools = (sent: Json | undefined, byName: OwnTools): Json =>
-  Array.isArray(sent) ? (sent as readonly Json[]).map((tool) => exactTool(tool, byName)) : (sent ?? []);
-
-/** The client's own schema and strictness; the app-server thins out the one and drops the other. */
-const exactTool = (tool: Json, byName: OwnTools): Json => {
-  if (!isJsonObject(tool)) return tool;
-  if (tool['type'] === 'namespace') return { ...tool, tools: exactTools(tool['tools'], byName) };
-  const own = typeof tool['name'] === 'string' ? byName.get(tool['name']) : undefined;
-  return own === undefined ? tool : own(tool);
-};
-
-/** codex's own backend is used to tools in which codex has filled in what the client left out. */
-const filledIn = (sent: JsonObject, own: FunctionTool): JsonObject => {
-  const { description: _, ...others } = sent;
-  return {
-    ...others,
-    ...(own.description === null ? {} : { description: own.description }),
-    ...(own.strict === null ? {} : { strict: own.strict }),
-    ...(own.parameters === null ? {} : { parameters: own.parameters }),
-  };
 };

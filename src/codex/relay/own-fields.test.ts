@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
-import { ownTool, setOwnFields } from './own-fields.ts';
+import { setOwnFields } from './own-fields.ts';
 
 /** As codex sends it where the client said nothing. */
 const FILLED_IN: JsonObject = {
@@ -48,24 +48,5 @@ describe('setOwnFields', () => {
       parallel_tool_calls: true,
     });
     expect(set({ parallelToolCalls: false }, {}, true)).toEqual({ model: 'gpt-5.5' });
-  });
-});
-
-describe('ownTool', () => {
-  it('is the tool as the client declared it', () => {
-    const parameters = { type: 'object' };
-    expect(ownTool({ kind: 'function', name: 'f', description: '', parameters, strict: false })).toEqual({
-      type: 'function',
-      name: 'f',
-      description: '',
-      parameters,
-      strict: false,
-    });
-    expect(
-      ownTool({ kind: 'function', name: 'f', description: null, parameters: null, strict: null }),
-    ).toEqual({
-      type: 'function',
-      name: 'f',
-    });
   });
 });

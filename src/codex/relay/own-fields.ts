@@ -1,4 +1,4 @@
-import type { FunctionTool, TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { EditField } from '../capabilities/profile.ts';
 
@@ -34,12 +34,3 @@ const setOrDelete = (edited: Record<string, Json | undefined>, field: string, va
   if (Object.keys(value).length > 0) edited[field] = value;
   else delete edited[field];
 };
-
-/** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
-export const ownTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
-  type: 'function',
-  name,
-  ...(description === null ? {} : { description }),
-  ...(parameters === null ? {} : { parameters }),
-  ...(strict === null ? {} : { strict }),
-});

@@ -5,12 +5,14 @@ import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { SourceSignal } from './source.ts';
 import { WireSource } from './wire-source.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
+import { CallableTools } from '../../canonical/tool.ts';
 
 /** What a client gets of an answer that its backend wrote down in a way of its own. */
 const replyOf = (...signals: readonly SourceSignal[]): Reply => {
   const source = new WireSource({
     turnId: 'turn-1',
-    callable: new Set(['f']),
+    callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
     ambient: fixedAmbient(),
     onOddity() {},

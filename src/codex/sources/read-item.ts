@@ -196,15 +196,15 @@ const readReasoning = (raw: JsonObject): OutputItem => {
 };
 
 const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
-  const { call_id: callId, name } = raw;
+  const { call_id: callId, name, namespace } = raw;
   if (typeof callId !== 'string' || typeof name !== 'string' || name === '') return 'not-for-clients';
   const written = textIn(raw, tool === 'function' ? 'arguments' : 'input');
   return {
     kind: 'tool-call',
     tool,
     callId,
-    // Its namespace is not told: clients declare none, and codex puts the tools of some models into its own.
     name,
+    ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
     // A function without parameters may be called with no text at all, which is no JSON.
     input: written === '' && tool === 'function' ? '{}' : written,
     status: statusOf(raw),

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../canonical/outcome.ts';
+import type { CallableTools } from '../../canonical/tool.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
@@ -29,8 +30,8 @@ export type Oddity =
 
 export interface SourceOptions {
   readonly turnId: string;
-  /** The names of the tools that the model may call. */
-  readonly callable: ReadonlySet<string>;
+  /** The tools of the client that the model may call. */
+  readonly callable: CallableTools;
   readonly parallelToolCalls: boolean;
   readonly ambient: Ambient;
   readonly onOddity: (oddity: Oddity) => void;

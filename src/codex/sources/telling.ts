@@ -56,14 +56,15 @@ export class Telling {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
     if (item.kind !== 'tool-call') return item;
+    const call = this.#options.callable.known(item);
     // codex answers what it does not know itself and asks the model again.
-    if (item.tool !== 'function' || !this.#options.callable.has(item.name)) return this.#undeclared();
+    if (call === null) return this.#undeclared();
     if (this.#calls > 0 && !this.#options.parallelToolCalls) {
       this.#options.onOddity('second-call-dropped');
       return null;
     }
     this.#calls += 1;
-    return item;
+    return call;
   }
 
   /** Set when the model has called undeclared tools too often. */

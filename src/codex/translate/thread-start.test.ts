@@ -4,8 +4,7 @@ import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Lane } from './approach.ts';
-import { callableTools, isPromptMessage, toThreadStart } from './thread-start.ts';
+import { isPromptMessage, toThreadStart } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
 
 const message = (role: 'system' | 'developer' | 'user', ...texts: readonly string[]): Item => ({
@@ -14,8 +13,8 @@ const message = (role: 'system' | 'developer' | 'user', ...texts: readonly strin
   parts: texts.map((text) => ({ kind: 'text', text })),
 });
 
-const start = (request: TurnRequest, given = threadSettings(), lane: Lane = 'full') =>
-  toThreadStart(request, given, { lane, slug: request.model });
+const start = (request: TurnRequest, given = threadSettings()) =>
+  toThreadStart(request, given, { slug: request.model });
 
 const PLAIN = {
   model: 'gpt-5.5',
@@ -43,7 +42,7 @@ describe('toThreadStart', () => {
   });
 
   it('names the model as the app-server knows it', () => {
-    const approach = { lane: 'full', slug: 'gpt-5.5--full' } as const;
+    const approach = { slug: 'gpt-5.5--full' };
     expect(toThreadStart(turnRequest(), threadSettings(), approach)).toEqual({
       ...PLAIN,
       model: 'gpt-5.5--full',
@@ -95,22 +94,31 @@ describe('toThreadStart', () => {
 
 describe('the choice of tools', () => {
   const tools = [functionTool('a'), functionTool('b'), functionTool('c')];
-  const names = (request: TurnRequest, given = threadSettings(), lane: Lane = 'full'): unknown =>
-    start(request, given, lane).dynamicTools?.map((one) => ('name' in one ? one.name : null));
+  const names = (request: TurnRequest, given = threadSettings()): unknown =>
+    start(request, given).dynamicTools?.map((one) => ('name' in one ? one.name : null));
 
   it.each([
     [{ mode: 'auto' }, ['a', 'b', 'c']],
     [{ mode: 'required' }, ['a', 'b', 'c']],
-    [{ mode: 'function', name: 'b' }, ['a', 'b', 'c']],
+    [{ mode: 'named', tool: { kind: 'function', name: 'b' } }, ['a', 'b', 'c']],
     [{ mode: 'none' }, []],
-    [{ mode: 'allowed', required: false, names: ['c', 'a'] }, ['a', 'c']],
+    [
+      {
+        mode: 'allowed',
+        required: false,
+        tools: [
+          { kind: 'function', name: 'c' },
+          { kind: 'function', name: 'a' },
+        ],
+      },
+      ['a', 'c'],
+    ],
   ] as const)('%j', (toolChoice, callable) => {
     const request = turnRequest({ tools, toolChoice });
-    expect(callableTools(request).map((one) => one.name)).toEqual(callable);
-    // Where the backend cannot be told, the model sees no others; else it always sees them all.
+    // Where the backend cannot be told, the model sees no others.
     expect(names(request)).toEqual(callable);
-    expect(names(request, threadSettings({ hasRelay: true }), 'lite')).toEqual(callable);
-    expect(names(request, threadSettings({ hasRelay: true }))).toEqual(['a', 'b', 'c']);
+    // A relay tells the backend itself.
+    expect(names(request, threadSettings({ hasRelay: true }))).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Item } from '../../canonical/item.ts';
-import type { Tool, TurnRequest } from '../../canonical/turn-request.ts';
+import { toolsLeft } from '../../canonical/tool.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
@@ -19,16 +20,14 @@ export interface ThreadSettings {
 }
 
 /** An empty schema: a function without parameters. */
-const NO_PARAMETERS = { type: 'object', properties: {} };
+export const NO_PARAMETERS = { type: 'object', properties: {} };
 
 export const toThreadStart = (
   request: TurnRequest,
   settings: ThreadSettings,
-  approach: Pick<Approach, 'lane' | 'slug'>,
+  approach: Pick<Approach, 'slug'>,
 ): ParamsOf<'thread/start'> => {
   const developerInstructions = developerInstructionsOf(request, settings);
-  // Where the backend can be told which tools may be called, the model always sees them all.
-  const backendChooses = settings.hasRelay && approach.lane === 'full';
   return {
     model: approach.slug,
     // By name: an app-server whose configuration is gone would take a backend of its own choice.
@@ -42,12 +41,7 @@ export const toThreadStart = (
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(saysVerbosity(request, settings) ? { config: { model_verbosity: request.verbosity } } : {}),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
-    dynamicTools: (backendChooses ? request.tools : callableTools(request)).map((tool) => ({
-      type: 'function' as const,
-      name: tool.name,
-      description: tool.description ?? '',
-      inputSchema: (tool.parameters ?? NO_PARAMETERS) as Json,
-    })),
+    dynamicTools: dynamicTools(request, settings),
     environments: [],
     ephemeral: true,
     // A relay sees the model's own words.
@@ -61,13 +55,29 @@ export const saysVerbosity = (
   { knows }: Pick<ThreadSettings, 'knows'>,
 ): boolean => verbosity !== null && knows(model);
 
-/** The tools that the model may call. Where the backend cannot be told, it sees no others. */
-export const callableTools = (request: TurnRequest): readonly Tool[] => {
-  const choice = request.toolChoice;
-  if (choice.mode === 'none') return [];
-  if (choice.mode !== 'allowed') return request.tools;
-  const allowed = new Set(choice.names);
-  return request.tools.filter((tool) => allowed.has(tool.name));
+/**
+ * With a relay none: it writes the client's tools into the model request as they are, and ends the turn
+ * before codex asks what became of a call. codex refuses names, thins schemas out, knows no other kind of
+ * tool, and needs more than a second for a megabyte of them.
+ */
+const dynamicTools = (
+  { tools, toolChoice }: TurnRequest,
+  { hasRelay }: ThreadSettings,
+): NonNullable<ParamsOf<'thread/start'>['dynamicTools']> => {
+  if (hasRelay) return [];
+  // The backend cannot be told which of them may be called, so the model sees no others.
+  return toolsLeft(tools, toolChoice).flatMap((tool) =>
+    tool.kind === 'function'
+      ? [
+          {
+            type: 'function' as const,
+            name: tool.name,
+            description: tool.description ?? '',
+            inputSchema: tool.parameters ?? NO_PARAMETERS,
+          },
+        ]
+      : [],
+  );
 };
 
 /** A message that only prompts: its text can move into the developer instructions without a loss. */

@@ -169,12 +169,12 @@ describe('parameters that are refused', () => {
       'response_format.json_schema.name',
       'invalid_value',
     ],
-    [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type', 'unsupported_tool'],
+    [{ tools: [{ type: 'custom', custom: {} }] }, 'tools[0].custom.name', 'missing_required_parameter'],
     [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name', 'invalid_value'],
     [{ tools: [{ name: 'x' }] }, 'tools[0].type', 'missing_required_parameter'],
     [{ tool_choice: 'required' }, 'tool_choice', 'invalid_value'],
     [{ tool_choice: 'any' }, 'tool_choice', 'invalid_value'],
-    [{ tool_choice: { type: 'custom', custom: { name: 'x' } } }, 'tool_choice', 'invalid_value'],
+    [{ tool_choice: { type: 'custom', custom: { name: 'x' } } }, 'tool_choice.custom.name', 'invalid_value'],
     [
       { tool_choice: { type: 'function', function: { name: 'x' } } },
       'tool_choice.function.name',
@@ -197,7 +197,7 @@ describe('parameters that are refused', () => {
       "400 integer_above_max_value n: Invalid 'n': integer above maximum value. Expected a value <= 8, but got 9 instead.",
     );
     expect(withParams({ tool_choice: 'any' })).toBe(
-      "400 invalid_value tool_choice: Invalid value: 'any'. Supported values are: 'none', 'auto', 'required', 'function', and 'allowed_tools'.",
+      "400 invalid_value tool_choice: Invalid value: 'any'. Supported values are: 'none', 'auto', 'required', 'function', 'custom', and 'allowed_tools'.",
     );
   });
 });

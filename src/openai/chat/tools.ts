@@ -1,25 +1,24 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure.ts';
-import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
-import { isJsonObject } from '../../kit/json.ts';
-import { functionFields } from '../fields.ts';
+import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { customFields, functionFields } from '../fields.ts';
 import {
-  checkAllDeclared,
   checkDeclared,
   readChoiceWord,
-  readFunctionTools,
+  readToolList,
   TOOL_CHOICES,
   toFunctionTool,
   type FunctionBody,
-} from '../function-tools.ts';
+} from '../read-tools.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, parseBody } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
 
 export interface ReadTools {
-  readonly tools: readonly FunctionTool[];
+  readonly tools: readonly Tool[];
   readonly choice: ToolChoice;
   /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
@@ -42,45 +41,82 @@ export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools =
   return { tools, choice: readFunctionCall(given.function_call, tools), isLegacy: true };
 };
 
-const toolSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
+const functionSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
+const customSchema = z.object({ type: z.literal('custom'), custom: z.object(customFields) });
 
-const readTools = (given: readonly unknown[], ignored: string[]): readonly FunctionTool[] =>
-  readFunctionTools(given, (value, at) => {
-    const tool = parseBody(toolSchema, value, at).function;
-    noteUnread(ignored, toolSchema, value, at);
-    return looseUnlessSaid(tool);
+const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[] =>
+  readToolList(given, {
+    function(value, at) {
+      const tool = parseBody(functionSchema, value, at).function;
+      noteUnread(ignored, functionSchema, value, at);
+      return looseUnlessSaid(tool);
+    },
+    custom(value, at) {
+      const { format, ...tool } = parseBody(customSchema, value, at).custom;
+      noteUnread(ignored, customSchema, value, at);
+      return { ...tool, format: flatFormat(format) };
+    },
   });
+
+/** Chat puts a grammar one level deeper than Responses. */
+const flatFormat = (format: JsonObject | null | undefined): JsonObject | null => {
+  if (!format) return null;
+  const { grammar, ...rest } = format;
+  return isJsonObject(grammar) ? { ...rest, ...grammar } : format;
+};
 
 /** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */
 const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({ ...tool, strict: tool.strict ?? false });
 
-const named = z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) });
+const byName = z.object({ name: z.string().min(1) });
+const namedFunction = z.object({ type: z.literal('function'), function: byName });
+const namedCustom = z.object({ type: z.literal('custom'), custom: byName });
+const named = z.looseObject({ type: z.string().min(1) });
 const allowed = z.object({
   type: z.literal('allowed_tools'),
   allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: listOf(named, MAX_CHAT_TOOLS, 1) }),
 });
 
-const readToolChoice = (given: unknown, tools: readonly FunctionTool[]): ToolChoice => {
+const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
   const word = readChoiceWord(given, tools);
   if (word !== null) return word;
-  const type = isJsonObject(given) ? given['type'] : undefined;
-  if (type === 'function') {
-    const { name } = parseBody(named, given, 'tool_choice').function;
-    checkDeclared(name, tools, 'tool_choice.function.name');
-    return { mode: 'function', name };
-  }
-  if (type === 'allowed_tools') {
+  if (!isJsonObject(given)) throw invalidChoice('tool_choice', given, TOOL_CHOICES);
+  if (given['type'] === 'allowed_tools') {
     const { mode, tools: some } = parseBody(allowed, given, 'tool_choice').allowed_tools;
-    const names = some.map((tool) => tool.function.name);
-    checkAllDeclared(names, tools, (index) => `tool_choice.allowed_tools.tools[${index}].function.name`);
-    return { mode: 'allowed', required: mode === 'required', names };
+    const at = 'tool_choice.allowed_tools.tools';
+    const read = some.map((tool, index) => readRef(tool, `${at}[${index}]`));
+    checkDeclared(
+      read.map(({ ref }) => ref),
+      tools,
+      (index) => read[index]?.param ?? at,
+    );
+    return { mode: 'allowed', required: mode === 'required', tools: read.map(({ ref }) => ref) };
   }
-  throw invalidChoice('tool_choice', type ?? given, TOOL_CHOICES);
+  const { ref, param } = readRef(parseBody(named, given, 'tool_choice'), 'tool_choice');
+  checkDeclared([ref], tools, () => param);
+  return { mode: 'named', tool: ref };
 };
 
-const readFunctionCall = (given: CreateChat['function_call'], tools: readonly FunctionTool[]): ToolChoice => {
+/** A tool that the backend runs is named by its type. */
+const readRef = (
+  given: z.output<typeof named>,
+  at: string,
+): { readonly ref: ToolRef; readonly param: string } => {
+  if (given.type === 'function') {
+    const { name } = parseBody(namedFunction, given, at).function;
+    return { ref: { kind: 'function', name }, param: `${at}.function.name` };
+  }
+  if (given.type === 'custom') {
+    const { name } = parseBody(namedCustom, given, at).custom;
+    return { ref: { kind: 'custom', name }, param: `${at}.custom.name` };
+  }
+  return { ref: { kind: 'hosted', raw: given as RawTool }, param: at };
+};
+
+const readFunctionCall = (given: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {
   if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
   if (given === 'none') return { mode: 'none' };
-  checkDeclared(given.name, tools, 'function_call.name', 'functions');
-  return { mode: 'function', name: given.name };
+  const tool = { kind: 'function', name: given.name } as const;
+  checkDeclared([tool], tools, () => 'function_call.name', 'functions');
+  return { mode: 'named', tool };
 };

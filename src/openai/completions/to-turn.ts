@@ -56,6 +56,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
 const NAMES: ParameterNames = {
   settings: { ...CHAT_SETTINGS, items: 'prompt', 'reasoning.effort': 'model', maxOutputTokens: 'max_tokens' },
   places: ['prompt'],
+  tool: () => CHAT_SETTINGS.tools,
   toolName: () => CHAT_SETTINGS.tools,
   include: () => CHAT_SETTINGS.include,
 };

@@ -16,6 +16,7 @@ const SETTINGS: Readonly<Record<Setting, string>> = {
 export const responsesNames = (places: readonly string[]): ParameterNames => ({
   settings: SETTINGS,
   places,
+  tool: (index) => `tools[${index}]`,
   toolName: (index) => `tools[${index}].name`,
   include: (value) => `include.${quoted(value)}`,
 });

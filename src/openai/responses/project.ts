@@ -2,7 +2,7 @@ import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
 import { rawOf, type ItemStatus, type Part, type Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { FunctionTool } from '../../canonical/turn-request.ts';
+import type { Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { CreateResponse } from './schema.ts';
@@ -14,7 +14,7 @@ export interface ResponseMeta {
   readonly createdAt: number;
   /** What the client sent, to be said again; its input is not, and it is large. */
   readonly given: Omit<CreateResponse, 'input'>;
-  readonly tools: readonly FunctionTool[];
+  readonly tools: readonly Tool[];
   readonly effort: string | null;
   /** Of the request, or of the alias that it names. */
   readonly serviceTier: string | null;
@@ -81,18 +81,31 @@ const responseFields = (meta: ResponseMeta) => {
     top_logprobs: given.top_logprobs ?? 0,
     text: { format: projectFormat(given), verbosity: given.text?.verbosity ?? 'medium' },
     tool_choice: given.tool_choice ?? 'auto',
-    tools: meta.tools.map((tool) => ({
-      type: 'function' as const,
-      name: tool.name,
-      description: tool.description,
-      parameters: tool.parameters,
-      strict: tool.strict ?? false,
-    })),
+    tools: meta.tools.map(projectTool),
     truncation: given.truncation ?? 'disabled',
     usage: null as ReturnType<typeof projectUsage>,
     metadata: given.metadata ?? {},
     ...(typeof given.user === 'string' ? { user: given.user } : {}),
   };
+};
+
+/** Functions say all that can be said of them; other tools what the client said. */
+const projectTool = (tool: Tool) => {
+  switch (tool.kind) {
+    case 'function': {
+      const { kind: type, name, description, parameters, strict } = tool;
+      return { type, name, description, parameters, strict: strict ?? false };
+    }
+    case 'custom': {
+      const { kind: type, name, description, format } = tool;
+      return { type, name, description, format: format ?? { type: 'text' } };
+    }
+    case 'namespace':
+    case 'hosted':
+      return tool.raw;
+    default:
+      return assertNever(tool);
+  }
 };
 
 const projectFormat = (given: ResponseMeta['given']) => {

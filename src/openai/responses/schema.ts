@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   cacheFields,
+  customFields,
   EFFORTS,
   functionFields,
   metadata,
@@ -68,3 +69,4 @@ export const createResponseSchema = z.object({
 export type CreateResponse = z.output<typeof createResponseSchema>;
 
 export const functionToolSchema = z.object({ type: z.literal('function'), ...functionFields });
+export const customToolSchema = z.object({ type: z.literal('custom'), ...customFields });

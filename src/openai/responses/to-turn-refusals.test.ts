@@ -123,12 +123,12 @@ describe('toTurnRequest', () => {
       },
     ],
     [
-      'a tool that is not served',
-      { model: 'm', input: 'x', tools: [{ type: 'file_search' }] },
+      'a tool of no type',
+      { model: 'm', input: 'x', tools: [{ name: 'f' }] },
       {
-        code: 'unsupported_tool',
+        code: 'missing_required_parameter',
         param: 'tools[0].type',
-        message: `The tool type "file_search" at 'tools[0]' is not supported here. Supported: 'function'.`,
+        message: "Missing required parameter: 'tools[0].type'.",
       },
     ],
     [

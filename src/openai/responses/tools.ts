@@ -1,47 +1,54 @@
 import { z } from 'zod';
 
-import type { FunctionTool, ToolChoice } from '../../canonical/turn-request.ts';
+import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import {
-  checkAllDeclared,
-  checkDeclared,
-  readChoiceWord,
-  readFunctionTools,
-  TOOL_CHOICES,
-} from '../function-tools.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
+import { checkDeclared, readChoiceWord, readToolList, TOOL_CHOICES } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, parseBody } from '../validation.ts';
-import { functionToolSchema } from './schema.ts';
+import { customToolSchema, functionToolSchema } from './schema.ts';
 
-export const readTools = (given: readonly unknown[], unread: string[]): readonly FunctionTool[] =>
-  readFunctionTools(given, (value, at) => {
-    const tool = parseBody(functionToolSchema, value, at);
-    noteUnread(unread, functionToolSchema, value, at);
-    return tool;
-  });
+export const readTools = (given: readonly unknown[], unread: string[]): readonly Tool[] => {
+  const reader =
+    <S extends z.ZodType>(schema: S) =>
+    (value: unknown, at: string): z.output<S> => {
+      const tool = parseBody(schema, value, at);
+      noteUnread(unread, schema, value, at);
+      return tool;
+    };
+  return readToolList(given, { function: reader(functionToolSchema), custom: reader(customToolSchema) });
+};
 
-const forcedSchema = z.object({ type: z.literal('function'), name: z.string().min(1) });
+const named = z.looseObject({ type: z.string().min(1) });
+const calledSchema = z.object({
+  type: z.enum(['function', 'custom']),
+  name: z.string().min(1),
+  namespace: z.string().min(1).optional(),
+});
 const allowedSchema = z.object({
   type: z.literal('allowed_tools'),
   mode: z.enum(['auto', 'required']),
-  tools: listOf(z.object({ type: z.literal('function'), name: z.string().min(1) }), MAX_TOOLS, 1),
+  tools: listOf(named, MAX_TOOLS, 1),
 });
 
-export const readToolChoice = (given: unknown, tools: readonly FunctionTool[]): ToolChoice => {
+export const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
   const word = readChoiceWord(given, tools);
   if (word !== null) return word;
-  const type = isJsonObject(given) ? given['type'] : undefined;
-  if (type === 'function') {
-    const { name } = parseBody(forcedSchema, given, 'tool_choice');
-    checkDeclared(name, tools, 'tool_choice');
-    return { mode: 'function', name };
-  }
-  if (type === 'allowed_tools') {
+  if (!isJsonObject(given)) throw invalidChoice('tool_choice', given, TOOL_CHOICES);
+  if (given['type'] === 'allowed_tools') {
     const allowed = parseBody(allowedSchema, given, 'tool_choice');
-    const names = allowed.tools.map((tool) => tool.name);
-    checkAllDeclared(names, tools, (index) => `tool_choice.tools[${index}].name`);
-    return { mode: 'allowed', required: allowed.mode === 'required', names };
+    const refs = allowed.tools.map((tool, index) => readRef(tool, `tool_choice.tools[${index}]`));
+    checkDeclared(refs, tools, (index) => `tool_choice.tools[${index}].name`);
+    return { mode: 'allowed', required: allowed.mode === 'required', tools: refs };
   }
-  throw invalidChoice('tool_choice', type ?? given, TOOL_CHOICES);
+  const tool = readRef(parseBody(named, given, 'tool_choice'), 'tool_choice');
+  checkDeclared([tool], tools, () => 'tool_choice');
+  return { mode: 'named', tool };
+};
+
+/** A tool that the backend runs is named by its type, and maybe more. */
+const readRef = (given: z.output<typeof named>, at: string): ToolRef => {
+  if (given.type !== 'function' && given.type !== 'custom') return { kind: 'hosted', raw: given as RawTool };
+  const { type: kind, name, namespace } = parseBody(calledSchema, given, at);
+  return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
 };
