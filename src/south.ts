@@ -20,6 +20,7 @@ import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
+import { keepToolChoice } from './engine/keep-tool-choice.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
@@ -156,7 +157,10 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
+  const limited = withPlans(
+    keepToolChoice(engine, systemAmbient.clock),
+    limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
+  );
   return withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),

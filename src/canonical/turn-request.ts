@@ -44,6 +44,8 @@ export interface TurnRequest extends AskedTurn {
    * cache stays warm. A hash; it says nothing about what is in the conversation.
    */
   readonly conversation: string;
+  /** The model has left a call out that it must make: it is told again, in words. */
+  readonly insists: boolean;
 }
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */

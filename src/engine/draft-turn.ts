@@ -1,5 +1,7 @@
+import { choiceInWords } from '../canonical/forced-choice.ts';
 import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
+import { isForced } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
@@ -61,7 +63,7 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
   ];
   return {
     approach,
-    request: fitted,
+    request: insisting(fitted, says('tool_choice')),
     unsaid,
     leftOut,
     refused: [
@@ -77,4 +79,15 @@ const NOTHING_LEFT: Refusal = {
   path: { item: 0 },
   kind: 'invalid_value',
   why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+};
+
+/** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
+const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
+  const { toolChoice, insists, items } = request;
+  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
+  const text = choiceInWords(toolChoice);
+  return {
+    ...request,
+    items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],
+  };
 };

@@ -71,6 +71,7 @@ export const serveTurn =
       conversation,
       caller,
       isStrict: deps.strictParams,
+      insists: false,
     };
     const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
     if (refused !== null) throw refused;

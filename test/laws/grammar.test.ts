@@ -7,6 +7,7 @@ import { runChoices } from '../../src/engine/choices.ts';
 import { withEmulations } from '../../src/engine/emulate.ts';
 import type { Engine, Plan } from '../../src/engine/engine.ts';
 import { keepSecrets } from '../../src/engine/keep-secrets.ts';
+import { keepToolChoice } from '../../src/engine/keep-tool-choice.ts';
 import { limitTime } from '../../src/engine/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
 import { retryWhole } from '../../src/engine/retry-whole.ts';
@@ -84,6 +85,10 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     run(withEmulations(engineOf(telling(events)), characters, clock), {
       stop: ['e', '"a'],
       maxOutputTokens: size,
+    }),
+  'a call that must come': (events) =>
+    run(keepToolChoice(engineOf(telling(events)), clock), {
+      toolChoice: { mode: 'named', tool: { kind: 'function', name: 'b' } },
     }),
   'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),

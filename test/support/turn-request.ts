@@ -41,6 +41,7 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   caller: 'caller',
   isStrict: false,
   conversation: 'conversation',
+  insists: false,
   ...different,
 });
 

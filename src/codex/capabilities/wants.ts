@@ -1,5 +1,4 @@
 import type { Path, Setting } from '../../canonical/path.ts';
-import { isForced } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { EditField } from './profile.ts';
@@ -34,8 +33,6 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
     const value = rule.value?.(request) ?? null;
     return value === null || value === rule.usual ? [] : [{ path, field: rule.field }];
   }),
-  // Every other choice is kept by declaring fewer tools.
-  ...(isForced(request.toolChoice) ? [{ path: 'toolChoice', field: 'tool_choice' } as const] : []),
   ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
   ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
 ];
