@@ -114,11 +114,13 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
           layout: config.api.responsesLayout,
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+          parallelCalls: config.tools.parallelCalls,
         }),
         chatEndpoint({
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
           showReasoning: config.api.chatReasoning,
+          parallelCalls: config.tools.parallelCalls,
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],

@@ -75,14 +75,8 @@ describe('a draft', () => {
   it('refuses what cannot be run at all, and what a strict request cannot do without', () => {
     const why = (different: Partial<TurnRequest>) =>
       draftTurn(turnRequest(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
-    const tool = {
-      kind: 'function',
-      name: 'mcp__x',
-      description: null,
-      parameters: null,
-      strict: null,
-    } as const;
-    expect(why({ tools: [tool] })).toEqual([[{ toolName: 0 }, 'invalid_value']]);
+    const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;
+    expect(why({ tools: [tool] })).toEqual([[{ tool: 0 }, 'unsupported_tool']]);
     expect(why({ items: [forgotten] })).toEqual([[{ item: 0 }, 'invalid_value']]);
     expect(why({ sampling: warm })).toEqual([]);
     expect(why({ sampling: warm, isStrict: true })).toEqual([

@@ -5,7 +5,6 @@ import { isForced } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
-import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
@@ -68,7 +67,6 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
     leftOut,
     refused: [
       ...refusedTools(request.tools, relay?.profile ?? null),
-      ...refusedToolNames(request.tools, relay !== null),
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
     ],

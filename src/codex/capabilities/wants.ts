@@ -31,7 +31,8 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
       return request.include.map((include) => ({ path: { include }, field: rule.field }));
     }
     const value = rule.value?.(request) ?? null;
-    return value === null || value === rule.usual ? [] : [{ path, field: rule.field }];
+    const isMissed = value !== null && value !== rule.usual && (rule.matters?.(request) ?? true);
+    return isMissed ? [{ path, field: rule.field }] : [];
   }),
   ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
   ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
