@@ -245,6 +245,11 @@ const turnDeps = (
     metrics.formatMismatches.inc();
     logger.warn({ requestId }, 'the answer does not match the format that was asked for');
   },
+  repair: {
+    attempts: config.tools.repairAttempts,
+    inStreams: config.tools.repairStreams,
+    onRepair: (result) => metrics.toolRepairs.inc({ result }),
+  },
   maxBodyBytes: config.http.maxBodyBytes,
   keepaliveMs: config.http.sseKeepaliveMs,
   strictParams: config.api.strictParams,
