@@ -81,7 +81,7 @@ const run = async (
       onSettled?.();
       const answer = answers[requests.length - 1] ?? [];
       if (answer instanceof Error) throw answer;
-      return emit(answer as readonly TurnEvent[]);
+      return emit(answer);
     });
   const request = turnRequest({
     items: [],

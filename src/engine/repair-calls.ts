@@ -1,10 +1,11 @@
 import { Accumulator, type Reply } from '../canonical/accumulate.ts';
 import { GatewayError } from '../canonical/failure.ts';
-import type { Produced, ToolOutput } from '../canonical/item.ts';
+import type { Item, Produced, ToolOutput } from '../canonical/item.ts';
 import type { FunctionTool, Tool } from '../canonical/tool.ts';
 import { itemIdOf, type TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { addUsage, type Usage } from '../canonical/usage.ts';
+import { append } from '../kit/append.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import type { Plan } from './engine.ts';
 import { bytesOf } from './mailbox.ts';
@@ -49,7 +50,8 @@ async function* untilSound(
   options: Repairing,
 ): AsyncGenerator<TurnEvent> {
   const ids = new Set<string>();
-  let asked = request;
+  /** What was said since: the answers that went wrong, and what the model was told of them. */
+  const since: Item[] = [];
   let plan = first;
   let spent: Usage | null = null;
   const counted = (event: TurnEvent): TurnEvent =>
@@ -70,8 +72,9 @@ async function* untilSound(
     if (problems.size > 0 && left > 0) {
       const { items, usage } = attempt.reply;
       spent = addUsage(spent, usage);
-      asked = { ...asked, items: [...asked.items, ...items, ...outputsOf(items, problems)] };
-      plan = options.plan(asked);
+      append(since, items);
+      append(since, outputsOf(items, problems));
+      plan = options.plan({ ...request, items: [...request.items, ...since] });
       last = attempt;
       continue;
     }

@@ -67,7 +67,7 @@ describe('schemaProblem', () => {
       "in 'dependentRequired': 'a': expected a list of names, but got a list.",
     ],
   ])('names what is wrong with %j', (schema, problem) => {
-    expect(problemOf(schema as unknown as JsonObject)).toBe(problem);
+    expect(problemOf(schema)).toBe(problem);
   });
 
   it('complains about nothing that a compiler takes', () => {
@@ -78,7 +78,7 @@ describe('schemaProblem', () => {
       inside({ pattern: '(' }),
     ];
     for (const schema of broken) {
-      expect(() => new Ajv2020({ strict: false }).compile(schema)).toThrow();
+      expect(() => new Ajv2020({ strict: false }).compile(schema)).toThrow(/./);
       expect(problemOf(schema)).not.toBeNull();
     }
   });

@@ -203,7 +203,7 @@ const isPattern = (pattern: string): boolean =>
 
 const parses = (pattern: string, flags: string): boolean => {
   try {
-    return new RegExp(pattern, flags) !== null;
+    return new RegExp(pattern, flags).source !== '';
   } catch {
     return false;
   }

@@ -7,23 +7,15 @@ import { hello, says } from '../support/scripts.ts';
 
 /** What codex calls its own tools, and what looks like them. OpenAI allows all of these. */
 const NAMES = [
-  ...['mcp', 'mcp__', 'mcp__server__tool', 'mcp_', 'mcp-x', 'MCP', 'exec_command', 'shell_command'],
-  ...['tool_mcp', 'tool_exec_command', 'write_stdin', 'apply_patch', 'update_plan', 'view_image'],
-  ...['local_shell', 'unified_exec', 'spawn_agent', 'send_input', 'wait_agent', 'close_agent'],
-  ...[
-    'resume_agent',
-    'list_agents',
-    'send_message',
-    'followup_task',
-    'interrupt_agent',
-    'list_mcp_resources',
-  ],
-  ...['list_mcp_resource_templates', 'read_mcp_resource', 'web_search', 'image_generation', 'image_gen'],
-  ...['tool_search', 'tool_suggest', 'request_user_input', 'test_sync_tool', 'js_repl', 'js_repl_reset'],
-  ...['request_permissions', 'get_goal', 'create_goal', 'update_goal', 'exec', 'wait', 'shell', 'sleep'],
-  ...['multi_tool_use', 'parallel', 'read_file', 'list_dir', 'grep_files', 'search_tool_bm25', 'functions'],
-  ...['request_plugin_install', 'curr_time', 'get_context_remaining', 'new_context', 'web_run', 'container'],
-  ...['file_search', 'code_interpreter', 'computer', 'namespace', 'custom', 'function', 'python', 'browser'],
+  ...`mcp mcp__ mcp__server__tool mcp_ mcp-x MCP exec_command shell_command tool_mcp
+  tool_exec_command write_stdin apply_patch update_plan view_image local_shell unified_exec
+  spawn_agent send_input wait_agent close_agent resume_agent list_agents send_message
+  followup_task interrupt_agent list_mcp_resources list_mcp_resource_templates read_mcp_resource
+  web_search image_generation image_gen tool_search tool_suggest request_user_input
+  test_sync_tool js_repl js_repl_reset request_permissions get_goal create_goal update_goal exec
+  wait shell sleep multi_tool_use parallel read_file list_dir grep_files search_tool_bm25
+  functions request_plugin_install curr_time get_context_remaining new_context web_run container
+  file_search code_interpreter computer namespace custom function python browser`.split(/\s+/),
   `mcp__${'x'.repeat(59)}`,
 ];
 /** As many as Chat allows. */
@@ -39,6 +31,9 @@ const calls = says(
   ALL.map((name, index) => ({ call: { name, arguments: input(index), callId: `c${index}` } })),
 );
 
+const namesIn = (body: JsonObject): readonly string[] =>
+  ((body['tools'] ?? []) as readonly { readonly name: string }[]).map(({ name }) => name);
+
 describe.each([
   ['with the relay', {}],
   ['without the relay', { PROXY_WIRE: 'off' }],
@@ -46,12 +41,11 @@ describe.each([
   const proxy = await openProxy(hello, env);
   const isMapped = 'PROXY_WIRE' in env;
   /** The names under which the model knows the tools. */
-  const known = (): readonly string[] =>
-    (proxy.model.requests.at(-1)?.body['tools'] as readonly JsonObject[]).map(({ name }) => String(name));
+  const known = (): readonly string[] => namesIn(proxy.model.requests.at(-1)?.body ?? {});
 
   it('reach the model, and their calls the client', async () => {
     proxy.use((request, connection) => {
-      const names = (request.body['tools'] as readonly JsonObject[]).map(({ name }) => String(name));
+      const names = namesIn(request.body);
       return (
         isMapped
           ? says(

@@ -73,7 +73,8 @@ const chatBody = ({ tools, choice }: Asked): JsonObject =>
   }) as JsonObject;
 
 /** Chat puts what is said of a tool one level deeper. */
-const deeper = ({ type, ...fields }: JsonObject): JsonObject => ({ type, [String(type)]: fields });
+const deeper = ({ type, ...fields }: JsonObject): JsonObject =>
+  typeof type === 'string' ? { type, [type]: fields } : fields;
 
 const chatChoice = (choice: unknown): unknown => {
   if (!isJsonObject(choice)) return choice;
