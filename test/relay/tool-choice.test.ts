@@ -4,10 +4,11 @@ import type { Script } from '../../src/demo/model-server.ts';
 import { errorBody } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { askAll, askBy, inAllWays, WAYS } from '../support/four-ways.ts';
-import { openProxy } from '../support/open-proxy.ts';
+import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { hello, inTurn, says, slow, toolCall } from '../support/scripts.ts';
 
-const onWire = await openProxy(hello, { PROXY_SSE_KEEPALIVE_MS: '100' });
+const onWire = await openProxy(hello);
+const fresh = freshProxies();
 const offWire = await openProxy(hello, { PROXY_WIRE: 'off', PROXY_STRICT_PARAMS: 'true' });
 
 const tool = (name: string): JsonObject => ({
@@ -155,8 +156,8 @@ describe('with the relay', () => {
   });
 
   it('a stream whose call takes long is kept alive, and its failure is in the stream', async () => {
-    onWire.use(slow(40));
-    expect(await askBy(onWire, 'responses stream', { tools, choice: 'required' })).toMatchObject({
+    const impatient = await fresh(slow(40), { PROXY_SSE_KEEPALIVE_MS: '100' });
+    expect(await askBy(impatient, 'responses stream', { tools, choice: 'required' })).toMatchObject({
       status: 200,
       code: 'tool_choice_not_satisfied',
       calls: [],
