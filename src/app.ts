@@ -127,11 +127,13 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
           layout: config.api.responsesLayout,
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+          parallelCalls: config.tools.parallelCalls,
         }),
         chatEndpoint({
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
           showReasoning: config.api.chatReasoning,
+          parallelCalls: config.tools.parallelCalls,
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
       ],
@@ -271,6 +273,11 @@ const turnDeps = (
   onFormatMismatch: ({ requestId }) => {
     metrics.formatMismatches.inc();
     logger.warn({ requestId }, 'the answer does not match the format that was asked for');
+  },
+  repair: {
+    attempts: config.tools.repairAttempts,
+    inStreams: config.tools.repairStreams,
+    onRepair: (result) => metrics.toolRepairs.inc({ result }),
   },
   maxBodyBytes: config.http.maxBodyBytes,
   keepaliveMs: config.http.sseKeepaliveMs,

@@ -14,7 +14,7 @@ import {
 import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
 import { Approaches } from './engine/approaches.ts';
-import { withEmulations } from './engine/emulate.ts';
+import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
 import type { McpAccess } from './engine/mcp-access.ts';
@@ -23,7 +23,9 @@ import { createModelDirectory, type ModelDirectory } from './engine/model-direct
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
 import type { ReasoningMemory } from './engine/reasoning-memory.ts';
+import { keepToolChoice } from './engine/keep-tool-choice.ts';
 import { createEngine } from './engine/run-turn.ts';
+import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
@@ -182,7 +184,10 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
+  const limited = withPlans(
+    keepToolChoice(relay === null ? emulate(engine, safeNames) : engine, systemAmbient.clock),
+    limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
+  );
   return withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),

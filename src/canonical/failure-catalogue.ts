@@ -194,6 +194,14 @@ export const FAILURES = {
     message: 'The upstream had an error while processing the request.',
     when: 'the backend answered 5xx, cut the answer off, or has no such path',
   },
+  tool_choice_not_satisfied: {
+    status: 502,
+    type: TYPES.server,
+    message: "The model did not make the call that 'tool_choice' asks for, though it was told to twice.",
+    when: 'two answers of the model hold no call of a tool that `tool_choice` forces',
+    // It has been asked again already.
+    final: true,
+  },
   upstream_unauthorized: {
     status: 502,
     type: TYPES.server,

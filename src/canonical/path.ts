@@ -11,9 +11,7 @@ export type Path =
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
   /** One of the tools. */
-  | { readonly tool: number }
-  /** The name of one of the tools. */
-  | { readonly toolName: number };
+  | { readonly tool: number };
 
 export interface PartPlace {
   readonly item: number;
@@ -29,6 +27,7 @@ export type Setting =
   | 'tools'
   | 'toolChoice'
   | 'parallelToolCalls'
+  | 'maxToolCalls'
   | 'reasoning.effort'
   | 'reasoning.summary'
   | 'format'

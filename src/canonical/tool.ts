@@ -68,8 +68,8 @@ export const isForced = (choice: ToolChoice): boolean =>
 /** The tools that a choice leaves. A choice names hosted tools by their type. */
 export const toolsLeft = (tools: readonly Tool[], choice: ToolChoice): readonly Tool[] => {
   if (choice.mode === 'none') return [];
-  if (choice.mode !== 'allowed') return tools;
-  const allowed = new Set(choice.tools.map(refKey));
+  if (choice.mode !== 'allowed' && choice.mode !== 'named') return tools;
+  const allowed = new Set((choice.mode === 'named' ? [choice.tool] : choice.tools).map(refKey));
   return tools.filter((tool) => refsOf(tool).some((ref) => allowed.has(refKey(ref))));
 };
 
@@ -90,8 +90,10 @@ export const refKey = (ref: ToolRef): string =>
 export class CallableTools {
   readonly #known: ReadonlySet<string>;
 
-  constructor(tools: readonly Tool[]) {
-    this.#known = new Set(tools.flatMap(refsOf).map(refKey));
+  /** Where a call is forced, all of them: whether it is the right one is asked of the whole answer. */
+  constructor(tools: readonly Tool[], choice: ToolChoice = { mode: 'auto' }) {
+    const callable = isForced(choice) ? tools : toolsLeft(tools, choice);
+    this.#known = new Set(callable.flatMap(refsOf).map(refKey));
   }
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */

@@ -12,6 +12,8 @@ export interface AskedTurn {
   readonly toolChoice: ToolChoice;
   /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
   readonly parallelToolCalls: boolean | null;
+  /** At most so many calls of tools that the backend or this server runs, in the whole answer; null: any number. */
+  readonly maxToolCalls: number | null;
   readonly reasoning: ReasoningSettings;
   readonly format: OutputFormat;
   readonly verbosity: Verbosity | null;
@@ -44,6 +46,8 @@ export interface TurnRequest extends AskedTurn {
    * cache stays warm. A hash; it says nothing about what is in the conversation.
    */
   readonly conversation: string;
+  /** The model has left a call out that it must make: it is told again, in words. */
+  readonly insists: boolean;
 }
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */

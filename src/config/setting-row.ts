@@ -7,6 +7,7 @@ export const SLICES = {
   upstream: 'Backend',
   state: 'Files of this server',
   api: 'How requests and answers are shaped',
+  tools: 'Tools',
   images: 'Images given by URL',
   codex: 'What codex may do',
   mcp: 'MCP servers',

@@ -52,6 +52,20 @@ describe('a draft', () => {
     });
   });
 
+  it('says in words what must be called, where no field says it or the model did not heed it', () => {
+    const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
+    const said = (different: Partial<TurnRequest>, lane: 'full' | 'lite', deps = CHATGPT) =>
+      draftTurn(turnRequest({ items: [user], ...different }), { ...KEPT, lane }, deps).request.items;
+    const text =
+      'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.';
+    const line: Item = { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] };
+    expect(said({ toolChoice }, 'full')).toEqual([user]);
+    expect(said({ toolChoice, insists: true }, 'full')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'lite')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'full', PLAIN)).toEqual([user, line]);
+    expect(said({ toolChoice: { mode: 'none' } }, 'full', PLAIN)).toEqual([user]);
+  });
+
   it('leaves out reasoning that could not be read', () => {
     const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
     const draft = draftTurn(turnRequest({ items }), { ...KEPT, reasoning: 'left-out' }, CHATGPT);
@@ -61,14 +75,8 @@ describe('a draft', () => {
   it('refuses what cannot be run at all, and what a strict request cannot do without', () => {
     const why = (different: Partial<TurnRequest>) =>
       draftTurn(turnRequest(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
-    const tool = {
-      kind: 'function',
-      name: 'mcp__x',
-      description: null,
-      parameters: null,
-      strict: null,
-    } as const;
-    expect(why({ tools: [tool] })).toEqual([[{ toolName: 0 }, 'invalid_value']]);
+    const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;
+    expect(why({ tools: [tool] })).toEqual([[{ tool: 0 }, 'unsupported_tool']]);
     expect(why({ items: [forgotten] })).toEqual([[{ item: 0 }, 'invalid_value']]);
     expect(why({ sampling: warm })).toEqual([]);
     expect(why({ sampling: warm, isStrict: true })).toEqual([

@@ -1,9 +1,10 @@
+import { choiceInWords } from '../canonical/forced-choice.ts';
 import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
+import { isForced } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
-import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
@@ -67,12 +68,11 @@ export const draftTurn = (
   ];
   return {
     approach,
-    request: fitted,
+    request: insisting(fitted, says('tool_choice')),
     unsaid,
     leftOut,
     refused: [
       ...refusedTools(request.tools, relay?.profile ?? null),
-      ...refusedToolNames(request.tools, relay !== null),
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
     ],
@@ -83,4 +83,15 @@ const NOTHING_LEFT: Refusal = {
   path: { item: 0 },
   kind: 'invalid_value',
   why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+};
+
+/** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
+const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
+  const { toolChoice, insists, items } = request;
+  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
+  const text = choiceInWords(toolChoice);
+  return {
+    ...request,
+    items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],
+  };
 };

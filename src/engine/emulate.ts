@@ -16,7 +16,7 @@ export interface Emulation {
 }
 
 /** The plan for what is asked instead, with the caller's own view of its events. */
-const emulate = (engine: Engine, emulation: Emulation): Engine => ({
+export const emulate = (engine: Engine, emulation: Emulation): Engine => ({
   plan(request) {
     const plan = engine.plan(emulation.request(request));
     return {

@@ -135,6 +135,9 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
 /** An event without its text. */
 export const EVENT_BYTES = 100;
 
+/** How much room an event takes while it is kept, about. */
+export const bytesOf = (event: TurnEvent): number => EVENT_BYTES + charsOf(event);
+
 /** What of an event is as long as the upstream makes it. */
 const charsOf = (event: TurnEvent): number => {
   switch (event.type) {

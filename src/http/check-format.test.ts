@@ -57,6 +57,20 @@ describe('checkFormat', () => {
     expect(await verdicts(ofSchema(PERSON), ['{"name":"Ada"}'])).toEqual([true]);
   });
 
+  it('says what is wrong with a text', async () => {
+    const problems = ['{"name":"Ada"}', '{"name":5}', '{', '{"name":"Ada","x":1}'].map((text) =>
+      checks.problemWith(text, PERSON),
+    );
+    expect(await Promise.all(problems)).toEqual([
+      null,
+      'value/name must be string',
+      expect.stringMatching(/^not valid JSON/),
+      'value must NOT have additional properties',
+    ]);
+    // Whoever wrote it was told by somebody else, or nobody minds.
+    expect(await checks.problemWith('{}', { type: 'nonsense' })).toBeNull();
+  });
+
   it('gives up on a schema that takes too long to be compiled, and remembers it', async () => {
     unchecked.length = 0;
     const names = Array.from({ length: 4_000 }, (_, index) => `p${index}`);

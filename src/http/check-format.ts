@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { parseJsonObject } from '../kit/json.ts';
+import { parseJsonObject, type JsonObject } from '../kit/json.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
 import { Recent } from '../kit/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
@@ -14,6 +14,8 @@ export type FormatCheck = (text: string) => Promise<boolean | null>;
 export interface FormatChecks {
   /** Null when there is nothing to check. A schema that is none is the client's mistake, and thrown. */
   of(format: OutputFormat, place: string): Promise<FormatCheck | null>;
+  /** What is wrong with a text that should be JSON after this schema; null: nothing, or nobody can tell. */
+  problemWith(text: string, schema: JsonObject): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -72,12 +74,21 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
     return unchecked(outcome.reason);
   };
 
+  /** Null: nobody can tell. */
+  const answered = async (
+    schema: string,
+    answer: string,
+  ): Promise<Extract<FormatVerdict, { kind: 'answered' }> | null> => {
+    const outcome = await pool.run({ schema, answer });
+    if (outcome.kind === 'given-up') return unchecked(outcome.reason);
+    return outcome.result.kind === 'answered' ? outcome.result : null;
+  };
+
   const checkOf =
     (schema: string): FormatCheck =>
     async (answer) => {
-      const outcome = await pool.run({ schema, answer });
-      if (outcome.kind === 'given-up') return unchecked(outcome.reason);
-      return outcome.result.kind === 'answered' ? outcome.result.fits : null;
+      const verdict = await answered(schema, answer);
+      return verdict === null ? null : verdict.problem === null;
     };
 
   return {
@@ -102,6 +113,13 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
         default:
           return assertNever(verdict);
       }
+    },
+    async problemWith(text, schema) {
+      if (isLongerThan(schema, MAX_SCHEMA_CHARS)) return unchecked('too_large');
+      const key = JSON.stringify(schema);
+      const verdict = known.get(key) ?? (await judge(key));
+      if (verdict?.kind !== 'sound') return null;
+      return (await answered(key, text))?.problem ?? null;
     },
     close: () => pool.close(),
   };

@@ -16,9 +16,11 @@ export type FormatVerdict =
   | { readonly kind: 'unsound'; readonly message: string }
   /** Too wide or too deep for the compiler, which says nothing about the schema. */
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'answered'; readonly fits: boolean };
+  /** What is wrong with the answer; null: it fits. */
+  | { readonly kind: 'answered'; readonly problem: string | null };
 
-type Validate = (value: unknown) => boolean;
+/** Says what is wrong with a value. */
+type Validate = (value: unknown) => string | null;
 
 // The package is CommonJS: its default export arrives one level down.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => Ajv2020;
@@ -34,7 +36,7 @@ export const judgeFormat = ({ schema, answer }: FormatJob): FormatVerdict => {
   compiled.delete(schema);
   compiled.set(schema, validate);
   forgetOldest(compiled, MAX_COMPILED);
-  return answer === null ? { kind: 'sound' } : { kind: 'answered', fits: validate(parse(answer)) };
+  return answer === null ? { kind: 'sound' } : { kind: 'answered', problem: problemWith(answer, validate) };
 };
 
 /** A pattern of a stranger is looked at and not run: all that a mismatch leads to is a line in the log. */
@@ -55,18 +57,28 @@ const compile = (schema: string): Validate | Exclude<FormatVerdict, { kind: 'ans
     new Ajv2020({ strict: false, validateFormats: true, logger: false, code: { regExp: readRegExp } }),
   );
   try {
-    return ajv.compile(plain);
+    const validate = ajv.compile(plain);
+    return (value) =>
+      validate(value) ? null : shownProblem(ajv.errorsText(validate.errors, { dataVar: 'value' }));
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'unknown' };
     return { kind: 'unsound', message: error instanceof Error ? error.message : 'not a JSON schema' };
   }
 };
 
-const parse = (text: string): unknown => {
+/** A place in a value can be as long as the value. */
+const MAX_PROBLEM = 500;
+
+const shownProblem = (text: string): string =>
+  text.length > MAX_PROBLEM ? `${text.slice(0, MAX_PROBLEM)}…` : text;
+
+const problemWith = (text: string, validate: Validate): string | null => {
+  let value: unknown;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return `not valid JSON (${error.message})`;
     throw error;
   }
+  return validate(value);
 };

@@ -5,8 +5,9 @@ import { refusedAmong } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
+import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -40,11 +41,20 @@ export interface TurnDeps {
   readonly onObserverError: (error: unknown) => void;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
-  readonly formats: Pick<FormatChecks, 'of'>;
+  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
+  readonly repair: RepairRules;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
+}
+
+/** What is done about calls of strict functions whose arguments break their schema. */
+export interface RepairRules {
+  readonly attempts: number;
+  /** Whether streams are held back for it. */
+  readonly inStreams: boolean;
+  readonly onRepair: (result: RepairResult) => void;
 }
 
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
@@ -71,6 +81,7 @@ export const serveTurn =
       conversation,
       caller,
       isStrict: deps.strictParams,
+      insists: false,
     };
     const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
     if (refused !== null) throw refused;
@@ -86,8 +97,9 @@ export const serveTurn =
     await breathe();
     // Made anew: while the request waited, more may have been learnt about its backend.
     const plan = deps.engine.plan(request);
+    const sound = withRepair(plan, request, { deps, isStream: ask.stream });
     const events = mapAll(
-      runChoices(ask.stream ? plan : retryWhole(plan), places, {
+      runChoices(ask.stream ? sound : retryWhole(sound), places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -146,6 +158,22 @@ const readAsk = async (
   const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes, room: held }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+};
+
+const withRepair = (
+  plan: Plan,
+  request: TurnRequest,
+  { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
+): Plan => {
+  const { attempts, inStreams, onRepair } = deps.repair;
+  if (isStream && !inStreams) return plan;
+  return repairCalls(plan, request, {
+    plan: (again) => deps.engine.plan(again),
+    attempts,
+    holds: isStream ? 'calls' : 'answer',
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    onRepair,
+  });
 };
 
 /** What is fetched for a request is held as long as its body. */

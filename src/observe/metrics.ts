@@ -100,6 +100,12 @@ export const METRICS = {
     help: 'Answers that did not match the JSON schema that the client asked for.',
     labels: [],
   },
+  toolRepairs: {
+    kind: 'counter',
+    name: 'proxy_tool_repairs_total',
+    help: 'Answers in which a strict function was called with arguments that break its schema: `repaired` by the model in another attempt, or `passed_on` as they were.',
+    labels: ['result'],
+  },
   formatUnchecked: {
     kind: 'counter',
     name: 'proxy_format_unchecked_total',

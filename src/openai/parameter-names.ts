@@ -7,7 +7,6 @@ export interface ParameterNames {
   /** Where each item of the conversation stood in the body. */
   readonly places: readonly string[];
   readonly tool: (index: number) => string;
-  readonly toolName: (index: number) => string;
   readonly include: (value: string) => string;
 }
 
@@ -17,6 +16,7 @@ export const SHARED_SETTINGS = {
   tools: 'tools',
   toolChoice: 'tool_choice',
   parallelToolCalls: 'parallel_tool_calls',
+  maxToolCalls: 'max_tool_calls',
   'reasoning.summary': 'reasoning.summary',
   serviceTier: 'service_tier',
   stop: 'stop',
@@ -44,7 +44,6 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
   }
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
-  if ('toolName' in path) return names.toolName(path.toolName);
   return assertNever(path);
 };
 

@@ -12,6 +12,7 @@ import {
 } from '../canonical/tool.ts';
 import { isJsonObject, type Json } from '../kit/json.ts';
 import { idText } from './bounds.ts';
+import { schemaBudget, schemaProblem } from './schema-problem.ts';
 import { parseBody } from './validation.ts';
 import { quoted } from '../kit/quote.ts';
 
@@ -70,6 +71,35 @@ const membersOf = (tools: Json | undefined): readonly NamespaceMember[] =>
     .flatMap(({ type, name }) =>
       (type === 'function' || type === 'custom') && typeof name === 'string' ? [{ tool: type, name }] : [],
     );
+
+/**
+ * What is wrong with tools whatever their backend: a name that comes twice, and a schema that is none.
+ * `placeOf` says where in the body a tool is described.
+ */
+export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: number) => string): void => {
+  const seen = new Set<string>();
+  const budget = schemaBudget();
+  for (const [index, tool] of tools.entries()) {
+    if (tool.kind === 'hosted') continue;
+    const { name } = tool;
+    if (seen.has(name)) {
+      const param = `${placeOf(tool, index)}.name`;
+      throw gatewayError('invalid_value', {
+        param,
+        message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
+      });
+    }
+    seen.add(name);
+    const wrong =
+      tool.kind === 'function' && tool.parameters !== null ? schemaProblem(tool.parameters, budget) : null;
+    if (wrong === null) continue;
+    throw gatewayError('invalid_value', {
+      param: `${placeOf(tool, index)}.parameters`,
+      code: 'invalid_function_parameters',
+      message: `Invalid schema for function '${quoted(name)}': ${wrong}`,
+    });
+  }
+};
 
 /** The choices that are a word; null for a choice that is not. */
 export const readChoiceWord = (given: unknown, tools: readonly Tool[]): ToolChoice | null => {

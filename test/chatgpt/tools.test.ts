@@ -78,8 +78,8 @@ describe('tools', () => {
     ],
   ])('%s goes by the full lane, as the client said it', async (_, tool_choice) => {
     for (const stream of [false, true]) {
-      proxy.backend.use(toolCall(tool_choice === 'required' ? 'get_weather' : 'clock', {}));
-      if (typeof tool_choice === 'object' && tool_choice.type === 'function') proxy.backend.use(toolCall());
+      const isNarrow = typeof tool_choice === 'object' && tool_choice.type === 'allowed_tools';
+      proxy.backend.use(isNarrow ? toolCall('clock', {}) : toolCall());
       const answered = await ask({ tool_choice, stream });
       expect(answered.status).toBe(200);
       expect(callsIn(answered)).toHaveLength(1);

@@ -31,7 +31,6 @@ describe('without the relay', () => {
     expect(answered.headers.get('x-proxy-ignored-params')?.split(', ').toSorted()).toEqual([
       'parallel_tool_calls',
       'temperature',
-      'tool_choice',
     ]);
     expect(at.backend.requests.filter(({ path }) => path.includes('settings'))).toEqual([]);
   });

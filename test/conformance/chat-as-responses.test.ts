@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { openProxy } from '../support/open-proxy.ts';
-import { hello } from '../support/scripts.ts';
+import { obedient } from '../support/scripts.ts';
 
 /**
  * The same conversation through Chat and through Responses puts the same bytes before the model.
  * Each pair is written by hand in both forms; what reached the scripted model is compared.
  */
 
-const proxy = await openProxy(hello);
+const proxy = await openProxy(obedient);
 
 interface Conversation {
   readonly chat: object;

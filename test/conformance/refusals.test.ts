@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 
-/** What no API refuses by itself, and the plan of a turn does: the caller reads its own names for it. */
+/** What is wrong with a request as a whole: the caller reads its own names for it. */
 describe('a request that cannot be run', () => {
   let proxy: TestProxy;
   beforeAll(async () => {
@@ -11,24 +11,26 @@ describe('a request that cannot be run', () => {
   });
   afterAll(() => proxy.close());
 
-  const reserved = { name: 'mcp__x', parameters: { type: 'object', properties: {} } };
+  const f = { name: 'f', parameters: { type: 'object', properties: {} } };
+  const broken = { name: 'g', parameters: { type: 'object', properties: { a: { type: 5 } } } };
   const messages = [{ role: 'user', content: 'hi' }];
-  const inChat = (name: string) => ({ type: 'function', function: { ...reserved, name } });
+  const inChat = (tool: object) => ({ type: 'function', function: tool });
+  const inResponses = (tool: object) => ({ type: 'function', ...tool });
+  const TWICE = "duplicate tool name 'f'";
   it.each([
     [
       '/v1/responses',
-      { input: 'hi', tools: [{ type: 'function', ...reserved }] },
-      'tools[0].name',
-      'reserved',
+      { input: 'hi', tools: [inResponses(f), { type: 'custom', name: 'f' }] },
+      'tools[1].name',
+      TWICE,
     ],
-    ['/v1/chat/completions', { messages, tools: [inChat('mcp__x')] }, 'tools[0].function.name', 'reserved'],
-    ['/v1/chat/completions', { messages, functions: [reserved] }, 'functions[0].name', 'reserved'],
     [
       '/v1/chat/completions',
-      { messages, tools: [inChat('x'), inChat('x')] },
+      { messages, tools: [{ type: 'custom', custom: { name: 'f' } }, inChat(f)] },
       'tools[1].function.name',
-      'duplicate',
+      TWICE,
     ],
+    ['/v1/chat/completions', { messages, functions: [f, f] }, 'functions[1].name', TWICE],
     [
       '/v1/responses',
       { input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] },
@@ -51,5 +53,24 @@ describe('a request that cannot be run', () => {
       ]);
     }
     expect(proxy.model.requests).toEqual([]);
+  });
+
+  it.each([
+    ['/v1/responses', { input: 'hi', tools: [inResponses(f), inResponses(broken)] }, 'tools[1].parameters'],
+    ['/v1/chat/completions', { messages, tools: [inChat(broken)] }, 'tools[0].function.parameters'],
+    ['/v1/chat/completions', { messages, functions: [f, broken] }, 'functions[1].parameters'],
+  ])('%s names the function whose schema is none: %j', async (path, body, param) => {
+    const response = await proxy.post(path, { model: 'gpt-5.5', ...body });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        error: {
+          message: "Invalid schema for function 'g': in 'properties.a.type': 5 is not a type of JSON Schema.",
+          type: 'invalid_request_error',
+          param,
+          code: 'invalid_function_parameters',
+        },
+      },
+    ]);
   });
 });

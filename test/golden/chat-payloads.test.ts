@@ -28,7 +28,7 @@ const payloads = (body: object) => {
     models,
     ignoreClientPrompt: false,
   });
-  const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation' };
+  const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation', insists: false };
   const approach = { lane: 'full', slug: request.model, instructions: 'message', reasoning: 'kept' } as const;
   const { unsaid, leftOut } = draftTurn(request, approach, {
     relay: null,

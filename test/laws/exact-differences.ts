@@ -142,12 +142,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: '`max_tool_calls`',
-    arrives: 'nothing',
-    why: 'It limits built-in tools, and none run.',
-    apply: (own) => without(own, 'max_tool_calls'),
-  },
-  {
     field: '`moderation`, `context_management`; a field, also of an item, that OpenAI does not have',
     arrives: 'nothing',
     why: 'They are not read; they are named in `x-proxy-ignored-params`.',

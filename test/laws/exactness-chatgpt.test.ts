@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from '../chatgpt/proxy.ts';
-import { hello } from '../support/scripts.ts';
+import { obedient } from '../support/scripts.ts';
 import { CHATGPT_DIFFERENCES, CHATGPT_ONLY } from './chatgpt-differences.ts';
 import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
 import { exactRequest } from './exact-requests.ts';
@@ -12,7 +12,10 @@ import { without } from './exact-differences.ts';
 /** The same law for the service behind a ChatGPT login, on the full lane, with its own table beside that of providers. */
 let proxy: ChatGptProxy;
 beforeAll(async () => {
-  proxy = await startChatGptProxy({ script: hello, env: { PROXY_CHATGPT_LANE: 'full' } });
+  proxy = await startChatGptProxy({
+    script: obedient,
+    env: { PROXY_CHATGPT_LANE: 'full', PROXY_TOOL_REPAIR_ATTEMPTS: '0' },
+  });
   proxy.backend.settings.ownEncrypted = new Set(['gAAAAA-opaque']);
 });
 afterAll(() => proxy.close());

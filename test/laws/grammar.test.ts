@@ -7,8 +7,10 @@ import { runChoices } from '../../src/engine/choices.ts';
 import { withEmulations } from '../../src/engine/emulate.ts';
 import type { Engine, Plan } from '../../src/engine/engine.ts';
 import { keepSecrets } from '../../src/engine/keep-secrets.ts';
+import { keepToolChoice } from '../../src/engine/keep-tool-choice.ts';
 import { limitTime } from '../../src/engine/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
+import { repairCalls, type RepairOptions } from '../../src/engine/repair-calls.ts';
 import { retryWhole } from '../../src/engine/retry-whole.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/http/commit-point.ts';
@@ -18,7 +20,7 @@ import { arrange } from '../../src/openai/responses/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { engineOf, planOf } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { functionTool, turnRequest } from '../support/turn-request.ts';
 
 /** Law G: whatever happens to a turn on its way, its events keep their grammar. */
 
@@ -68,6 +70,26 @@ type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<T
 const run = (engine: Engine, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
   engine.plan(turnRequest(different)).run(never);
 
+/** Every second call is wrong, and all attempts are the same events. */
+const repairedTwice = (
+  events: readonly TurnEvent[],
+  holds: RepairOptions['holds'],
+): AsyncIterable<TurnEvent> => {
+  let checked = 0;
+  const plan = telling(events);
+  const request = turnRequest({ tools: [functionTool('b', { strict: true, parameters: {} })] });
+  return repairCalls(plan, request, {
+    plan: () => plan,
+    attempts: 2,
+    holds,
+    async check() {
+      checked += 1;
+      return checked % 2 === 1 ? 'wrong' : null;
+    },
+    onRepair() {},
+  }).run(never);
+};
+
 const TRANSFORMS: Readonly<Record<string, Transform>> = {
   'nothing at all': (events) => emit(events),
   'the layout natural': (events) => arrange(emit(events), 'natural', ids),
@@ -85,6 +107,12 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
       stop: ['e', '"a'],
       maxOutputTokens: size,
     }),
+  'a call that must come': (events) =>
+    run(keepToolChoice(engineOf(telling(events)), clock), {
+      toolChoice: { mode: 'named', tool: { kind: 'function', name: 'b' } },
+    }),
+  'a second try of strict calls': (events) => repairedTwice(events, 'answer'),
+  'a second try of strict calls in a stream': (events) => repairedTwice(events, 'calls'),
   'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
   'a second attempt': (events) => retryWhole(telling(events)).run(never),

@@ -22,6 +22,7 @@ it('has these metrics', () => {
     'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
+    'counter proxy_tool_repairs_total{result}',
     'counter proxy_format_unchecked_total{reason}',
     'counter proxy_token_guesses_total{}',
     'counter proxy_observer_errors_total{}',

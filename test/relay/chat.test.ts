@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
-import { hello, LOGPROBS, says, sureOfItself } from '../support/scripts.ts';
+import { hello, LOGPROBS, obedient, says, sureOfItself } from '../support/scripts.ts';
 
 /** What the relay does for Responses it does for Chat: the same turns, another form. */
 const proxy = await openProxy(hello);
@@ -11,7 +11,7 @@ const proxy = await openProxy(hello);
 const ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';
 
-const sent = async (body: Record<string, unknown>, script = hello): Promise<JsonObject> => {
+const sent = async (body: Record<string, unknown>, script = obedient): Promise<JsonObject> => {
   proxy.use(script);
   const response = await proxy.post(PATH, { ...ASK, ...body });
   await response.text();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { demoScript } from '../../src/demo/demo-script.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { hello } from '../support/scripts.ts';
+import { hello, obedient } from '../support/scripts.ts';
 
 /** Listed, of codex's newest kind (its tools travel as an input item), and unknown to codex. */
 const MODELS = ['gpt-5.5', 'gpt-6.1-sol', 'someone-elses-model'] as const;
@@ -15,7 +15,7 @@ let proxy: TestProxy;
 beforeAll(async () => {
   proxy = await startProxy(hello);
 });
-beforeEach(() => proxy.use(hello));
+beforeEach(() => proxy.use(obedient));
 afterAll(() => proxy.close());
 
 /** What reached the model, and that nothing was ignored. */

@@ -131,7 +131,13 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
   const lines = normalise(
-    await run(scenario, { ...request, caller: 'caller', isStrict: false, conversation: name }),
+    await run(scenario, {
+      ...request,
+      caller: 'caller',
+      isStrict: false,
+      conversation: name,
+      insists: false,
+    }),
   );
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });

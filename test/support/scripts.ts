@@ -60,6 +60,21 @@ export const slow = (delayMs = 50): Script =>
 export const toolCall = (name = 'get_weather', args: Json = { city: 'Paris' }): Script =>
   says([{ call: { name, arguments: args, callId: 'call_weather' } }]);
 
+/** Calls what it must call, and says hello otherwise. */
+export const obedient: Script = (request, connection) => {
+  const { tool_choice: choice, tools } = request.body as {
+    readonly tool_choice?:
+      | string
+      | { readonly name?: string; readonly mode?: string; readonly tools?: Named };
+    readonly tools?: Named;
+  };
+  const [first] = (typeof choice === 'object' ? choice.tools : tools) ?? [];
+  const isForced = choice === 'required' || (typeof choice === 'object' && choice.mode !== 'auto');
+  const name = typeof choice === 'object' ? (choice.name ?? first?.name) : first?.name;
+  return (isForced && name !== undefined ? toolCall(name) : hello)(request, connection);
+};
+type Named = readonly { readonly name?: string }[];
+
 export const parallelCalls = says([
   { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_paris' } },
   { call: { name: 'get_weather', arguments: { city: 'Oslo' }, callId: 'call_oslo' } },

@@ -20,6 +20,7 @@ export type EditField =
   | 'text.verbosity'
   | 'text.format'
   | 'max_output_tokens'
+  | 'max_tool_calls'
   | 'service_tier'
   /** The value of `include` that codex asks for by itself. */
   | 'reasoning.encrypted_content'
@@ -47,6 +48,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   'text.verbosity': true,
   'text.format': true,
   max_output_tokens: true,
+  max_tool_calls: true,
   service_tier: true,
   'reasoning.encrypted_content': true,
   tools: true,
@@ -72,6 +74,7 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'prompt_cache_retention',
   'prompt_cache_options',
   'max_output_tokens',
+  'max_tool_calls',
 ]);
 
 /** What the backend of a ChatGPT login refuses with a 400. */

@@ -33,6 +33,8 @@ interface FieldRule {
   readonly value?: (request: TurnRequest) => Json;
   /** A value that asks for what happens anyway: it is passed on, and nobody misses it. */
   readonly usual?: Json;
+  /** Whether somebody would miss it; left out: in any case. */
+  readonly matters?: (request: TurnRequest) => boolean;
 }
 
 /** What becomes of everything that a turn request may ask for. `way.ts` says which fields can be set where. */
@@ -53,12 +55,19 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   toolChoice: {
     field: 'tool_choice',
     otherwise: 'emulated',
-    note: 'Emulated: `none` and `allowed_tools` by declaring fewer tools; a call that must come cannot be forced and is named as ignored. A request that makes a choice takes the full lane of a ChatGPT login.',
+    note: 'Emulated: the model sees only the tools that the choice leaves, and is told in a message if it must call one. In any case the answer is checked: without the call that must come it is asked for once more, then the request fails with `tool_choice_not_satisfied`. A request that makes a choice takes the full lane of a ChatGPT login.',
   },
   parallelToolCalls: {
     field: 'parallel_tool_calls',
     otherwise: 'emulated',
     note: '`false`: the answer ends after the first call in any case. `true` takes the full lane of a ChatGPT login, where several calls are possible; on the lite lane it is named as ignored.',
+  },
+  maxToolCalls: {
+    field: 'max_tool_calls',
+    otherwise: 'ignored',
+    value: ({ maxToolCalls }) => maxToolCalls,
+    matters: ({ tools }) => tools.some(({ kind }) => kind === 'hosted'),
+    note: 'Without such a tool in the request it is not named as ignored.',
   },
   'reasoning.effort': {
     always: 'mapped',

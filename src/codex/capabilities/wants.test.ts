@@ -71,17 +71,11 @@ describe('what a request wants', () => {
   ];
   const include = { include: 'message.output_text.logprobs' };
   it.each([
-    [
-      'without the relay',
-      [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'toolChoice', 'verbosity'],
-    ],
+    ['without the relay', [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'verbosity']],
     ['a provider', []],
     ['a provider that refuses', ['sampling.temperature', include]],
     ['the full lane', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
-    [
-      'the lite lane',
-      [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'toolChoice', 'serviceTier'],
-    ],
+    ['the lite lane', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
   ] satisfies [keyof typeof WAYS, readonly Path[]][])('goes unheard: %s', (way, missed) => {
     expect(missedOn(way, all)).toEqual(missed);
   });

@@ -1,5 +1,4 @@
 import type { Path, Setting } from '../../canonical/path.ts';
-import { isForced } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import type { EditField } from './profile.ts';
@@ -32,10 +31,9 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
       return request.include.map((include) => ({ path: { include }, field: rule.field }));
     }
     const value = rule.value?.(request) ?? null;
-    return value === null || value === rule.usual ? [] : [{ path, field: rule.field }];
+    const isMissed = value !== null && value !== rule.usual && (rule.matters?.(request) ?? true);
+    return isMissed ? [{ path, field: rule.field }] : [];
   }),
-  // Every other choice is kept by declaring fewer tools.
-  ...(isForced(request.toolChoice) ? [{ path: 'toolChoice', field: 'tool_choice' } as const] : []),
   ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
   ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
 ];

@@ -30,12 +30,21 @@ const DELTAS: Readonly<Record<string, DeltaRule>> = {
 
 export const deltaRule = (type: string): DeltaRule | null => DELTAS[type] ?? null;
 
+/** Events that say the whole text of an item, which some backends do not send in pieces; and by which name. */
+const WHOLE: Readonly<Record<string, DeltaRule & { readonly field: string }>> = {
+  'response.refusal.done': { kind: 'message', slot: () => 'refusal', field: 'refusal' },
+  'response.function_call_arguments.done': { kind: 'tool-call', slot: () => 'input', field: 'arguments' },
+  'response.custom_tool_call_input.done': { kind: 'tool-call', slot: () => 'input', field: 'input' },
+};
+
+export const wholeRule = (type: string): (DeltaRule & { readonly field: string }) | null =>
+  WHOLE[type] ?? null;
+
 /** Events of which content would be missing if they were not read. */
 const OTHERS: ReadonlySet<string> = new Set([
   'response.output_item.added',
   'response.output_item.done',
   'response.output_text.annotation.added',
-  'response.refusal.done',
   'response.completed',
   'response.incomplete',
   'response.failed',
@@ -49,4 +58,4 @@ export const hostedStatus = (type: string): string | null => HOSTED.exec(type)?.
 
 /** Whether an event is worth parsing: most of the others repeat what deltas have said. */
 export const isRead = (type: string): boolean =>
-  DELTAS[type] !== undefined || OTHERS.has(type) || HOSTED.test(type);
+  DELTAS[type] !== undefined || WHOLE[type] !== undefined || OTHERS.has(type) || HOSTED.test(type);

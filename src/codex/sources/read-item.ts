@@ -135,6 +135,15 @@ export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] 
   }
 };
 
+/**
+ * A call whose input the whole item leaves out: it was said before, or there is none. A function without
+ * parameters may be called with no text at all, which is no JSON.
+ */
+export const withInput = (whole: OutputItem, { input }: Pick<Said, 'input'>): OutputItem => {
+  if (whole.kind !== 'tool-call' || whole.input !== '') return whole;
+  return { ...whole, input: input === '' && whole.tool === 'function' ? '{}' : input };
+};
+
 /** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
 export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
   switch (whole.kind) {
@@ -208,8 +217,7 @@ const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
     callId,
     name,
     ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
-    // A function without parameters may be called with no text at all, which is no JSON.
-    input: written === '' && tool === 'function' ? '{}' : written,
+    input: written,
     status: statusOf(raw),
   };
 };

@@ -11,6 +11,7 @@ import {
   headOf,
   ID_PREFIXES,
   textsOf,
+  withInput,
   withSaid,
   type OutputItem,
   type ReadItem,
@@ -142,7 +143,7 @@ export class Telling {
     const head = this.#all.headOf(itemId);
     const said = this.#all.saidOf(itemId);
     if (head === null || said === null) return;
-    for (const [at, text] of textsOf(whole)) this.rest(itemId, at, text, into);
+    for (const [at, text] of textsOf(withInput(whole, said))) this.rest(itemId, at, text, into);
     const item = { ...withSaid(whole, said), ...factsOf(head), id: itemId } as Produced;
     this.#say({ type: 'item-ended', item }, into);
   }

@@ -13,6 +13,8 @@ import {
   told,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
+import { CallableTools } from '../../canonical/tool.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { SourceSignal } from './source.ts';
 describe('calls', () => {
@@ -46,6 +48,33 @@ describe('calls', () => {
       replyOf([BEGUN, added(nameless), args('{'), done(call('f', '')), completed()]).items,
     ).toMatchObject([{ name: 'f', input: '{}', status: 'completed' }]);
   });
+
+  it.each(['function', 'custom'] as const)(
+    'are read where only their last event has the input: %s',
+    (tool) => {
+      const [type, field] =
+        tool === 'function' ? ['function_call', 'arguments'] : ['custom_tool_call', 'input'];
+      const item = {
+        type,
+        id: 'fc_1',
+        call_id: 'call_1',
+        name: tool === 'function' ? 'f' : 'c',
+        [field]: '',
+      };
+      const event = tool === 'function' ? 'function_call_arguments.done' : 'custom_tool_call_input.done';
+      const whole = said(event, { item_id: 'fc_1', output_index: 0, [field]: '{ "a": 1 }' });
+      const { events, oddities } = eventsOf([BEGUN, added(item), whole, done(item), completed()], {
+        callable: new CallableTools([
+          functionTool('f'),
+          { kind: 'custom', name: 'c', description: null, format: null },
+        ]),
+      });
+      expect([events.at(-2), oddities]).toMatchObject([
+        { type: 'item-ended', item: { tool, input: '{ "a": 1 }', status: 'completed' } },
+        [],
+      ]);
+    },
+  );
 
   it('come one at a time if the client wants that', () => {
     const two = [added(call('f', '')), added(call('f', '', 2), 1), args('{}'), args('{}', 2)];

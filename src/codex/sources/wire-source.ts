@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
-import { deltaRule, hostedStatus } from './answer-events.ts';
+import { deltaRule, hostedStatus, wholeRule } from './answer-events.ts';
 import { AnswerItems, type Place } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
@@ -174,6 +174,12 @@ export class WireSource implements TurnSource {
       this.#telling.delta({ type: 'item-delta', itemId, at, delta, ...more }, events);
       return;
     }
+    const whole = wholeRule(type);
+    if (whole !== null) {
+      const itemId = this.#openFor(data, whole.kind, events);
+      if (itemId !== null) this.#telling.rest(itemId, whole.slot(data), textIn(data, whole.field), events);
+      return;
+    }
     switch (type) {
       case 'response.output_item.added':
         this.#itemAdded(data, events);
@@ -186,12 +192,6 @@ export class WireSource implements TurnSource {
         const { annotation } = data;
         if (itemId === null || annotation === undefined) return;
         this.#telling.delta({ type: 'item-delta', itemId, at: 'text', delta: '', annotation }, events);
-        return;
-      }
-      case 'response.refusal.done': {
-        // Some send no deltas.
-        const itemId = this.#openFor(data, 'message', events);
-        if (itemId !== null) this.#telling.rest(itemId, 'refusal', textIn(data, 'refusal'), events);
         return;
       }
       default: {

@@ -100,7 +100,7 @@ describe('the choice of tools', () => {
   it.each([
     [{ mode: 'auto' }, ['a', 'b', 'c']],
     [{ mode: 'required' }, ['a', 'b', 'c']],
-    [{ mode: 'named', tool: { kind: 'function', name: 'b' } }, ['a', 'b', 'c']],
+    [{ mode: 'named', tool: { kind: 'function', name: 'b' } }, ['b']],
     [{ mode: 'none' }, []],
     [
       {

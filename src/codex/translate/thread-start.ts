@@ -4,6 +4,7 @@ import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Approach } from './approach.ts';
+import { declaredSchema } from './declared-schema.ts';
 
 /** What a deployment decides about every thread. */
 export interface ThreadSettings {
@@ -72,7 +73,7 @@ const dynamicTools = (
             type: 'function' as const,
             name: tool.name,
             description: tool.description ?? '',
-            inputSchema: tool.parameters ?? NO_PARAMETERS,
+            inputSchema: declaredSchema(tool.parameters ?? NO_PARAMETERS),
           },
         ]
       : [],

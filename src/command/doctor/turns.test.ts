@@ -114,13 +114,10 @@ describe('judgeForced', () => {
     expect(judgeForced(answered({ output }), LOGIN).grade).toBe(grade);
   });
 
-  it('does not blame the model where nothing could force it', () => {
-    const headers = { 'x-proxy-ignored-params': 'temperature, tool_choice' };
-    expect(judgeForced(answered({ output: [{ type: 'message' }] }, headers), LOGIN)).toEqual({
-      grade: 'warning',
-      says: 'a forced tool choice has no effect without the relay',
-      advice: 'clients that force a tool need PROXY_WIRE=on',
-      facts: {},
+  it('says what follows if the model makes no call though it must', () => {
+    expect(judgeForced(refused(502, 'tool_choice_not_satisfied', 'No.'), LOGIN)).toMatchObject({
+      grade: 'problem',
+      advice: 'clients that force a tool will not work with this model: try another one',
     });
   });
 });

@@ -80,19 +80,15 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
   return ok(ignored === null ? says : `${says}; without effect: ${ignored}`, facts);
 };
 
+const UNFORCEABLE = 'clients that force a tool will not work with this model: try another one';
+
 /** Pure. Was the tool called that had to be? */
 export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
   const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
   if (call?.['name'] === TOOL) return ok('the tool that was asked for is called');
-  const ignored = answer.headers.get('x-proxy-ignored-params')?.split(', ') ?? [];
-  if (ignored.includes('tool_choice')) {
-    const need = 'clients that force a tool need PROXY_WIRE=on';
-    return warning('a forced tool choice has no effect without the relay', need);
-  }
-  const advice = 'clients that force a tool will not work with this model: try another one';
-  return problem('a forced tool choice has no effect', advice);
+  return problem('a forced tool choice has no effect', UNFORCEABLE);
 };
 
 /** Pure. Did the second turn find the first one in the prompt cache? */
@@ -194,6 +190,8 @@ const adviceFor = (code: string, signIn: string | null): string => {
     case 'insufficient_quota':
     case 'usage_limit_reached':
       return 'wait until the limit resets, or use another account';
+    case 'tool_choice_not_satisfied':
+      return UNFORCEABLE;
     case 'model_not_found':
       return 'this account or provider has no such model: see GET /v1/models';
     default:

@@ -3,9 +3,9 @@ import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { commonAsk } from './common-ask.ts';
+import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
-export interface ChatOptions {
+export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
   /** Whether reasoning summaries are told, as `reasoning_content`. */
@@ -32,7 +32,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
-      ...commonAsk(read),
+      ...commonAsk(read, options),
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

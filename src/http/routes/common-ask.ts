@@ -13,14 +13,27 @@ interface ReadBody {
   readonly names: ParameterNames;
 }
 
+/** What a deployment decides about every answer. */
+export interface AnswerLimits {
+  /** Whether an answer may hold several calls. */
+  readonly parallelCalls: boolean;
+}
+
 type CommonAsk = Pick<TurnAsk, 'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'>;
 
 /** What an ask says in the same way whichever API it came by. */
-export const commonAsk = ({ given, request, ignored, names }: ReadBody): CommonAsk => ({
-  request,
-  choices: given.n ?? 1,
-  model: given.model,
-  stream: given.stream ?? false,
-  ignored,
-  nameOf: (path) => parameterName(path, names),
-});
+export const commonAsk = (
+  { given, request, ignored, names }: ReadBody,
+  { parallelCalls }: AnswerLimits = { parallelCalls: true },
+): CommonAsk => {
+  const isOneByOne = !parallelCalls && request.tools.length > 0;
+  const isOverruled = isOneByOne && request.parallelToolCalls === true;
+  return {
+    request: isOneByOne ? { ...request, parallelToolCalls: false } : request,
+    choices: given.n ?? 1,
+    model: given.model,
+    stream: given.stream ?? false,
+    ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
+    nameOf: (path) => parameterName(path, names),
+  };
+};

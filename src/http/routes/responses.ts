@@ -4,9 +4,9 @@ import { renderResponse } from '../../openai/responses/render.ts';
 import { toTurnRequest } from '../../openai/responses/to-turn.ts';
 import { invalidChoice } from '../../openai/validation.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { commonAsk } from './common-ask.ts';
+import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
-export interface ResponsesOptions {
+export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
   readonly usagePolicy: ResponseMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
@@ -23,7 +23,9 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
-    const { given, request, ignored, wantsReasoning } = read;
+    const { given, wantsReasoning } = read;
+    const common = commonAsk(read, options);
+    const { request, ignored } = common;
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
@@ -35,7 +37,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const meta: ResponseMeta = {
       id: ambient.ids.mint('resp'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      given: echoed,
+      given: options.parallelCalls ? echoed : { ...echoed, parallel_tool_calls: false },
       tools: request.tools,
       effort: request.reasoning.effort,
       serviceTier: request.serviceTier,
@@ -43,7 +45,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     return {
-      ...commonAsk(read),
+      ...common,
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
       formatPlace: 'text.format.schema',

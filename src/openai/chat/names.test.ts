@@ -12,7 +12,7 @@ const PATHS: readonly Path[] = [
   { item: 7 },
   { imageDetail: { item: 0, of: 'content', part: 2 } },
   { include: 'message.output_text.logprobs' },
-  { toolName: 3 },
+  { tool: 3 },
 ];
 
 it('names the parts of a request as its caller wrote them', () => {
@@ -20,6 +20,6 @@ it('names the parts of a request as its caller wrote them', () => {
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
     PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, hasReasoning })));
   const rest = ['messages', 'messages[2]', 'messages', 'messages[0].content[2].detail', 'logprobs'];
-  expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3].function.name']);
-  expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3].name']);
+  expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3]']);
+  expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3]']);
 });

@@ -29,7 +29,6 @@ export const chatNames = ({ places, isLegacy, hasReasoning }: Spelling): Paramet
   },
   places,
   tool: (index) => (isLegacy ? `functions[${index}]` : `tools[${index}]`),
-  toolName: (index) => (isLegacy ? `functions[${index}].name` : `tools[${index}].function.name`),
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { customFields, functionFields } from '../fields.ts';
 import {
   checkDeclared,
+  checkTools,
   readChoiceWord,
   readToolList,
   TOOL_CHOICES,
@@ -38,14 +39,15 @@ export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools =
     });
   }
   const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
+  checkTools(tools, (_, index) => `functions[${index}]`);
   return { tools, choice: readFunctionCall(given.function_call, tools), isLegacy: true };
 };
 
 const functionSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
 const customSchema = z.object({ type: z.literal('custom'), custom: z.object(customFields) });
 
-const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[] =>
-  readToolList(given, {
+const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[] => {
+  const tools = readToolList(given, {
     function(value, at) {
       const tool = parseBody(functionSchema, value, at).function;
       noteUnread(ignored, functionSchema, value, at);
@@ -57,6 +59,11 @@ const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[
       return { ...tool, format: flatFormat(format) };
     },
   });
+  checkTools(tools, ({ kind }, index) =>
+    kind === 'function' || kind === 'custom' ? `tools[${index}].${kind}` : `tools[${index}]`,
+  );
+  return tools;
+};
 
 /** Chat puts a grammar one level deeper than Responses. */
 const flatFormat = (format: JsonObject | null | undefined): JsonObject | null => {

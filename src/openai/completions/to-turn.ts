@@ -34,6 +34,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
+      maxToolCalls: null,
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,
@@ -57,7 +58,6 @@ const NAMES: ParameterNames = {
   settings: { ...CHAT_SETTINGS, items: 'prompt', 'reasoning.effort': 'model', maxOutputTokens: 'max_tokens' },
   places: ['prompt'],
   tool: () => CHAT_SETTINGS.tools,
-  toolName: () => CHAT_SETTINGS.tools,
   include: () => CHAT_SETTINGS.include,
 };
 

@@ -17,6 +17,5 @@ export const responsesNames = (places: readonly string[]): ParameterNames => ({
   settings: SETTINGS,
   places,
   tool: (index) => `tools[${index}]`,
-  toolName: (index) => `tools[${index}].name`,
   include: (value) => `include.${quoted(value)}`,
 });

@@ -25,7 +25,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
-  max_tool_calls: { policy: 'echoed', note: 'It limits built-in tools, and none run.' },
+  max_tool_calls: {
+    asks: ['maxToolCalls'],
+    note: 'It limits the calls that the backend runs itself, such as web searches. Functions of the client are not counted.',
+  },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],
     note: '`effort` and `summary` (or the older `generate_summary`).',

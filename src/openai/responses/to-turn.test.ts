@@ -181,7 +181,7 @@ describe('toTurnRequest', () => {
       { include: 'message.output_text.logprobs' },
       { item: 0 },
       { imageDetail: { item: 0, of: 'content', part: 0 } },
-      { toolName: 0 },
+      { tool: 0 },
     ];
     expect(paths.map((path) => parameterName(path, names))).toEqual([
       'top_p',
@@ -190,7 +190,7 @@ describe('toTurnRequest', () => {
       'include.message.output_text.logprobs',
       'input[0]',
       'input[0].content[0].detail',
-      'tools[0].name',
+      'tools[0]',
     ]);
     const plain = { truncation: 'disabled', tool_choice: 'auto', top_logprobs: 0, presence_penalty: 0 };
     const { request: usual } = read({ model: 'gpt-6', input: 'x', ...plain });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
-import { checkDeclared, readChoiceWord, readToolList, TOOL_CHOICES } from '../read-tools.ts';
+import { checkDeclared, checkTools, readChoiceWord, readToolList, TOOL_CHOICES } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, parseBody } from '../validation.ts';
 import { customToolSchema, functionToolSchema } from './schema.ts';
@@ -16,7 +16,12 @@ export const readTools = (given: readonly unknown[], unread: string[]): readonly
       noteUnread(unread, schema, value, at);
       return tool;
     };
-  return readToolList(given, { function: reader(functionToolSchema), custom: reader(customToolSchema) });
+  const tools = readToolList(given, {
+    function: reader(functionToolSchema),
+    custom: reader(customToolSchema),
+  });
+  checkTools(tools, (_, index) => `tools[${index}]`);
+  return tools;
 };
 
 const named = z.looseObject({ type: z.string().min(1) });
