@@ -1,0 +1,331 @@
+import { assertNever } from '../../kit/assert-never.ts';
+import { JsonScan } from './json-scan.ts';
+import { CLOSING, OPENING, readCalls, type WrittenCall } from './written-call.ts';
+
+/** What became of the next characters of a text. Together the pieces are the whole text, in its order. */
+export type Piece =
+  | { readonly kind: 'text'; readonly text: string }
+  /** So many characters are no text: a block with its calls, or what belongs to one. */
+  | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] };
+
+/** A block beyond this is text. */
+export const MAX_BLOCK_CHARS = 4 * 1024 * 1024;
+/** So much may stand between the JSON of a block and its end. */
+const MAX_TRAILING_CHARS = 256;
+const MAX_FENCE_WORD = 16;
+/** Spaces between a fence and a block. */
+const MAX_FENCE_SPACE = 64;
+const FENCE_TICKS = 3;
+/** A block holds one call, or some. */
+const MAX_VALUES = 128;
+
+/** What may become the beginning of a block, or of what is left of one. */
+interface Opener {
+  readonly stage: 'ticks' | 'word' | 'space' | 'opening' | 'closing';
+  readonly count: number;
+  readonly hasFence: boolean;
+}
+
+/** Inside of a block. */
+interface Block {
+  stage: 'lead' | 'json' | 'tail' | 'closing';
+  /** Of a fence inside of the block, or of the closing tag. */
+  matched: number;
+  trailing: number;
+  scan: JsonScan;
+  /** Where JSON begins and ends in the block. */
+  readonly values: { readonly from: number; readonly to: number }[];
+  valueFrom: number;
+  /** Of what came before the current input. */
+  before: string;
+  /** Where the block begins in the current input. */
+  from: number;
+}
+
+interface Input {
+  readonly text: string;
+  at: number;
+}
+
+const PLAIN_END = /[<`]/g;
+const STRING_END = /["\\]/g;
+
+/**
+ * Takes `<tool_call>` blocks out of a text that comes in pieces. It goes from character to character,
+ * so it does not matter how the text is cut; only what may become a block is held back. What turns
+ * out to be none is text again from its tag on, and is looked at once more behind that: another
+ * block can only begin inside of a string of it, so each character is looked at a few times at most.
+ */
+export class BlockReader {
+  #pieces: Piece[] = [];
+  /** White space at the beginning of a stretch of text: whether it only separates blocks is not known. */
+  #space = '';
+  #isBlank = true;
+  #match = '';
+  #opener: Opener | null = null;
+  #block: Block | null = null;
+  #isBehindBlock = false;
+  #isFenceOpen = false;
+  /** The character before this one ended a block. */
+  #hasJustClosed = false;
+
+  read(delta: string): readonly Piece[] {
+    this.#run([{ text: delta, at: 0 }]);
+    return this.#taken();
+  }
+
+  /** The text is over: what is held back is none of a block. */
+  end(): readonly Piece[] {
+    while (this.#block !== null) this.#run([{ text: this.#giveUp(this.#block), at: 0 }]);
+    if (this.#opener !== null) this.#release();
+    else if (this.#isBehindBlock) this.#cut(this.#space.length);
+    else this.#say(this.#space);
+    this.#space = '';
+    return this.#taken();
+  }
+
+  #taken(): readonly Piece[] {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return pieces;
+  }
+
+  /** The last input is read first. */
+  #run(inputs: Input[]): void {
+    for (let input = inputs.at(-1); input !== undefined; input = inputs.at(-1)) {
+      if (input.at >= input.text.length) {
+        if (this.#block !== null) {
+          this.#block.before += input.text.slice(this.#block.from);
+          this.#block.from = 0;
+        }
+        inputs.pop();
+      } else if (this.#block === null) this.#readText(input);
+      else this.#readBlock(this.#block, input, inputs);
+    }
+  }
+
+  #readText(input: Input): void {
+    const { text } = input;
+    if (this.#opener === null && !this.#isBlank) {
+      PLAIN_END.lastIndex = input.at;
+      const end = PLAIN_END.exec(text)?.index ?? text.length;
+      this.#say(text.slice(input.at, end));
+      input.at = end;
+      if (end === text.length) return;
+    }
+    const char = text.charAt(input.at);
+    input.at += 1;
+    if (this.#opener !== null) {
+      this.#continue(this.#opener, char, input);
+      return;
+    }
+    if (this.#isBlank && char.trim() === '') {
+      this.#space += char;
+      this.#hasJustClosed = false;
+      return;
+    }
+    if (char === '>' && this.#hasJustClosed) {
+      this.#cut(1);
+      return;
+    }
+    if (char === '<') this.#hold(char, { stage: 'opening', count: 1, hasFence: false });
+    else if (char === '`') this.#hold(char, { stage: 'ticks', count: 1, hasFence: false });
+    else {
+      this.#match = char;
+      this.#release();
+    }
+  }
+
+  #hold(char: string, opener: Opener): void {
+    this.#match += char;
+    this.#opener = opener;
+  }
+
+  #continue(opener: Opener, char: string, input: Input): void {
+    const next = this.#next(opener, char);
+    if (next === null) {
+      this.#release();
+      // It may begin another one.
+      input.at -= 1;
+      return;
+    }
+    this.#hold(char, next);
+    const { stage, count } = next;
+    if (stage === 'opening' && count === OPENING.length) this.#open(input.at);
+    else if (stage === 'closing' && count === CLOSING.length) {
+      this.#drop();
+      this.#hasJustClosed = true;
+    } else if (stage === 'ticks' && count === FENCE_TICKS && this.#isBlank && this.#isFenceOpen) {
+      this.#drop();
+      this.#isFenceOpen = false;
+    }
+  }
+
+  #next({ stage, count, hasFence }: Opener, char: string): Opener | null {
+    const lower = char.toLowerCase();
+    if (stage === 'opening' && lower === OPENING[count]) return { stage, count: count + 1, hasFence };
+    if (stage === 'opening' && count === 1 && char === '/' && this.#isBlank && this.#isBehindBlock) {
+      return { stage: 'closing', count: 2, hasFence: false };
+    }
+    if (stage === 'closing' && lower === CLOSING[count]) return { stage, count: count + 1, hasFence };
+    if (stage === 'opening' || stage === 'closing') return null;
+    if (stage === 'ticks' && count < FENCE_TICKS) {
+      return char === '`' ? { stage, count: count + 1, hasFence } : null;
+    }
+    if (char === '<') return { stage: 'opening', count: 1, hasFence: true };
+    const sofar = (other: Opener['stage']): number => (stage === other ? count : 0);
+    if (char.trim() === '') {
+      return sofar('space') < MAX_FENCE_SPACE
+        ? { stage: 'space', count: sofar('space') + 1, hasFence: true }
+        : null;
+    }
+    const isWord = stage !== 'space' && /^[\w-]$/.test(char) && sofar('word') < MAX_FENCE_WORD;
+    return isWord ? { stage: 'word', count: sofar('word') + 1, hasFence: true } : null;
+  }
+
+  #open(at: number): void {
+    this.#block = {
+      stage: 'lead',
+      matched: 0,
+      trailing: 0,
+      scan: new JsonScan(),
+      values: [],
+      valueFrom: 0,
+      before: '',
+      from: at,
+    };
+  }
+
+  #readBlock(block: Block, input: Input, inputs: Input[]): void {
+    const { text } = input;
+    for (; input.at < text.length; input.at += 1) {
+      if (block.stage === 'json' && block.scan.isInString) input.at = stringEnd(text, input.at);
+      const offset = block.before.length + input.at - block.from;
+      const state = offset < MAX_BLOCK_CHARS ? stepBlock(block, text.charAt(input.at), offset) : 'broken';
+      if (state === 'open') continue;
+      const end = state === 'closed' ? input.at + 1 : input.at;
+      const source = block.before + text.slice(block.from, end);
+      const calls = state === 'closed' ? callsIn(source, block) : null;
+      if (calls !== null) {
+        input.at = end;
+        this.#close(source, calls);
+      } else if (block.before === '') {
+        input.at = block.from;
+        this.#giveUp(block);
+      } else {
+        input.at = end;
+        block.before = source;
+        inputs.push({ text: this.#giveUp(block), at: 0 });
+      }
+      return;
+    }
+  }
+
+  #close(source: string, calls: readonly WrittenCall[]): void {
+    this.#isFenceOpen = this.#opener?.hasFence === true || (this.#isFenceOpen && this.#isBlank);
+    this.#cut(this.#space.length + this.#match.length + source.length, calls);
+    this.#block = null;
+    this.#opener = null;
+    this.#match = '';
+    this.#space = '';
+    this.#isBlank = true;
+    this.#isBehindBlock = true;
+    this.#hasJustClosed = true;
+  }
+
+  /** It is no block: its tag is text. What stood behind that is given back. */
+  #giveUp(block: Block): string {
+    this.#block = null;
+    this.#release();
+    return block.before;
+  }
+
+  /** What was held back is text. */
+  #release(): void {
+    this.#say(this.#space + this.#match);
+    this.#space = '';
+    this.#match = '';
+    this.#opener = null;
+    this.#isBlank = false;
+    this.#isFenceOpen = false;
+    this.#hasJustClosed = false;
+  }
+
+  /** What was held back belongs to the block before it. */
+  #drop(): void {
+    this.#cut(this.#space.length + this.#match.length);
+    this.#space = '';
+    this.#match = '';
+    this.#opener = null;
+  }
+
+  #say(text: string): void {
+    const last = this.#pieces.at(-1);
+    if (text === '') return;
+    if (last?.kind === 'text')
+      this.#pieces[this.#pieces.length - 1] = { kind: 'text', text: last.text + text };
+    else this.#pieces.push({ kind: 'text', text });
+  }
+
+  #cut(chars: number, calls: readonly WrittenCall[] = []): void {
+    if (chars > 0) this.#pieces.push({ kind: 'cut', chars, calls });
+  }
+}
+
+/** Where the string under way ends, or else the last character of the text. */
+const stringEnd = (text: string, at: number): number => {
+  STRING_END.lastIndex = at;
+  return STRING_END.exec(text)?.index ?? text.length - 1;
+};
+
+/** What a block is with this character, which stands so far behind its tag. */
+const stepBlock = (block: Block, char: string, offset: number): 'open' | 'closed' | 'broken' => {
+  switch (block.stage) {
+    case 'json': {
+      const state = block.scan.step(char);
+      if (state !== 'whole') return state;
+      block.values.push({ from: block.valueFrom, to: offset + 1 });
+      block.stage = 'tail';
+      return block.values.length > MAX_VALUES ? 'broken' : 'open';
+    }
+    case 'closing':
+      if (char.toLowerCase() !== CLOSING[block.matched]) return 'broken';
+      block.matched += 1;
+      return block.matched === CLOSING.length ? 'closed' : 'open';
+    case 'lead':
+      if (char === '{' || char === '[') return beginValue(block, char, offset);
+      return leadsIn(block, char) ? 'open' : 'broken';
+    case 'tail':
+      if (char === '{' || char === '[') return beginValue(block, char, offset);
+      if (char === '<') {
+        block.stage = 'closing';
+        block.matched = 1;
+        return 'open';
+      }
+      block.trailing += char.trim() === '' ? 0 : 1;
+      return block.trailing > MAX_TRAILING_CHARS ? 'broken' : 'open';
+    default:
+      return assertNever(block.stage);
+  }
+};
+
+const beginValue = (block: Block, char: string, offset: number): 'open' => {
+  block.stage = 'json';
+  block.scan = new JsonScan();
+  block.scan.step(char);
+  block.valueFrom = offset;
+  return 'open';
+};
+
+/** In front of its JSON a block may have white space and a fence with a word. */
+const leadsIn = (block: Block, char: string): boolean => {
+  if (char.trim() === '') return block.matched === 0 || block.matched >= FENCE_TICKS;
+  block.matched += 1;
+  if (block.matched <= FENCE_TICKS) return char === '`';
+  return /^[\w-]$/.test(char) && block.matched <= FENCE_TICKS + MAX_FENCE_WORD;
+};
+
+const callsIn = (source: string, { values }: Block): readonly WrittenCall[] | null => {
+  const calls = values.map(({ from, to }) => readCalls(source.slice(from, to)));
+  return calls.every((list) => list !== null) ? calls.flat() : null;
+};
