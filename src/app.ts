@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
+import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
@@ -30,6 +31,7 @@ import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
+import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
@@ -87,6 +89,13 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
     },
   });
+  const guide = createThreadedGuide({
+    clock: systemAmbient.clock,
+    onUnexplained: (reason) => {
+      metrics.toolsUnexplained.inc({ reason });
+      logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
+    },
+  });
   const board = await openBoard({
     config,
     homes,
@@ -95,6 +104,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     logger,
     metrics,
     tokenizer,
+    guide,
     unread,
   }).catch(async (error: unknown) => {
     await conversations.close();
@@ -114,6 +124,8 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
           layout: config.api.responsesLayout,
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+          omitsTools: (model) =>
+            config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
         }),
         chatEndpoint({
           usagePolicy: config.api.usagePolicy,
@@ -148,7 +160,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await Promise.all([formats.close(), tokenizer.close()]);
+      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
       await board.close(LAST_INTERRUPTS_MS);
       await conversations.close();
     },

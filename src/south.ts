@@ -20,6 +20,9 @@ import { limitTime } from './engine/limit-time.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
+import { withProseTools } from './engine/prose-tools/prose-engine.ts';
+import type { ToolGuide } from './engine/prose-tools/tool-guide.ts';
+import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
@@ -48,6 +51,7 @@ export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
   readonly config: Config;
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
+  readonly guide: ToolGuide;
   /** What the readers of all answers have not read. */
   readonly unread: UnreadTotal;
   /** The backend refused the login: somebody may have signed in anew. */
@@ -156,7 +160,14 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
-  const limited = withPlans(engine, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
+  const speaking = withProseTools(engine, {
+    isProse: (model) => transportFor(config.api.toolTransport, model) === 'prose',
+    guide: deps.guide,
+    instructionsTarget: config.api.instructionsTarget,
+    ambient: systemAmbient,
+    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+  });
+  const limited = withPlans(speaking, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
   return withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),

@@ -32,7 +32,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   threads: ['node:'],
   tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
   config: ['kit', 'zod', 'node:'],
-  demo: [...CENTRE, 'threads', 'node:'],
+  schemas: ['engine', 'kit', 'threads'],
+  demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   http: [...CENTRE, 'openai', 'engine', 'observe', 'threads', 'node:', ...WEB_PACKAGES],
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
@@ -66,6 +67,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'http',
     'kit',
     'observe',
+    'schemas',
     'south',
     'switchboard',
     'tokenizer',

@@ -34,6 +34,8 @@ it('has these settings, each with its default', () => {
     PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'false',
     PROXY_RESPONSES_LAYOUT: 'message-first',
     PROXY_CHAT_REASONING: 'true',
+    PROXY_TOOL_TRANSPORT: 'native',
+    PROXY_RESPONSES_OMIT_TOOL_MANIFEST: 'false',
     PROXY_USAGE_POLICY: 'exact',
     PROXY_IMAGE_FETCH: 'true',
     PROXY_IMAGE_FETCH_PRIVATE: 'false',

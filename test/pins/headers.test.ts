@@ -44,7 +44,12 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
 };
 
 const ask = (headers: Record<string, string>): TurnAsk =>
-  responsesEndpoint({ layout: 'message-first', usagePolicy: 'exact', ignoreClientPrompt: false }).read(
+  responsesEndpoint({
+    layout: 'message-first',
+    usagePolicy: 'exact',
+    ignoreClientPrompt: false,
+    omitsTools: () => false,
+  }).read(
     { model: 'm', input: 'hello' },
     {
       headers: new Headers(headers),

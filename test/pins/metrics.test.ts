@@ -21,6 +21,7 @@ it('has these metrics', () => {
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_format_unchecked_total{reason}',
+    'counter proxy_tools_unexplained_total{reason}',
     'counter proxy_token_guesses_total{}',
     'counter proxy_observer_errors_total{}',
     'counter proxy_log_lines_dropped_total{}',

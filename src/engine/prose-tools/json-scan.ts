@@ -5,6 +5,7 @@ export type ScanState = 'open' | 'whole' | 'broken';
 const MAX_DEPTH = 256;
 /** Longer than any number. */
 const MAX_BARE = 400;
+const HEX_DIGITS = 4;
 
 type Expecting =
   | 'value'
@@ -38,32 +39,29 @@ export class JsonScan {
   }
 
   step(char: string): ScanState {
-    switch (this.#expecting) {
-      case 'string':
-        if (char === '"') this.#expecting = this.#isKey ? 'colon' : 'next-or-end';
-        else if (char === '\\') this.#expecting = 'escape';
-        return 'open';
-      case 'escape':
-        if (!'"\\/bfnrtu'.includes(char)) return 'broken';
-        this.#expecting = char === 'u' ? 'hex' : 'string';
-        this.#hexDigits = 0;
-        return 'open';
-      case 'hex':
-        if (!/^[\dA-Fa-f]$/.test(char)) return 'broken';
-        this.#hexDigits += 1;
-        if (this.#hexDigits === 4) this.#expecting = 'string';
-        return 'open';
-      case 'bare':
-        if (/^[\w+.-]$/.test(char)) {
-          this.#bare += char;
-          return this.#bare.length > MAX_BARE ? 'broken' : 'open';
-        }
-        if (!BARE.test(this.#bare)) return 'broken';
-        this.#expecting = 'next-or-end';
-        return this.#structure(char);
-      default:
-        return this.#structure(char);
+    const expecting = this.#expecting;
+    if (expecting === 'string') {
+      if (char === '"') this.#expecting = this.#isKey ? 'colon' : 'next-or-end';
+      else if (char === '\\') this.#expecting = 'escape';
+      return 'open';
     }
+    if (expecting === 'escape') {
+      this.#expecting = char === 'u' ? 'hex' : 'string';
+      this.#hexDigits = 0;
+      return '"\\/bfnrtu'.includes(char) ? 'open' : 'broken';
+    }
+    if (expecting === 'hex') {
+      this.#hexDigits += 1;
+      if (this.#hexDigits === HEX_DIGITS) this.#expecting = 'string';
+      return /^[\dA-Fa-f]$/.test(char) ? 'open' : 'broken';
+    }
+    if (expecting !== 'bare') return this.#structure(char);
+    if (/^[\w+.-]$/.test(char)) {
+      this.#bare += char;
+      return this.#bare.length > MAX_BARE ? 'broken' : 'open';
+    }
+    this.#expecting = 'next-or-end';
+    return BARE.test(this.#bare) ? this.#structure(char) : 'broken';
   }
 
   #structure(char: string): ScanState {

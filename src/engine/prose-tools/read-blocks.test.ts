@@ -27,6 +27,9 @@ const piecesOf = (deltas: Iterable<string>): readonly Piece[] => {
 };
 const readAll = (deltas: Iterable<string>): Read => joined(piecesOf(deltas));
 
+/** All of it, where nothing is a call. */
+const textOf = (read: Read): string => read.map((one) => (typeof one === 'string' ? one : one.name)).join('');
+
 const A = { name: 'a', input: '{"x": 1}' };
 const B = { name: 'b', input: '{}' };
 const BLOCK = writeCall(A);
@@ -100,7 +103,7 @@ describe('blocks in a text', () => {
   it('holds back nothing but what may become a block', () => {
     const reader = new BlockReader();
     const told = ['Hel', 'lo <', 'b> <tool', '_call', 'er> `', '``', 'x y'].map((delta) =>
-      joined(reader.read(delta)).join(''),
+      textOf(joined(reader.read(delta))),
     );
     expect(told).toEqual(['Hel', 'lo ', '<b> ', '', '<tool_caller> ', '', '```x y']);
   });
@@ -169,16 +172,19 @@ describe('any text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const plain = text.replaceAll(/tool_call/gi, 'tool');
-        expect(readAll(plain.split('')).join('')).toBe(plain);
+        expect(textOf(readAll(plain.split('')))).toBe(plain);
       }),
     );
   });
 
   it('gives back the calls that were written into it, and the text between them', () => {
-    const call = fc.record({ name: fc.string({ minLength: 1 }), input: fc.string({ unit: 'binary' }) });
+    const call = fc.record({
+      name: fc.string({ minLength: 1 }),
+      input: fc.string({ unit: 'binary', maxLength: 20 }),
+    });
     const words = fc.string().filter((text) => text.trim() !== '' && !/[<`>]/.test(text));
     fc.assert(
-      fc.property(fc.array(fc.tuple(words, call), { maxLength: 4 }), words, (turns, last) => {
+      fc.property(fc.array(fc.tuple(words, call), { maxLength: 3 }), words, (turns, last) => {
         const expected: Read = [...turns.flat(), last];
         const text = expected.map((one) => (typeof one === 'string' ? one : writeCall(one))).join('');
         expect(readAll(text.split(''))).toEqual(expected);
@@ -191,16 +197,16 @@ describe('long texts', () => {
   /** Each would take hours if it were gone through again for every delta, or for every tag. */
   it.each([
     ['openings', '<tool_call>', 1024],
-    ['openings with JSON', '<tool_call>{"name":"a","arguments":"', 256],
-    ['openings in a list', '<tool_call>[{"a":"', 256],
-    ['blocks without a call', '<tool_call>[]</tool_call>', 256],
-    ['blocks in fences', '```json\n<tool_call>[', 256],
-    ['spaces', ' ', 256],
+    ['openings with JSON', '<tool_call>{"name":"a","arguments":"', 64],
+    ['openings in a list', '<tool_call>[{"a":"', 64],
+    ['blocks without a call', '<tool_call>[]</tool_call>', 64],
+    ['blocks in fences', '```json\n<tool_call>[', 64],
+    ['spaces', ' ', 64],
   ])('are read once: %s', (_, bits, kilobytes) => {
     const text = bits.repeat(Math.ceil((kilobytes * 1024) / bits.length));
     const inString = `<tool_call>{"name":"a","arguments":"${text.replaceAll('"', '\\"')}`;
-    for (const deltas of [[text], text, [inString], inString]) {
-      expect(readAll(deltas).join('')).toBe([...deltas].join(''));
+    for (const deltas of [text, [inString], inString]) {
+      expect(textOf(readAll(deltas))).toBe(Array.from(deltas).join(''));
     }
   });
 
