@@ -55,8 +55,7 @@ export const writeHistory = async (
     const parts: Part[] = [];
     for (const one of written) {
       await breathe();
-      // Each begins a line of its own.
-      if (parts.length > 0) addPart(parts, textOf('\n'));
+      if (needsBreak(parts.at(-1))) addPart(parts, textOf('\n'));
       for (const part of partsOf(one, titles)) addPart(parts, part);
     }
     all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts });
@@ -83,6 +82,9 @@ const partsOf = (
 const textOf = (text: string): Part => ({ kind: 'text', text });
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+
+/** Calls and outputs stand apart from what is in front of them. */
+const needsBreak = (last: Part | undefined): boolean => last?.kind === 'text' && /\S$/.test(last.text);
 
 /** Texts that follow each other are one. */
 const addPart = (parts: Part[], part: Part): void => {
