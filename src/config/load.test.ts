@@ -189,6 +189,11 @@ describe('loadConfig', () => {
     ['PROXY_UPSTREAM_BASE_URL', 'models.example/v1'],
     ['PROXY_UPSTREAM_BASE_URL', 'ftp://models.example'],
     ['PROXY_UPSTREAM_BASE_URL', 'https://models.example/v1?x=1'],
+    ['PROXY_TOOL_TRANSPORT', 'spoken'],
+    ['PROXY_TOOL_TRANSPORT', 'llama-*'],
+    ['PROXY_TOOL_TRANSPORT', 'llama-*=prose,gpt'],
+    ['PROXY_TOOL_TRANSPORT', 'llama-*=prose,'],
+    ['PROXY_TOOL_TRANSPORT', '=prose'],
     ['PROXY_LOG_LEVEL', 'loud'],
   ])('refuses %s=%s', (name, value) => {
     const problems = problemsOf({ [name]: value });

@@ -23,7 +23,7 @@ const MAX_MEMORY_MB = 1_024;
 /** Larger than what anybody explains. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
 /** The tools of a conversation come again with each of its requests. */
-const MAX_KNOWN = 500;
+const MAX_KNOWN = 200;
 const KNOWN_FOR_MS = 10 * 60_000;
 
 /** Schemas are explained in a thread of its own: they are programs of strangers. */

@@ -9,6 +9,7 @@ import type { Engine, Plan } from '../../src/engine/engine.ts';
 import { keepSecrets } from '../../src/engine/keep-secrets.ts';
 import { limitTime } from '../../src/engine/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
+import { withProseTools } from '../../src/engine/prose-tools/prose-engine.ts';
 import { retryWhole } from '../../src/engine/retry-whole.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/http/commit-point.ts';
@@ -18,7 +19,7 @@ import { arrange } from '../../src/openai/responses/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { engineOf, planOf } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { functionTool, turnRequest } from '../support/turn-request.ts';
 
 /** Law G: whatever happens to a turn on its way, its events keep their grammar. */
 
@@ -37,6 +38,16 @@ const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> 
   mailbox.close();
   return mailbox;
 };
+
+/** A model that is told of its tools in prose, and says this. */
+const prose = (events: readonly TurnEvent[]): Engine =>
+  withProseTools(engineOf(telling(events)), {
+    isProse: () => true,
+    guide: { guide: async (schemas) => schemas.map(() => null) },
+    instructionsTarget: 'base',
+    ambient: { clock, ids },
+    onOddity() {},
+  });
 
 /** So much that deltas behind it are joined. */
 const PILE: readonly TurnEvent[] = [
@@ -83,6 +94,14 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
   'stops and a limit': (events, size) =>
     run(withEmulations(engineOf(telling(events)), characters, clock), {
       stop: ['e', '"a'],
+      maxOutputTokens: size,
+    }),
+  'tools in prose': (events) => run(prose(events), { tools: [functionTool('f')] }),
+  'one tool in prose, stops and a limit': (events, size) =>
+    run(withEmulations(prose(events), characters, clock), {
+      tools: [functionTool('f')],
+      parallelToolCalls: false,
+      stop: ['e'],
       maxOutputTokens: size,
     }),
   'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),

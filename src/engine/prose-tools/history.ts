@@ -21,10 +21,10 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
   for (const [place, item] of items.entries()) {
     const last = history.at(-1);
     if (item.kind === 'tool-call') {
-      if (last !== undefined && isAssistants(last)) {
-        if (last.written.length === 0) last.written.push(last.head as Message);
-        last.written.push(item);
-      } else history.push({ place, head: messageBy('assistant'), written: [item] });
+      const words = last?.written.length === 0 ? assistantWords(last.head) : null;
+      if (words !== null) last?.written.push(words, item);
+      else if (last?.written.at(-1)?.kind === 'tool-call') last.written.push(item);
+      else history.push({ place, head: messageBy('assistant'), written: [item] });
     } else if (item.kind === 'tool-output') {
       if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(item);
       else history.push({ place, head: messageBy('user'), written: [item] });
@@ -35,10 +35,13 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
 
 const messageBy = (role: 'assistant' | 'user'): Message => ({ kind: 'message', role, parts: [] });
 
-const isAssistants = ({ head }: { readonly head: Item }): boolean =>
-  head.kind === 'message' &&
-  head.role === 'assistant' &&
-  head.parts.every((part) => part.kind === 'text' && (part.annotations ?? []).length === 0);
+/** What the assistant said, if it is text and no more. */
+const assistantWords = (item: Item): Message | null =>
+  item.kind === 'message' &&
+  item.role === 'assistant' &&
+  item.parts.every((part) => part.kind === 'text' && (part.annotations ?? []).length === 0)
+    ? item
+    : null;
 
 /** The history with its texts. It may be long, so it is written in turns. */
 export const writeHistory = async (
@@ -52,16 +55,43 @@ export const writeHistory = async (
   );
   const all: Item[] = [];
   for (const { head, written } of history) {
-    const parts: Part[] = [];
+    const parts = new PartsWriter();
     for (const one of written) {
       await breathe();
-      if (needsBreak(parts.at(-1))) addPart(parts, textOf('\n'));
-      for (const part of partsOf(one, titles)) addPart(parts, part);
+      parts.separate();
+      for (const part of partsOf(one, titles)) parts.add(part);
     }
-    all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts });
+    all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts: parts.end() });
   }
   return all;
 };
+
+/** Texts that follow each other become one. */
+class PartsWriter {
+  readonly #parts: Part[] = [];
+  #texts: string[] = [];
+
+  add(part: Part): void {
+    if (part.kind !== 'text') this.#parts.push(...this.#text(), part);
+    else if (part.text !== '') this.#texts.push(part.text);
+  }
+
+  /** Calls and outputs stand apart from the text in front of them. */
+  separate(): void {
+    const last = this.#texts.at(-1)?.at(-1) ?? ' ';
+    if (last.trim() !== '') this.#texts.push('\n');
+  }
+
+  end(): readonly Part[] {
+    return [...this.#parts, ...this.#text()];
+  }
+
+  #text(): readonly Part[] {
+    const text = this.#texts.join('');
+    this.#texts = [];
+    return text === '' ? [] : [textOf(text)];
+  }
+}
 
 const partsOf = (
   item: Message | ToolCall | ToolOutput,
@@ -82,14 +112,3 @@ const partsOf = (
 const textOf = (text: string): Part => ({ kind: 'text', text });
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-
-/** Calls and outputs stand apart from what is in front of them. */
-const needsBreak = (last: Part | undefined): boolean => last?.kind === 'text' && /\S$/.test(last.text);
-
-/** Texts that follow each other are one. */
-const addPart = (parts: Part[], part: Part): void => {
-  const last = parts.at(-1);
-  if (part.kind === 'text' && last?.kind === 'text') {
-    parts[parts.length - 1] = textOf(last.text + part.text);
-  } else parts.push(part);
-};

@@ -1,6 +1,5 @@
-import { assertNever } from '../../kit/assert-never.ts';
-import { JsonScan } from './json-scan.ts';
-import { CLOSING, OPENING, readCalls, type WrittenCall } from './written-call.ts';
+import { FENCE_TICKS, MAX_FENCE_WORD, OpenBlock } from './open-block.ts';
+import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
 
 /** What became of the next characters of a text. Together the pieces are the whole text, in its order. */
 export type Piece =
@@ -10,15 +9,8 @@ export type Piece =
 
 /** A block beyond this is text. */
 export const MAX_BLOCK_CHARS = 4 * 1024 * 1024;
-/** So much may stand between the JSON of a block and its end. */
-const MAX_TRAILING_CHARS = 256;
-const MAX_FENCE_WORD = 16;
 /** Spaces between a fence and a block. */
 const MAX_FENCE_SPACE = 64;
-const FENCE_TICKS = 3;
-/** A block holds one call, or some. */
-const MAX_VALUES = 128;
-
 /** What may become the beginning of a block, or of what is left of one. */
 interface Opener {
   readonly stage: 'ticks' | 'word' | 'space' | 'opening' | 'closing';
@@ -26,19 +18,12 @@ interface Opener {
   readonly hasFence: boolean;
 }
 
-/** Inside of a block. */
+/** A block that is not closed yet. */
 interface Block {
-  stage: 'lead' | 'json' | 'tail' | 'closing';
-  /** Of a fence inside of the block, or of the closing tag. */
-  matched: number;
-  trailing: number;
-  scan: JsonScan;
-  /** Where JSON begins and ends in the block. */
-  readonly values: { readonly from: number; readonly to: number }[];
-  valueFrom: number;
+  readonly state: OpenBlock;
   /** Of what came before the current input. */
   before: string;
-  /** Where the block begins in the current input. */
+  /** Where it begins in the current input. */
   from: number;
 }
 
@@ -184,28 +169,19 @@ export class BlockReader {
   }
 
   #open(at: number): void {
-    this.#block = {
-      stage: 'lead',
-      matched: 0,
-      trailing: 0,
-      scan: new JsonScan(),
-      values: [],
-      valueFrom: 0,
-      before: '',
-      from: at,
-    };
+    this.#block = { state: new OpenBlock(), before: '', from: at };
   }
 
   #readBlock(block: Block, input: Input, inputs: Input[]): void {
     const { text } = input;
     for (; input.at < text.length; input.at += 1) {
-      if (block.stage === 'json' && block.scan.isInString) input.at = stringEnd(text, input.at);
+      if (block.state.isInString) input.at = stringEnd(text, input.at);
       const offset = block.before.length + input.at - block.from;
-      const state = offset < MAX_BLOCK_CHARS ? stepBlock(block, text.charAt(input.at), offset) : 'broken';
+      const state = offset < MAX_BLOCK_CHARS ? block.state.step(text.charAt(input.at), offset) : 'broken';
       if (state === 'open') continue;
       const end = state === 'closed' ? input.at + 1 : input.at;
       const source = block.before + text.slice(block.from, end);
-      const calls = state === 'closed' ? callsIn(source, block) : null;
+      const calls = state === 'closed' ? block.state.callsIn(source) : null;
       if (calls !== null) {
         input.at = end;
         this.#close(source, calls);
@@ -276,56 +252,4 @@ export class BlockReader {
 const stringEnd = (text: string, at: number): number => {
   STRING_END.lastIndex = at;
   return STRING_END.exec(text)?.index ?? text.length - 1;
-};
-
-/** What a block is with this character, which stands so far behind its tag. */
-const stepBlock = (block: Block, char: string, offset: number): 'open' | 'closed' | 'broken' => {
-  switch (block.stage) {
-    case 'json': {
-      const state = block.scan.step(char);
-      if (state !== 'whole') return state;
-      block.values.push({ from: block.valueFrom, to: offset + 1 });
-      block.stage = 'tail';
-      return block.values.length > MAX_VALUES ? 'broken' : 'open';
-    }
-    case 'closing':
-      if (char.toLowerCase() !== CLOSING[block.matched]) return 'broken';
-      block.matched += 1;
-      return block.matched === CLOSING.length ? 'closed' : 'open';
-    case 'lead':
-      if (char === '{' || char === '[') return beginValue(block, char, offset);
-      return leadsIn(block, char) ? 'open' : 'broken';
-    case 'tail':
-      if (char === '{' || char === '[') return beginValue(block, char, offset);
-      if (char === '<') {
-        block.stage = 'closing';
-        block.matched = 1;
-        return 'open';
-      }
-      block.trailing += char.trim() === '' ? 0 : 1;
-      return block.trailing > MAX_TRAILING_CHARS ? 'broken' : 'open';
-    default:
-      return assertNever(block.stage);
-  }
-};
-
-const beginValue = (block: Block, char: string, offset: number): 'open' => {
-  block.stage = 'json';
-  block.scan = new JsonScan();
-  block.scan.step(char);
-  block.valueFrom = offset;
-  return 'open';
-};
-
-/** In front of its JSON a block may have white space and a fence with a word. */
-const leadsIn = (block: Block, char: string): boolean => {
-  if (char.trim() === '') return block.matched === 0 || block.matched >= FENCE_TICKS;
-  block.matched += 1;
-  if (block.matched <= FENCE_TICKS) return char === '`';
-  return /^[\w-]$/.test(char) && block.matched <= FENCE_TICKS + MAX_FENCE_WORD;
-};
-
-const callsIn = (source: string, { values }: Block): readonly WrittenCall[] | null => {
-  const calls = values.map(({ from, to }) => readCalls(source.slice(from, to)));
-  return calls.every((list) => list !== null) ? calls.flat() : null;
 };
