@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { atOnce } from '../../kit/loop-turns.ts';
 import { BlockReader, MAX_BLOCK_CHARS, type Piece } from './read-blocks.ts';
 import { writeCall, type WrittenCall } from './written-call.ts';
 
@@ -22,8 +23,8 @@ const joined = (pieces: readonly Piece[]): Read => {
 const piecesOf = (deltas: Iterable<string>): readonly Piece[] => {
   const reader = new BlockReader();
   const pieces: Piece[] = [];
-  for (const delta of deltas) for (const piece of reader.read(delta)) pieces.push(piece);
-  return [...pieces, ...reader.end()];
+  for (const delta of deltas) for (const piece of atOnce(reader.read(delta))) pieces.push(piece);
+  return [...pieces, ...atOnce(reader.end())];
 };
 const readAll = (deltas: Iterable<string>): Read => joined(piecesOf(deltas));
 
@@ -103,15 +104,15 @@ describe('blocks in a text', () => {
   it('holds back nothing but what may become a block', () => {
     const reader = new BlockReader();
     const told = ['Hel', 'lo <', 'b> <tool', '_call', 'er> `', '``', 'x y'].map((delta) =>
-      textOf(joined(reader.read(delta))),
+      textOf(joined(atOnce(reader.read(delta)))),
     );
     expect(told).toEqual(['Hel', 'lo ', '<b> ', '', '<tool_caller> ', '', '```x y']);
   });
 
   it('tells a call as soon as its block is closed', () => {
     const reader = new BlockReader();
-    expect(joined(reader.read(BLOCK.slice(0, -1)))).toEqual([]);
-    expect(joined(reader.read('>'))).toEqual([A]);
+    expect(joined(atOnce(reader.read(BLOCK.slice(0, -1))))).toEqual([]);
+    expect(joined(atOnce(reader.read('>')))).toEqual([A]);
   });
 });
 
@@ -204,7 +205,7 @@ describe('long texts', () => {
     ['spaces', ' ', 64],
   ])('are read once: %s', (_, bits, kilobytes) => {
     const text = bits.repeat(Math.ceil((kilobytes * 1024) / bits.length));
-    const inString = `<tool_call>{"name":"a","arguments":"${text.replaceAll('"', '\\"')}`;
+    const inString = `<tool_call>{"name":"a","arguments":"${text.slice(0, 64 * 1024).replaceAll('"', '\\"')}`;
     for (const deltas of [text, [inString], inString]) {
       expect(textOf(readAll(deltas))).toBe(Array.from(deltas).join(''));
     }

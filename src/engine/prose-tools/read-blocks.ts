@@ -1,3 +1,5 @@
+import { append } from '../../kit/append.ts';
+import type { Steps } from '../../kit/loop-turns.ts';
 import { FENCE_TICKS, MAX_FENCE_WORD, OpenBlock } from './open-block.ts';
 import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
 
@@ -7,6 +9,8 @@ export type Piece =
   /** So many characters are no text: a block with its calls, or what belongs to one. */
   | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] };
 
+/** So many characters are looked at before others get their turn. */
+const STEP_CHARS = 16 * 1024;
 /** A block beyond this is text. */
 export const MAX_BLOCK_CHARS = 4 * 1024 * 1024;
 /** Spaces between a fence and a block. */
@@ -54,14 +58,14 @@ export class BlockReader {
   /** The character before this one ended a block. */
   #hasJustClosed = false;
 
-  read(delta: string): readonly Piece[] {
-    this.#run([{ text: delta, at: 0 }]);
+  *read(delta: string): Steps<readonly Piece[]> {
+    yield* this.#run(delta);
     return this.#taken();
   }
 
   /** The text is over: what is held back is none of a block. */
-  end(): readonly Piece[] {
-    while (this.#block !== null) this.#run([{ text: this.#giveUp(this.#block), at: 0 }]);
+  *end(): Steps<readonly Piece[]> {
+    while (this.#block !== null) yield* this.#run(this.#giveUp(this.#block));
     if (this.#opener !== null) this.#release();
     else if (this.#isBehindBlock) this.#cut(this.#space.length);
     else this.#say(this.#space);
@@ -75,8 +79,9 @@ export class BlockReader {
     return pieces;
   }
 
-  /** The last input is read first. */
-  #run(inputs: Input[]): void {
+  /** The last input is read first. What is looked at once more may be long, so it is read in steps. */
+  *#run(text: string): Steps<void> {
+    const inputs = inSteps(text);
     for (let input = inputs.at(-1); input !== undefined; input = inputs.at(-1)) {
       if (input.at >= input.text.length) {
         if (this.#block !== null) {
@@ -84,6 +89,7 @@ export class BlockReader {
           this.#block.from = 0;
         }
         inputs.pop();
+        yield;
       } else if (this.#block === null) this.#readText(input);
       else this.#readBlock(this.#block, input, inputs);
     }
@@ -113,12 +119,27 @@ export class BlockReader {
       this.#cut(1);
       return;
     }
+    if (char === '<' && this.#isTagKnown(input)) return;
     if (char === '<') this.#hold(char, { stage: 'opening', count: 1, hasFence: false });
     else if (char === '`') this.#hold(char, { stage: 'ticks', count: 1, hasFence: false });
     else {
       this.#match = char;
       this.#release();
     }
+  }
+
+  /** Most tags come in one piece: then nothing is held back. */
+  #isTagKnown(input: Input): boolean {
+    const end = input.at - 1 + OPENING.length;
+    if (end > input.text.length || (this.#isBlank && this.#isBehindBlock)) return false;
+    const tag = input.text.slice(input.at - 1, end);
+    const isOpening = tag.toLowerCase() === OPENING;
+    this.#match = isOpening ? tag : '<';
+    if (isOpening) {
+      input.at = end;
+      this.#open(end);
+    } else this.#release();
+    return true;
   }
 
   #hold(char: string, opener: Opener): void {
@@ -191,7 +212,7 @@ export class BlockReader {
       } else {
         input.at = end;
         block.before = source;
-        inputs.push({ text: this.#giveUp(block), at: 0 });
+        append(inputs, inSteps(this.#giveUp(block)));
       }
       return;
     }
@@ -247,6 +268,15 @@ export class BlockReader {
     if (chars > 0) this.#pieces.push({ kind: 'cut', chars, calls });
   }
 }
+
+/** The last one is the beginning of the text. */
+const inSteps = (text: string): Input[] => {
+  const inputs: Input[] = [];
+  for (let at = 0; at < text.length; at += STEP_CHARS) {
+    inputs.push({ text: text.slice(at, at + STEP_CHARS), at: 0 });
+  }
+  return inputs.toReversed();
+};
 
 /** Where the string under way ends, or else the last character of the text. */
 const stringEnd = (text: string, at: number): number => {

@@ -5,7 +5,7 @@ import { statusAfter } from '../../canonical/well-formed.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json.ts';
-import { breathe } from '../../kit/loop-turns.ts';
+import { inTurns } from '../../kit/loop-turns.ts';
 import { HeldLogprobs, withLogprobs } from '../cut-logprobs.ts';
 import { BlockReader, type Piece } from './read-blocks.ts';
 import type { WrittenCall } from './written-call.ts';
@@ -18,9 +18,6 @@ export interface TakeCallsOptions {
   readonly ids: IdSource;
   readonly onDropped: () => void;
 }
-
-/** So many characters are looked at before others get their turn. */
-const STEP_CHARS = 64 * 1024;
 
 /** One answer of a model that writes its calls as text: as events of an answer with calls. */
 export class CallTaking {
@@ -60,7 +57,7 @@ export class CallTaking {
         else if (event.at === 'text') yield* this.#text(message, event);
         else {
           // Behind the text comes the refusal.
-          yield* this.#pieces(message, message.reader.end());
+          yield* this.#pieces(message, await inTurns(message.reader.end()));
           yield* this.#open(message);
           yield { ...event, itemId: message.id };
         }
@@ -86,10 +83,7 @@ export class CallTaking {
 
   async *#text(message: OpenMessage, event: ItemDelta): AsyncGenerator<TurnEvent> {
     message.logprobs.add(event.logprobs ?? []);
-    for (let at = 0; at < event.delta.length; at += STEP_CHARS) {
-      await breathe();
-      yield* this.#pieces(message, message.reader.read(event.delta.slice(at, at + STEP_CHARS)));
-    }
+    yield* this.#pieces(message, await inTurns(message.reader.read(event.delta)));
     if (event.annotation === undefined) return;
     message.citations.push(event.annotation);
     yield* this.#cite(message);
@@ -163,9 +157,9 @@ export class CallTaking {
     yield { type: 'item-ended', item: { ...head, input, status: 'completed' } };
   }
 
-  *#end(message: OpenMessage, event: ItemEnded): Generator<TurnEvent> {
+  async *#end(message: OpenMessage, event: ItemEnded): AsyncGenerator<TurnEvent> {
     this.#messages.delete(message.head.id);
-    yield* this.#pieces(message, message.reader.end());
+    yield* this.#pieces(message, await inTurns(message.reader.end()));
     if (message.isCut) {
       const status = (isMessage(event.item) ? event.item.status : null) ?? 'completed';
       yield* this.#close(message, status);
@@ -175,10 +169,10 @@ export class CallTaking {
     yield event;
   }
 
-  *#turnEnded(event: TurnEnded): Generator<TurnEvent> {
+  async *#turnEnded(event: TurnEnded): AsyncGenerator<TurnEvent> {
     const status = statusAfter(event.outcome);
     for (const message of this.#messages.values()) {
-      yield* this.#pieces(message, message.reader.end());
+      yield* this.#pieces(message, await inTurns(message.reader.end()));
       yield* this.#close(message, status);
     }
     const isCalled = event.outcome.kind === 'completed' && this.calls > 0;
