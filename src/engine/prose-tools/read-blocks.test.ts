@@ -179,9 +179,11 @@ describe('any text', () => {
   });
 
   it('gives back the calls that were written into it, and the text between them', () => {
+    const odd = fc.constantFrom('é', '😀', '\uD83D', '"', '\\', '\n', '\0', '</tool_call>', BLOCK);
+    const input = fc.array(fc.oneof(odd, fc.string({ maxLength: 5 })), { maxLength: 5 });
     const call = fc.record({
       name: fc.string({ minLength: 1 }),
-      input: fc.string({ unit: 'binary', maxLength: 20 }),
+      input: input.map((bits) => bits.join('')),
     });
     const words = fc.string().filter((text) => text.trim() !== '' && !/[<`>]/.test(text));
     fc.assert(
