@@ -96,6 +96,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
     },
   });
+  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
   const board = await openBoard({
     config,
     homes,

@@ -2,12 +2,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import { isJsonObject } from '../kit/json.ts';
 import { guideTo } from './guide-job.ts';
-import { createThreadedGuide } from './threaded-guide.ts';
+import { createThreadedGuide, type ThreadedGuide } from './threaded-guide.ts';
 
-const open: (ToolGuide & { close(): Promise<void> })[] = [];
+const open: ThreadedGuide[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((guide) => guide.close()));
 });

@@ -11,11 +11,17 @@ export interface ThreadedGuideOptions {
   readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 500;
-/** For all schemas of a request. */
-const TOTAL_MS = 1_000;
+export interface ThreadedGuide extends ToolGuide {
+  /** Has the thread ready, because tools are about to come. */
+  warmUp(): void;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 1_000;
+/** For all schemas of a request, once its first one was looked at. */
+const TOTAL_MS = 2_000;
 /** The first one who comes waits until the thread is there. */
-const WAIT_MS = 3_000;
+const WAIT_MS = 5_000;
 const MAX_WAITING = 256;
 /** More than anything fills in its time: see `maxMemoryMb`. */
 const MAX_MEMORY_MB = 1_024;
@@ -31,7 +37,7 @@ export const createThreadedGuide = ({
   clock,
   onUnexplained,
   timeoutMs = TIMEOUT_MS,
-}: ThreadedGuideOptions): ToolGuide & { close(): Promise<void> } => {
+}: ThreadedGuideOptions): ThreadedGuide => {
   const pool = createThreadPool<string, Guidance | null>({
     file: besideModule(import.meta.url, 'guide-thread'),
     threads: 1,
@@ -54,7 +60,7 @@ export const createThreadedGuide = ({
   return {
     async guide(schemas) {
       const guidance: (Guidance | null)[] = [];
-      const startedAt = clock.now();
+      let startedAt: number | null = null;
       let trouble: GiveUpReason | null = null;
       for (const schema of schemas) {
         const before = known.get(schema);
@@ -62,10 +68,11 @@ export const createThreadedGuide = ({
           guidance.push(before);
           continue;
         }
-        if (clock.now() - startedAt > TOTAL_MS) trouble ??= 'late';
+        if (startedAt !== null && clock.now() - startedAt > TOTAL_MS) trouble ??= 'late';
         const isLarge = schema.length > MAX_SCHEMA_CHARS;
         const told: Guidance | null | GiveUpReason = isLarge ? null : (trouble ?? (await explain(schema)));
         if (isLarge) onUnexplained('too_large');
+        startedAt ??= clock.now();
         if (typeof told === 'string') {
           // One that is in trouble does not hold up the others of its request.
           trouble ??= told;
@@ -75,6 +82,7 @@ export const createThreadedGuide = ({
       }
       return guidance;
     },
+    warmUp: () => pool.warmUp(),
     close: () => pool.close(),
   };
 };
