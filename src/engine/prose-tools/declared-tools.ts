@@ -1,5 +1,12 @@
 import type { ToolCall } from '../../canonical/item.ts';
-import { toolsLeft, type Tool, type ToolChoice } from '../../canonical/tool.ts';
+import {
+  toolsLeft,
+  type CustomTool,
+  type FunctionTool,
+  type NamespaceTool,
+  type Tool,
+  type ToolChoice,
+} from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, parseJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { WrittenCall } from './written-call.ts';
@@ -26,13 +33,15 @@ const ONE_INPUT: JsonObject = {
   additionalProperties: false,
 };
 
-/** Tools that the backend runs are no calls for anybody: they go on as they are. */
-export const isProse = ({ kind }: Tool): boolean => kind !== 'hosted';
+/** The client's own tools. Others are no calls for a client, and are declared as they are. */
+export const isProse = (tool: Tool): tool is FunctionTool | CustomTool | NamespaceTool =>
+  tool.kind === 'function' || tool.kind === 'custom' || tool.kind === 'namespace';
 
-/** The client's own tools that a choice leaves. */
+/** Those that the model is told of. A choice that rules others out, or all, is a sentence beside them. */
 export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly ProseTool[] =>
-  toolsLeft(tools, choice.mode === 'none' ? { mode: 'auto' } : choice).flatMap(
-    (tool): readonly ProseTool[] => {
+  (choice.mode === 'allowed' ? toolsLeft(tools, choice) : tools)
+    .filter(isProse)
+    .flatMap((tool): readonly ProseTool[] => {
       switch (tool.kind) {
         case 'function':
           return [functionOf(tool, tool.parameters, tool.strict === true)];
@@ -40,13 +49,10 @@ export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly
           return [customOf(tool, tool.format)];
         case 'namespace':
           return membersOf(tool.name, tool.raw['tools']);
-        case 'hosted':
-          return [];
         default:
           return assertNever(tool);
       }
-    },
-  );
+    });
 
 type Named = Pick<ProseTool, 'name' | 'namespace' | 'description'>;
 

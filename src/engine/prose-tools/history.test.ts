@@ -23,8 +23,7 @@ const output = (callId: string, given: ToolOutput['output'] = callId): ToolOutpu
   output: given,
 });
 const BLOCK = '<tool_call>{"name":"f","arguments":"{\\"a\\": \\"\\\\u00e9\\"}"}</tool_call>';
-const written = (items: readonly Item[]): Promise<readonly Item[]> =>
-  writeHistory(proseHistory(items), items);
+const written = (items: readonly Item[]): Promise<readonly Item[]> => writeHistory(proseHistory(items));
 
 describe('a history in prose', () => {
   it('has calls as the assistant wrote them, behind its words, and outputs as what it was told', async () => {
@@ -75,6 +74,16 @@ describe('a history in prose', () => {
           { kind: 'text', text: '</tool_result>' },
         ],
       },
+    ]);
+  });
+
+  it('knows which call an output is of, also where an id comes again', async () => {
+    const items = [call('c'), output('c'), call('c', { name: 'g' }), output('c')];
+    expect(await written(items)).toMatchObject([
+      {},
+      say('user', '<tool_result name="f" call_id="c">c</tool_result>'),
+      {},
+      say('user', '<tool_result name="g" call_id="c">c</tool_result>'),
     ]);
   });
 

@@ -9,25 +9,33 @@ export interface ProseItem {
   /** The item itself, or the message that takes the place of all of them, without its parts. */
   readonly head: Item;
   /** What is written into the message. */
-  readonly written: readonly (Message | ToolCall | ToolOutput)[];
+  readonly written: readonly Written[];
 }
+
+type Written = Message | ToolCall | NamedOutput;
+/** An output, and what the model called. */
+type NamedOutput = ToolOutput & { readonly title: string | null };
 
 /**
  * Calls are what the assistant wrote, outputs what it was told. Those that follow each other are one
  * message, and a call belongs to the words in front of it, as when the model wrote it.
  */
 export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
-  const history: { place: number; head: Item; written: (Message | ToolCall | ToolOutput)[] }[] = [];
+  const history: { place: number; head: Item; written: Written[] }[] = [];
+  /** By the id of the call, which may come again in a later round. */
+  const titles = new Map<string, string>();
   for (const [place, item] of items.entries()) {
     const last = history.at(-1);
     if (item.kind === 'tool-call') {
+      titles.set(item.callId, titleOf(item.name, item.namespace));
       const words = last?.written.length === 0 ? assistantWords(last.head) : null;
       if (words !== null) last?.written.push(words, item);
       else if (last?.written.at(-1)?.kind === 'tool-call') last.written.push(item);
       else history.push({ place, head: messageBy('assistant'), written: [item] });
     } else if (item.kind === 'tool-output') {
-      if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(item);
-      else history.push({ place, head: messageBy('user'), written: [item] });
+      const output = { ...item, title: titles.get(item.callId) ?? null };
+      if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(output);
+      else history.push({ place, head: messageBy('user'), written: [output] });
     } else history.push({ place, head: item, written: [] });
   }
   return history;
@@ -44,22 +52,14 @@ const assistantWords = (item: Item): Message | null =>
     : null;
 
 /** The history with its texts. It may be long, so it is written in turns. */
-export const writeHistory = async (
-  history: readonly ProseItem[],
-  items: readonly Item[],
-): Promise<readonly Item[]> => {
-  const titles = new Map(
-    items.flatMap((item) =>
-      item.kind === 'tool-call' ? [[item.callId, titleOf(item.name, item.namespace)] as const] : [],
-    ),
-  );
+export const writeHistory = async (history: readonly ProseItem[]): Promise<readonly Item[]> => {
   const all: Item[] = [];
   for (const { head, written } of history) {
     const parts = new PartsWriter();
     for (const one of written) {
       await breathe();
       parts.separate();
-      for (const part of partsOf(one, titles)) parts.add(part);
+      for (const part of partsOf(one)) parts.add(part);
     }
     all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts: parts.end() });
   }
@@ -93,14 +93,10 @@ class PartsWriter {
   }
 }
 
-const partsOf = (
-  item: Message | ToolCall | ToolOutput,
-  titles: ReadonlyMap<string, string>,
-): readonly Part[] => {
+const partsOf = (item: Written): readonly Part[] => {
   if (item.kind === 'message') return item.parts;
   if (item.kind === 'tool-call') return [textOf(writeCall(writtenOf(item)))];
-  const title = titles.get(item.callId);
-  const name = title === undefined ? '' : ` name="${attribute(title)}"`;
+  const name = item.title === null ? '' : ` name="${attribute(item.title)}"`;
   const output = typeof item.output === 'string' ? [textOf(item.output)] : item.output;
   return [
     textOf(`<tool_result${name} call_id="${attribute(item.callId)}">`),

@@ -19,7 +19,7 @@ export class ProseRequest {
   readonly #options: ProseOptions;
   readonly #history: readonly ProseItem[];
   /** Which of the client's tools are declared as they are. */
-  readonly #hosted: readonly number[];
+  readonly #declared: readonly number[];
   /** The tools that the model is told of. */
   readonly tools: readonly ProseTool[];
 
@@ -27,7 +27,7 @@ export class ProseRequest {
     this.#request = request;
     this.#options = options;
     this.#history = proseHistory(request.items);
-    this.#hosted = request.tools.flatMap((tool, index) => (isProse(tool) ? [] : [index]));
+    this.#declared = request.tools.flatMap((tool, index) => (isProse(tool) ? [] : [index]));
     this.tools = proseTools(request.tools, request.toolChoice);
   }
 
@@ -45,7 +45,7 @@ export class ProseRequest {
   }
 
   async write(): Promise<TurnRequest> {
-    const items = await writeHistory(this.#history, this.#request.items);
+    const items = await writeHistory(this.#history);
     const { toolChoice } = this.#request;
     const text =
       this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, this.#options.guide);
@@ -79,22 +79,28 @@ export class ProseRequest {
 
   /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */
   ownPath(path: Path): Path | null {
-    if (typeof path === 'string') return path;
-    if ('tool' in path) return placed(this.#hosted[path.tool], (tool) => ({ tool }));
-    if ('toolName' in path) return placed(this.#hosted[path.toolName], (toolName) => ({ toolName }));
-    if ('include' in path) return path;
-    const { imageDetail } = 'imageDetail' in path ? path : { imageDetail: null };
-    const index = 'item' in path ? path.item : (imageDetail?.item ?? 0);
-    const item = this.#history[index - this.#front('').length];
+    if (typeof path === 'string' || 'include' in path) return path;
+    if ('tool' in path) {
+      const tool = this.#declared[path.tool];
+      return tool === undefined ? null : { tool };
+    }
+    if ('item' in path) {
+      const item = this.#standsFor(path.item);
+      return item === undefined ? null : { item: item.place };
+    }
+    if (!('imageDetail' in path)) return null;
+    const item = this.#standsFor(path.imageDetail.item);
     if (item === undefined) return null;
     // The parts of a message that was written are not those of the client.
-    if (imageDetail === null || item.written.length > 0) return { item: item.place };
-    return { imageDetail: { ...imageDetail, item: item.place } };
+    return item.written.length > 0
+      ? { item: item.place }
+      : { imageDetail: { ...path.imageDetail, item: item.place } };
+  }
+
+  #standsFor(index: number): ProseItem | undefined {
+    return this.#history[index - this.#front('').length];
   }
 }
-
-const placed = (index: number | undefined, path: (index: number) => Path): Path | null =>
-  index === undefined ? null : path(index);
 
 /** What of a choice is about tools of the backend's. The rest is said in prose. */
 const choiceAmong = (tools: readonly Tool[], choice: ToolChoice): ToolChoice => {
