@@ -12,6 +12,7 @@ import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
+import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
@@ -34,6 +35,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
+import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
@@ -97,6 +99,14 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     },
   });
   const mcp = await openMcpServers(config, environment, logger);
+  const guide = createThreadedGuide({
+    clock: systemAmbient.clock,
+    onUnexplained: (reason) => {
+      metrics.toolsUnexplained.inc({ reason });
+      logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
+    },
+  });
+  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
   const board = await openBoard({
     config,
     homes,
@@ -105,6 +115,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     logger,
     metrics,
     tokenizer,
+    guide,
     unread,
     reasoning,
     mcp,
@@ -128,6 +139,8 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
           usagePolicy: config.api.usagePolicy,
           ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
           parallelCalls: config.tools.parallelCalls,
+          omitsTools: (model) =>
+            config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
         }),
         chatEndpoint({
           usagePolicy: config.api.usagePolicy,
@@ -164,7 +177,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await Promise.all([formats.close(), tokenizer.close()]);
+      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();

@@ -24,6 +24,9 @@ import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
 import type { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { keepToolChoice } from './engine/keep-tool-choice.ts';
+import { withProseTools } from './engine/prose-tools/prose-engine.ts';
+import type { ToolGuide } from './engine/prose-tools/tool-guide.ts';
+import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { createEngine } from './engine/run-turn.ts';
 import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
@@ -55,6 +58,7 @@ export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
   readonly config: Config;
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
+  readonly guide: ToolGuide;
   /** What the readers of all answers have not read. */
   readonly unread: UnreadTotal;
   /** What models thought before they called tools. */
@@ -184,8 +188,15 @@ const engineOf = (
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
   });
+  const speaking = withProseTools(relay === null ? emulate(engine, safeNames) : engine, {
+    isProse: (model) => transportFor(config.api.toolTransport, model) === 'prose',
+    guide: deps.guide,
+    instructionsTarget: config.api.instructionsTarget,
+    ambient: systemAmbient,
+    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+  });
   const limited = withPlans(
-    keepToolChoice(relay === null ? emulate(engine, safeNames) : engine, systemAmbient.clock),
+    keepToolChoice(speaking, systemAmbient.clock),
     limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
   );
   return withPlans(

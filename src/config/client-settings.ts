@@ -1,5 +1,5 @@
 import type { SettingRow } from './setting-row.ts';
-import { hostName, MAX_TIMER_MS, oneOf, secretList, wholeNumber, yesOrNo } from './value.ts';
+import { hostName, MAX_TIMER_MS, oneOf, perModel, secretList, wholeNumber, yesOrNo } from './value.ts';
 
 /** What clients meet: the server, its limits, and how requests and answers are shaped. */
 export const CLIENT_SETTINGS = {
@@ -129,6 +129,22 @@ export const CLIENT_SETTINGS = {
     type: yesOrNo,
     default: 'true',
     description: 'Whether chat answers carry the reasoning summary, as `reasoning_content`.',
+  },
+  PROXY_TOOL_TRANSPORT: {
+    slice: 'api',
+    field: 'toolTransport',
+    type: perModel(['native', 'prose']),
+    default: 'native',
+    description:
+      "How the backend is told of a client's tools: declared (`native`), or, for models that take no declarations, explained in a developer message (`prose`); the model then writes its calls as `<tool_call>` blocks, which clients see as calls. By the names that models have at the backend: `llama-*=prose,mistral-*=prose`; the first pattern that fits counts, and other models are `native`. Tools that the backend runs itself are declared in any case.",
+  },
+  PROXY_RESPONSES_OMIT_TOOL_MANIFEST: {
+    slice: 'api',
+    field: 'omitToolManifest',
+    type: yesOrNo,
+    default: 'false',
+    description:
+      'Whether the tools of `/v1/responses` requests are kept from the backend, for deployments whose model is not to call any; `tools` is then named as ignored. Where the transport is `prose` it changes nothing: there the definitions stand in the developer message only.',
   },
   PROXY_USAGE_POLICY: {
     slice: 'api',

@@ -74,6 +74,37 @@ export const paramList: ValueType<readonly string[]> = {
     .transform((text) => text.split(',').map((entry) => entry.trim())),
 };
 
+/** What holds for the models whose names look like this; `*` stands for anything. */
+export interface ModelRule<Choice extends string> {
+  readonly pattern: string;
+  readonly choice: Choice;
+}
+
+/** One choice for all models, or one for each pattern of names; the first pattern that fits counts. */
+export const perModel = <const Choice extends string>(
+  choices: readonly Choice[],
+): ValueType<readonly ModelRule<Choice>[]> => ({
+  allowed: `one of ${choices.join(', ')}, or a comma-separated list such as llama-*=${choices.at(-1)}, in which * stands for anything in the name of a model`,
+  schema: z
+    .string()
+    .transform((text) => text.split(',').map((entry) => entry.trim()))
+    .transform((entries) =>
+      entries.length === 1 && entries[0]?.includes('=') === false ? [`*=${entries[0]}`] : entries,
+    )
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^[^\s=]+=[^=]+$/)
+          .transform((entry) => {
+            const [pattern = '', choice = ''] = entry.split('=');
+            return { pattern, choice };
+          })
+          .pipe(z.object({ pattern: z.string(), choice: z.enum(choices) })),
+      ),
+    ),
+});
+
 /**
  * The URL is written into codex's `config.toml` and paths are appended to it: so it carries no
  * password, no query and no fragment.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseTool, sampleArguments } from './choose-tool.ts';
+import { chooseTool, argumentsFor } from './choose-tool.ts';
 import type { DeclaredTool, ToolWish } from './read-request.ts';
 
 const tool = (name: string, description = '', parameters = {}): DeclaredTool => ({
@@ -33,7 +33,7 @@ describe('chooseTool', () => {
   });
 });
 
-describe('sampleArguments', () => {
+describe('argumentsFor', () => {
   const city = { city: { type: 'string' } };
   it.each([
     [
@@ -45,6 +45,6 @@ describe('sampleArguments', () => {
     ['none declared', {}, {}],
     ['none possible', { required: ['x'], additionalProperties: false }, {}],
   ])('%s', (_name, parameters, expected) => {
-    expect(sampleArguments(tool('f', '', parameters), 'How warm is it in Oslo?')).toEqual(expected);
+    expect(argumentsFor(tool('f', '', parameters), 'How warm is it in Oslo?')).toEqual(expected);
   });
 });

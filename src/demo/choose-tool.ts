@@ -1,8 +1,7 @@
 import type { Json } from '../kit/json.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { sampleArguments } from '../schemas/sample-value.ts';
 import type { DeclaredTool, ToolWish } from './read-request.ts';
-import { sampleValue } from './sample-value.ts';
-import { topicWords } from './words.ts';
+import { hintsOf, topicWords } from './words.ts';
 
 /** The tool that shares most words with the text; a word of the name counts double. */
 export const chooseTool = (
@@ -21,11 +20,5 @@ export const chooseTool = (
 };
 
 /** Arguments that fit the tool's schema, as far as they can be told from the text. */
-export const sampleArguments = (tool: DeclaredTool, text: string): Json => {
-  const { parameters } = tool;
-  const properties = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : [];
-  const required = Array.isArray(parameters['required']) ? parameters['required'] : [];
-  // A call without any argument would be dull, so where all are optional all are given.
-  const full = required.length === 0 ? sampleValue({ ...parameters, required: properties }, text) : undefined;
-  return full ?? sampleValue({ type: 'object', ...parameters }, text) ?? {};
-};
+export const argumentsFor = ({ parameters }: DeclaredTool, text: string): Json =>
+  sampleArguments(parameters, hintsOf(text)) ?? {};

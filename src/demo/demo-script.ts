@@ -1,7 +1,8 @@
 import { assertNever } from '../kit/assert-never.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
-import { chooseTool, sampleArguments } from './choose-tool.ts';
+import { chooseTool, argumentsFor } from './choose-tool.ts';
 import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
 import type { Script } from './model-server.ts';
 import {
@@ -14,9 +15,8 @@ import {
   maxOutputTokens,
   toolWish,
 } from './read-request.ts';
-import { sampleValue } from './sample-value.ts';
 import type { Step } from './step.ts';
-import { shorten } from './words.ts';
+import { hintsOf, shorten } from './words.ts';
 
 /** A request, to be thought about elsewhere. */
 export interface DemoJob {
@@ -69,10 +69,10 @@ export type DemoStep = Extract<
   { text: string } | { call: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;
 
-const callOf = (tool: Parameters<typeof sampleArguments>[0], text: string): DemoStep => ({
+const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoStep => ({
   call: {
     name: tool.name,
-    arguments: sampleArguments(tool, text),
+    arguments: argumentsFor(tool, text),
     ...(tool.namespace !== null && { namespace: tool.namespace }),
   },
   chunkSize: 8,
@@ -98,7 +98,7 @@ const finalText = (body: JsonObject, howToSignIn: string): DemoStep => {
   const { text } = lastUserMessage(body);
   switch (format.kind) {
     case 'schema':
-      return { text: JSON.stringify(sampleValue(format.schema, text) ?? {}), chunkSize: 8 };
+      return { text: JSON.stringify(sampleValue(format.schema, hintsOf(text)) ?? {}), chunkSize: 8 };
     case 'object':
       return { text: JSON.stringify({ answer: 'demo', question: shorten(text, 80) }), chunkSize: 8 };
     case 'text':

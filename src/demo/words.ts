@@ -1,3 +1,5 @@
+import type { Hints } from '../schemas/sample-value.ts';
+
 /** What can be picked out of a user's text without understanding it. */
 
 /** Words that say nothing about a topic, also the ones that tool descriptions are full of. */
@@ -53,6 +55,14 @@ const withoutOpening = (phrase: string): string => {
 
 export const numbersOf = (text: string): readonly number[] =>
   (text.match(/(?<![\p{L}\p{N}])-?\d{1,12}(?:\.\d{1,6})?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
+
+/** What of a text may be a value. */
+export const hintsOf = (text: string): Hints => ({
+  text,
+  phrases: phrasesOf(text),
+  numbers: numbersOf(text),
+  word: 'demo',
+});
 
 /** A text in one line and at most so long; a cut is shown. */
 export const shorten = (text: string, length: number): string => {

@@ -1,36 +1,45 @@
+import { append } from '../kit/append.ts';
 import type { ItemDelta } from '../canonical/turn-event.ts';
 import { isJsonObject, type Json } from '../kit/json.ts';
 
 /** Log probabilities of a text of which not all is passed on: each goes with the beginning of its token. */
 export class HeldLogprobs {
-  #waiting: readonly Json[] = [];
+  /** Those before `#from` are gone. Much may be held, so nothing is copied for each that comes. */
+  #waiting: Json[] = [];
+  #from = 0;
   /** So much of the text that is still to come belongs to a token whose own was passed on. */
   #ahead = 0;
 
   add(logprobs: readonly Json[]): void {
-    if (logprobs.length > 0) this.#waiting = [...this.#waiting, ...logprobs];
+    append(this.#waiting, logprobs);
   }
 
   /** Those of the tokens that begin in the next so many characters. */
   take(length: number): readonly Json[] {
-    let count = 0;
+    let to = this.#from;
     let at = this.#ahead;
-    while (at < length && count < this.#waiting.length) {
-      at += lengthOf(this.#waiting[count]);
-      count += 1;
+    while (at < length && to < this.#waiting.length) {
+      at += lengthOf(this.#waiting[to]);
+      to += 1;
     }
     this.#ahead = Math.max(at - length, 0);
-    const taken = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
+    const taken = this.#waiting.slice(this.#from, to);
+    this.#from = to;
+    if (to === this.#waiting.length) this.#clear();
     return taken;
   }
 
   /** All of them: nothing of the text is held any more. */
   rest(): readonly Json[] {
-    const rest = this.#waiting;
-    this.#waiting = [];
+    const rest = this.#waiting.slice(this.#from);
+    this.#clear();
     this.#ahead = 0;
     return rest;
+  }
+
+  #clear(): void {
+    this.#waiting = [];
+    this.#from = 0;
   }
 }
 

@@ -103,6 +103,8 @@ class Attempt {
   #hasCall = false;
   #hasEnded = false;
   #bytes = 0;
+  /** Items of which the client knows: they are told to their end, whatever becomes of the calls beside them. */
+  readonly #told = new Set<string>();
   held: TurnEvent[] = [];
   isUnchecked = false;
 
@@ -135,14 +137,19 @@ class Attempt {
   take(event: TurnEvent): readonly TurnEvent[] {
     this.#all.add(event);
     if (event.type === 'turn-accepted') return this.#isFirst ? [event] : [];
-    if (this.isUnchecked) return [event];
+    if (this.isUnchecked || this.#told.has(itemIdOf(event) ?? '')) return [event];
     this.#hasEnded ||= event.type === 'turn-ended';
     const before = this.#mayTell(event) ? this.held.splice(0) : [];
-    if (!this.#isHeld(event)) return [...before, event];
+    if (!this.#isHeld(event)) return this.#tell([...before, event]);
     this.held.push(event);
     this.#bytes += bytesOf(event);
     this.isUnchecked = this.#holds === 'calls' && this.#bytes > MAX_HELD_BYTES;
-    return this.isUnchecked ? this.held.splice(0) : before;
+    return this.isUnchecked ? this.held.splice(0) : this.#tell(before);
+  }
+
+  #tell(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    for (const event of events) if (event.type === 'item-started') this.#told.add(event.item.id);
+    return events;
   }
 
   /**

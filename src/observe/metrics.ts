@@ -112,6 +112,12 @@ export const METRICS = {
     help: 'Answers that were not compared with their JSON schema, by reason: late (it took too long), crowded, broken, too_large, unknown.',
     labels: ['reason'],
   },
+  toolsUnexplained: {
+    kind: 'counter',
+    name: 'proxy_tools_unexplained_total',
+    help: 'Tools that a model was told of in prose without an explanation of their parameters, by reason: late (their schema took too long), crowded, broken, too_large.',
+    labels: ['reason'],
+  },
   tokenGuesses: {
     kind: 'counter',
     name: 'proxy_token_guesses_total',

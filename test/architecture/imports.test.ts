@@ -32,7 +32,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   threads: ['node:'],
   tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
-  demo: [...CENTRE, 'threads', 'node:'],
+  schemas: ['engine', 'kit', 'threads'],
+  demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   http: [...CENTRE, 'openai', 'engine', 'observe', 'threads', 'node:', ...WEB_PACKAGES],
   // Files at the top. Only `app` puts all the parts together.
   version: ['node:'],
@@ -68,6 +69,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'kit',
     'observe',
     'open-mcp',
+    'schemas',
     'south',
     'switchboard',
     'tokenizer',

@@ -35,14 +35,16 @@ const stepsFor = (body: JsonObject): readonly Step[] => {
   return [{ text: said.join(' ') }];
 };
 
-export const itemsOf = (body: JsonObject): readonly JsonObject[] =>
+const itemsOf = (body: JsonObject): readonly JsonObject[] =>
   Array.isArray(body['input']) ? body['input'].filter(isJsonObject) : [];
 
 /** Clients write an output as text or as a list of parts. */
 const textOf = (output: unknown): string => {
   if (typeof output === 'string') return unquoted(output);
   return Array.isArray(output)
-    ? output.map((part) => (isJsonObject(part) ? String(part['text']) : '')).join('')
+    ? output
+        .map((part) => (isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+        .join('')
     : '?';
 };
 

@@ -11,6 +11,7 @@ import { keepToolChoice } from '../../src/engine/keep-tool-choice.ts';
 import { limitTime } from '../../src/engine/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
 import { repairCalls, type RepairOptions } from '../../src/engine/repair-calls.ts';
+import { withProseTools } from '../../src/engine/prose-tools/prose-engine.ts';
 import { retryWhole } from '../../src/engine/retry-whole.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/http/commit-point.ts';
@@ -39,6 +40,16 @@ const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> 
   mailbox.close();
   return mailbox;
 };
+
+/** A model that is told of its tools in prose, and says this. */
+const prose = (events: readonly TurnEvent[]): Engine =>
+  withProseTools(engineOf(telling(events)), {
+    isProse: () => true,
+    guide: { guide: async (schemas) => schemas.map(() => null) },
+    instructionsTarget: 'base',
+    ambient: { clock, ids },
+    onOddity() {},
+  });
 
 /** So much that deltas behind it are joined. */
 const PILE: readonly TurnEvent[] = [
@@ -113,6 +124,14 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     }),
   'a second try of strict calls': (events) => repairedTwice(events, 'answer'),
   'a second try of strict calls in a stream': (events) => repairedTwice(events, 'calls'),
+  'tools in prose': (events) => run(prose(events), { tools: [functionTool('f')] }),
+  'one tool in prose, stops and a limit': (events, size) =>
+    run(withEmulations(prose(events), characters, clock), {
+      tools: [functionTool('f')],
+      parallelToolCalls: false,
+      stop: ['e'],
+      maxOutputTokens: size,
+    }),
   'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
   'a second attempt': (events) => retryWhole(telling(events)).run(never),

@@ -35,6 +35,8 @@ it('has these settings, each with its default', () => {
     PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'false',
     PROXY_RESPONSES_LAYOUT: 'message-first',
     PROXY_CHAT_REASONING: 'true',
+    PROXY_TOOL_TRANSPORT: 'native',
+    PROXY_RESPONSES_OMIT_TOOL_MANIFEST: 'false',
     PROXY_USAGE_POLICY: 'exact',
     PROXY_ENABLE_PARALLEL_TOOL_CALLS: 'true',
     PROXY_TOOL_REPAIR_ATTEMPTS: '1',

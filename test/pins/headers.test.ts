@@ -49,6 +49,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
     usagePolicy: 'exact',
     ignoreClientPrompt: false,
     parallelCalls: true,
+    omitsTools: () => false,
   }).read(
     { model: 'm', input: 'hello' },
     {

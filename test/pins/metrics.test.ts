@@ -24,6 +24,7 @@ it('has these metrics', () => {
     'counter proxy_format_mismatch_total{}',
     'counter proxy_tool_repairs_total{result}',
     'counter proxy_format_unchecked_total{reason}',
+    'counter proxy_tools_unexplained_total{reason}',
     'counter proxy_token_guesses_total{}',
     'counter proxy_observer_errors_total{}',
     'counter proxy_log_lines_dropped_total{}',

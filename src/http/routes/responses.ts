@@ -1,3 +1,5 @@
+import { isForced } from '../../canonical/tool.ts';
+import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
@@ -10,6 +12,8 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
   readonly usagePolicy: ResponseMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
+  /** Whether the tools of a request are kept from its model. */
+  readonly omitsTools: (model: string) => boolean;
 }
 
 const LAYOUT_HEADER = 'x-proxy-output-layout';
@@ -44,16 +48,28 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
     };
+    const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
+      request: kept.request,
       // Who asks for reasoning and for an order in which it has no place gets the order.
-      ignored: layout === 'natural' ? ignored : [...ignored, ...wantsReasoning],
+      ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',
       arrange: (events) => arrange(events, layout, ambient.ids),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };
   },
+});
+
+const withoutTools = (
+  request: AskedTurn,
+): { readonly request: AskedTurn; readonly ignored: readonly string[] } => ({
+  request: { ...request, tools: [], toolChoice: { mode: 'auto' } },
+  ignored: [
+    ...(request.tools.length > 0 ? ['tools'] : []),
+    ...(isForced(request.toolChoice) ? ['tool_choice'] : []),
+  ],
 });
 
 const askedLayout = (headers: Headers): Layout | null => {

@@ -2,13 +2,19 @@ import { isJsonObject } from '../kit/json.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { fitsPattern, limit, list, matches, resolveRef } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';
-import { numbersOf, phrasesOf } from './words.ts';
 
-interface Sampling {
-  readonly root: Json;
+/** Where names and numbers come from. */
+export interface Hints {
+  /** An option that is named in it is taken. */
   readonly text: string;
   readonly phrases: readonly string[];
   readonly numbers: readonly number[];
+  /** Stands where there are no more phrases. */
+  readonly word: string;
+}
+
+interface Sampling extends Hints {
+  readonly root: Json;
   /** How many phrases and numbers are used up: two arguments get two different names. */
   readonly used: { phrases: number; numbers: number };
 }
@@ -21,17 +27,15 @@ interface Spot {
   readonly salt: number;
 }
 
-/** A small value that fits the schema, with names and numbers from the text; undefined if none was found. */
-export const sampleValue = (schema: Json, text = ''): Json | undefined => {
-  const sampling: Sampling = {
-    root: schema,
-    text,
-    phrases: phrasesOf(text),
-    numbers: numbersOf(text),
-    used: { phrases: 0, numbers: 0 },
-  };
-  return sample(schema, sampling, { refs: [], salt: 0 });
-};
+const NO_HINTS: Hints = { text: '', phrases: [], numbers: [], word: 'example' };
+
+/** A small value that fits the schema, with names and numbers from the hints; undefined if none was found. */
+export const sampleValue = (schema: Json, hints = NO_HINTS): Json | undefined =>
+  sample(schema, { ...hints, root: schema, used: { phrases: 0, numbers: 0 } }, { refs: [], salt: 0 });
+
+/** Values beyond this are not small. */
+const MAX_CHARS = 10_000;
+const MAX_MEMBERS = 1_000;
 
 const sample = (schema: Json | undefined, sampling: Sampling, from: Spot): Json | undefined => {
   if (schema === false) return undefined;
@@ -166,7 +170,8 @@ const COMMON = [
   '#000000',
 ];
 
-const sampleString = (schema: JsonObject, sampling: Sampling, spot: Spot): string => {
+const sampleString = (schema: JsonObject, sampling: Sampling, spot: Spot): string | undefined => {
+  if (limit(schema, 'minLength', 0) > MAX_CHARS) return undefined;
   const format = schema['format'];
   const known = typeof format === 'string' ? FORMATS[format] : undefined;
   if (known !== undefined) return known(spot.salt);
@@ -174,7 +179,7 @@ const sampleString = (schema: JsonObject, sampling: Sampling, spot: Spot): strin
     const long = Array.from(text.padEnd(limit(schema, 'minLength', 0), 'demo'));
     return long.slice(0, limit(schema, 'maxLength', long.length)).join('');
   };
-  const phrase = sampling.phrases[sampling.used.phrases] ?? 'demo';
+  const phrase = sampling.phrases[sampling.used.phrases] ?? sampling.word;
   sampling.used.phrases += 1;
   const first = fit(spot.salt === 0 ? phrase : `${phrase} ${String(spot.salt + 1)}`);
   const candidates = [first, ...sampling.phrases.map(fit), ...COMMON.map(fit)];
@@ -205,6 +210,7 @@ const sampleNumber = (schema: JsonObject, sampling: Sampling, spot: Spot): numbe
 const sampleArray = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
   const prefix = list(schema['prefixItems']);
   const least = limit(schema, 'minItems', 0);
+  if (Math.max(least, prefix.length) > MAX_MEMBERS) return undefined;
   const wanted = Math.min(Math.max(least, prefix.length, 1), limit(schema, 'maxItems', Infinity));
   const unique = schema['uniqueItems'] === true;
   const values: Json[] = [];
@@ -239,10 +245,21 @@ const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json 
   if (!new Set(ordered).keys().every(add)) return undefined;
 
   const least = limit(schema, 'minProperties', 0);
+  if (least > MAX_MEMBERS) return undefined;
   const more = [
     ...Object.keys(properties),
     ...Array.from({ length: least }, (_, index) => `key${String(index + 1)}`),
   ];
   for (const key of more) if (Object.keys(value).length < least && !Object.hasOwn(value, key)) add(key);
   return value;
+};
+
+/** Arguments that fit the schema of a tool. A call without any would be dull, so where all are optional all are given. */
+export const sampleArguments = (parameters: JsonObject, hints?: Hints): Json | undefined => {
+  const properties = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : [];
+  const full =
+    list(parameters['required']).length === 0
+      ? sampleValue({ ...parameters, required: properties }, hints)
+      : undefined;
+  return full ?? sampleValue({ type: 'object', ...parameters }, hints);
 };

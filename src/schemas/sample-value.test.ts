@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../kit/json.ts';
-import { sampleValue } from './sample-value.ts';
+import { sampleArguments, sampleValue } from './sample-value.ts';
 
 const ajv = new Ajv2020({ strict: false });
 formats.default(ajv);
@@ -18,6 +18,14 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   additionalProperties: false,
   ...more,
 });
+
+/** Of a user who asks for the weather in Paris for 3 days. */
+const HINTS = {
+  text: 'What is the weather in Paris for 3 days?',
+  phrases: ['Paris', 'weather', 'days'],
+  numbers: [3],
+  word: 'demo',
+};
 
 const CASES: readonly (readonly [string, JsonObject, Json])[] = [
   ['anything', {}, 'Paris'],
@@ -108,7 +116,7 @@ const CASES: readonly (readonly [string, JsonObject, Json])[] = [
 
 describe('sampleValue', () => {
   it.each(CASES)('%s', (_name, schema, expected) => {
-    const value = sampleValue(schema, 'What is the weather in Paris for 3 days?');
+    const value = sampleValue(schema, HINTS);
     expect({ value, complaints: complaints(schema, value) }).toEqual({ value: expected, complaints: null });
   });
 
@@ -121,14 +129,17 @@ describe('sampleValue', () => {
     ['a contradiction', { allOf: [{ type: 'string' }, { type: 'integer' }] }],
     ['an empty enum', { enum: [] }],
     ['limits that cross', { type: 'integer', minimum: 3, maximum: 2 }],
+    ['a text without end', { type: 'string', minLength: 1e9 }],
+    ['a list without end', { type: 'array', minItems: 1e9 }],
+    ['a map without end', { type: 'object', minProperties: 1e9 }],
   ])('finds nothing for %s', (_name, schema) => {
     expect(sampleValue(schema)).toBeUndefined();
   });
 
   it('uses a plain word where the text has none', () => {
     expect(sampleValue(object({ a: { type: 'string' }, b: { type: 'string' } }))).toEqual({
-      a: 'demo',
-      b: 'demo',
+      a: 'example',
+      b: 'example',
     });
   });
 
@@ -161,11 +172,21 @@ describe('sampleValue', () => {
     fc.assert(
       fc.property(schema, fc.string(), (one, text) => {
         const root = { ...one, $defs: { shared: { type: 'integer' } } };
-        const value = sampleValue(root, text);
+        const value = sampleValue(root, { ...HINTS, text });
         expect(value === undefined ? null : complaints(root, value)).toBeNull();
       }),
       // Always the same schemas: among millions there is one that the sampler does not fit, and CI must not meet it by chance.
       { numRuns: 300, seed: 8 },
     );
+  });
+});
+
+describe('sampleArguments', () => {
+  it('gives what must be there, or all, if nothing must', () => {
+    const properties = { a: { type: 'string' }, b: { type: 'integer' } };
+    expect(sampleArguments({ properties, required: ['b'] })).toEqual({ b: 1 });
+    expect(sampleArguments({ properties })).toEqual({ a: 'example', b: 1 });
+    expect(sampleArguments({})).toEqual({});
+    expect(sampleArguments({ type: 'string' })).toBe('example');
   });
 });

@@ -1,0 +1,104 @@
+/** Where a scan stands. */
+export type ScanState = 'open' | 'whole' | 'broken';
+
+/** Deeper than any call; it bounds what a scan remembers. */
+const MAX_DEPTH = 256;
+/** Longer than any number. */
+const MAX_BARE = 400;
+const HEX_DIGITS = 4;
+
+type Expecting =
+  | 'value'
+  | 'value-or-end'
+  | 'key'
+  | 'key-or-end'
+  | 'colon'
+  | 'next-or-end'
+  | 'string'
+  | 'escape'
+  | 'hex'
+  | 'bare';
+
+const BARE = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/**
+ * Follows one JSON object or list, character by character, and says at once when it is whole, or can
+ * become none any more. Line breaks inside of strings are let through: models write them.
+ */
+export class JsonScan {
+  readonly #open: ('}' | ']')[] = [];
+  #expecting: Expecting = 'value';
+  /** Whether the string under way is the name of a member. */
+  #isKey = false;
+  #hexDigits = 0;
+  #bare = '';
+
+  /** Whether the next character belongs to a string. */
+  get isInString(): boolean {
+    return this.#expecting === 'string';
+  }
+
+  step(char: string): ScanState {
+    const expecting = this.#expecting;
+    if (expecting === 'string') {
+      if (char === '"') this.#expecting = this.#isKey ? 'colon' : 'next-or-end';
+      else if (char === '\\') this.#expecting = 'escape';
+      return 'open';
+    }
+    if (expecting === 'escape') {
+      this.#expecting = char === 'u' ? 'hex' : 'string';
+      this.#hexDigits = 0;
+      return '"\\/bfnrtu'.includes(char) ? 'open' : 'broken';
+    }
+    if (expecting === 'hex') {
+      this.#hexDigits += 1;
+      if (this.#hexDigits === HEX_DIGITS) this.#expecting = 'string';
+      return /^[\dA-Fa-f]$/.test(char) ? 'open' : 'broken';
+    }
+    if (expecting !== 'bare') return this.#structure(char);
+    if (/^[\w+.-]$/.test(char)) {
+      this.#bare += char;
+      return this.#bare.length > MAX_BARE ? 'broken' : 'open';
+    }
+    this.#expecting = 'next-or-end';
+    return BARE.test(this.#bare) ? this.#structure(char) : 'broken';
+  }
+
+  #structure(char: string): ScanState {
+    if (isJsonSpace(char)) return 'open';
+    const expecting = this.#expecting;
+    if (char === '}' || char === ']') return this.#close(char);
+    if (expecting === 'colon' || expecting === 'next-or-end') {
+      if (char !== (expecting === 'colon' ? ':' : ',')) return 'broken';
+      const isObject = this.#open.at(-1) === '}';
+      this.#expecting = expecting === 'next-or-end' && isObject ? 'key' : 'value';
+      return 'open';
+    }
+    const wantsKey = expecting === 'key' || expecting === 'key-or-end';
+    if (char === '"') {
+      this.#expecting = 'string';
+      this.#isKey = wantsKey;
+      return 'open';
+    }
+    if (wantsKey) return 'broken';
+    if (char === '{' || char === '[') {
+      this.#open.push(char === '{' ? '}' : ']');
+      this.#expecting = char === '{' ? 'key-or-end' : 'value-or-end';
+      return this.#open.length > MAX_DEPTH ? 'broken' : 'open';
+    }
+    this.#expecting = 'bare';
+    this.#bare = char;
+    return /^[\w-]$/.test(char) ? 'open' : 'broken';
+  }
+
+  #close(char: '}' | ']'): ScanState {
+    const isDue =
+      this.#expecting === 'next-or-end' || this.#expecting === (char === '}' ? 'key-or-end' : 'value-or-end');
+    if (!isDue || this.#open.pop() !== char) return 'broken';
+    this.#expecting = 'next-or-end';
+    return this.#open.length === 0 ? 'whole' : 'open';
+  }
+}
+
+const isJsonSpace = (char: string): boolean =>
+  char === ' ' || char === '\n' || char === '\r' || char === '\t';

@@ -1,0 +1,164 @@
+import { failure, failureOf } from '../../canonical/failure.ts';
+import type { Item, Produced, ToolCall } from '../../canonical/item.ts';
+import type { Path } from '../../canonical/path.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { addUsage, type Usage } from '../../canonical/usage.ts';
+import { wellFormed } from '../../canonical/well-formed.ts';
+import { unlessAborted } from '../../kit/abort.ts';
+import { append } from '../../kit/append.ts';
+import type { Ambient, IdSource } from '../../kit/ambient.ts';
+import type { Engine } from '../engine.ts';
+import { callsOf, titleOf } from './declared-tools.ts';
+import { ProseRequest, type ProseOptions } from './prose-request.ts';
+import { CallTaking } from './take-calls.ts';
+
+export interface ProseEngineOptions extends ProseOptions {
+  /** Whether a model is told of its tools in prose. */
+  readonly isProse: (model: string) => boolean;
+  readonly ambient: Ambient;
+  readonly onOddity: (oddity: 'undeclared-call' | 'second-call-dropped') => void;
+}
+
+/** How often a model is asked in one turn: again, when all that it called is unknown. */
+const MAX_ANSWERS = 4;
+
+/** An engine for models that cannot be told of tools but in prose, and that write their calls as text. */
+export const withProseTools = (engine: Engine, options: ProseEngineOptions): Engine => ({
+  plan(request) {
+    if (!options.isProse(request.model)) return engine.plan(request);
+    const prose = new ProseRequest(request, options);
+    if (prose.isTheSame) return engine.plan(request);
+    const plan = engine.plan(prose.outline());
+    return {
+      ignored: ownPaths(prose, plan.ignored),
+      refused: plan.refused.map((refusal) => ({ ...refusal, path: prose.ownPath(refusal.path) ?? 'items' })),
+      run(signal, onSettled) {
+        let isAccepted = false;
+        const events = runTurn(request, { engine, options, signal, onSettled });
+        const watched = (async function* () {
+          for await (const event of events) {
+            isAccepted = true;
+            yield event;
+          }
+        })();
+        return wellFormed(watched, {
+          clock: options.ambient.clock,
+          onThrow(error) {
+            if (!isAccepted) throw error;
+            return { kind: 'failed', failure: failureOf(error) };
+          },
+        });
+      },
+    };
+  },
+});
+
+const ownPaths = (prose: ProseRequest, paths: readonly Path[]): readonly Path[] =>
+  paths.flatMap((path) => prose.ownPath(path) ?? []);
+
+interface Running {
+  readonly engine: Engine;
+  readonly options: ProseEngineOptions;
+  readonly signal: AbortSignal;
+  readonly onSettled: (() => void) | undefined;
+}
+
+/**
+ * As with tools that are declared, a call of a tool that nobody has never reaches the client: it is
+ * answered with an error, and the model is asked again.
+ */
+async function* runTurn(
+  request: TurnRequest,
+  { engine, options, signal, onSettled }: Running,
+): AsyncGenerator<TurnEvent> {
+  const ids = new TurnIds(options.ambient.ids);
+  const items = [...request.items];
+  let usage: Usage | null = null;
+  for (let answer = 1; ; answer += 1) {
+    const prose = new ProseRequest({ ...request, items: [...items] }, options);
+    const asked = await unlessAborted(prose.write(), signal);
+    // With nothing to call, what looks like a call is text.
+    const callable = request.toolChoice.mode === 'none' ? [] : prose.tools;
+    const taking = new CallTaking({
+      callOf: callsOf(callable),
+      isParallel: request.parallelToolCalls !== false,
+      ids: options.ambient.ids,
+      onDropped: () => options.onOddity('second-call-dropped'),
+    });
+    let isSettled = false;
+    let isLost = false;
+    const events = engine.plan(asked).run(signal, () => {
+      isSettled = true;
+    });
+    for await (const event of callable.length === 0 ? events : taking.take(events)) {
+      if (event.type === 'turn-accepted') {
+        if (answer === 1) yield { ...event, ignored: ownPaths(prose, event.ignored) };
+      } else if (event.type !== 'turn-ended') yield ids.fresh(event);
+      else {
+        usage = addUsage(usage, event.usage);
+        taking.unknown.forEach(() => options.onOddity('undeclared-call'));
+        isLost = event.outcome.kind === 'completed' && taking.unknown.length > 0;
+        if (isLost && answer < MAX_ANSWERS) break;
+        // Not before: a model that is asked again needs its place.
+        if (isSettled) onSettled?.();
+        yield { ...event, usage, ...(isLost ? { outcome: HOPELESS } : {}) };
+        return;
+      }
+    }
+    const titles = callable.map(({ title }) => title);
+    append(items, sentBack(taking, titles));
+    ids.nextAnswer();
+  }
+}
+
+const HOPELESS = {
+  kind: 'failed',
+  failure: failure('upstream_error', {
+    message: 'The model keeps calling tools that were not declared.',
+  }),
+} as const;
+
+/** What the model has produced, and that its calls led to nothing. */
+const sentBack = ({ produced, unknown }: CallTaking, titles: readonly string[]): readonly Item[] => [
+  ...produced.map(withoutId),
+  ...unknown.map(({ callId, name, namespace }): Item => ({
+    kind: 'tool-output',
+    tool: 'function',
+    callId,
+    output: `Error: there is no tool named "${titleOf(name, namespace)}". The tools are: ${titles.join(', ')}.`,
+  })),
+];
+
+const withoutId = (item: Produced | ToolCall): Item => {
+  const { id: _, ...rest } = item;
+  return item.kind === 'message' ? rest : item;
+};
+
+/** Ids of the items of one turn: the second answer of a backend may have those of its first. */
+class TurnIds {
+  readonly #source: IdSource;
+  readonly #used = new Set<string>();
+  #renamed = new Map<string, string>();
+
+  constructor(source: IdSource) {
+    this.#source = source;
+  }
+
+  nextAnswer(): void {
+    this.#renamed = new Map();
+  }
+
+  fresh(event: TurnEvent): TurnEvent {
+    const id = itemIdOf(event);
+    if (id === null) return event;
+    if (event.type === 'item-started' && this.#used.has(id)) this.#renamed.set(id, this.#source.mint('msg'));
+    const own = this.#renamed.get(id) ?? id;
+    this.#used.add(own);
+    if (own === id) return event;
+    if (event.type === 'item-started' || event.type === 'item-ended') {
+      return { ...event, item: { ...event.item, id: own } };
+    }
+    return event.type === 'item-delta' || event.type === 'item-status' ? { ...event, itemId: own } : event;
+  }
+}

@@ -1,0 +1,115 @@
+import type { Item, Message } from '../../canonical/item.ts';
+import type { Path } from '../../canonical/path.ts';
+import { isForced, type Tool, type ToolChoice } from '../../canonical/tool.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { isProse, proseTools, type ProseTool } from './declared-tools.ts';
+import { proseHistory, writeHistory, type ProseItem } from './history.ts';
+import { proseInstructions } from './instructions.ts';
+import type { ToolGuide } from './tool-guide.ts';
+
+export interface ProseOptions {
+  readonly guide: ToolGuide;
+  /** `developer`: instructions and prompts become one text, in their order. */
+  readonly instructionsTarget: 'base' | 'developer';
+}
+
+/** A request to a model that is told of its tools in prose: nothing of them is declared. */
+export class ProseRequest {
+  readonly #request: TurnRequest;
+  readonly #options: ProseOptions;
+  readonly #history: readonly ProseItem[];
+  /** Which of the client's tools are declared as they are. */
+  readonly #declared: readonly number[];
+  /** The tools that the model is told of. */
+  readonly tools: readonly ProseTool[];
+
+  constructor(request: TurnRequest, options: ProseOptions) {
+    this.#request = request;
+    this.#options = options;
+    this.#history = proseHistory(request.items);
+    this.#declared = request.tools.flatMap((tool, index) => (isProse(tool) ? [] : [index]));
+    this.tools = proseTools(request.tools, request.toolChoice);
+  }
+
+  /** Whether it says the same as the request of the client. */
+  get isTheSame(): boolean {
+    return this.tools.length === 0 && this.#history.every(({ written }) => written.length === 0);
+  }
+
+  /** The request without its texts: enough for a plan. */
+  outline(): TurnRequest {
+    return this.#around(
+      this.#history.map(({ head }) => head),
+      '',
+    );
+  }
+
+  async write(): Promise<TurnRequest> {
+    const items = await writeHistory(this.#history);
+    const { toolChoice } = this.#request;
+    const text =
+      this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, this.#options.guide);
+    return this.#around(items, text);
+  }
+
+  #around(items: readonly Item[], text: string): TurnRequest {
+    const request = this.#request;
+    const tools = request.tools.filter((tool) => !isProse(tool));
+    return {
+      ...request,
+      // In one text with the instructions, these come behind.
+      instructions: this.#joinsInstructions ? null : request.instructions,
+      items: [...this.#front(text), ...items],
+      tools,
+      toolChoice: choiceAmong(tools, request.toolChoice),
+      parallelToolCalls: null,
+    };
+  }
+
+  get #joinsInstructions(): boolean {
+    return this.#options.instructionsTarget === 'developer' && this.tools.length > 0;
+  }
+
+  #front(text: string): readonly Message[] {
+    if (this.tools.length === 0) return [];
+    const { instructions } = this.#request;
+    const texts = this.#joinsInstructions && instructions !== null ? [text, instructions] : [text];
+    return texts.map((one) => ({ kind: 'message', role: 'developer', parts: [{ kind: 'text', text: one }] }));
+  }
+
+  /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */
+  ownPath(path: Path): Path | null {
+    if (typeof path === 'string' || 'include' in path) return path;
+    if ('tool' in path) {
+      const tool = this.#declared[path.tool];
+      return tool === undefined ? null : { tool };
+    }
+    if ('item' in path) {
+      const item = this.#standsFor(path.item);
+      return item === undefined ? null : { item: item.place };
+    }
+    if (!('imageDetail' in path)) return null;
+    const item = this.#standsFor(path.imageDetail.item);
+    if (item === undefined) return null;
+    // The parts of a message that was written are not those of the client.
+    return item.written.length > 0
+      ? { item: item.place }
+      : { imageDetail: { ...path.imageDetail, item: item.place } };
+  }
+
+  #standsFor(index: number): ProseItem | undefined {
+    return this.#history[index - this.#front('').length];
+  }
+}
+
+/** What of a choice is about tools of the backend's. The rest is said in prose. */
+const choiceAmong = (tools: readonly Tool[], choice: ToolChoice): ToolChoice => {
+  if (tools.length === 0 || choice.mode === 'auto') return { mode: 'auto' };
+  if (choice.mode === 'named') return choice.tool.kind === 'hosted' ? choice : { mode: 'none' };
+  if (choice.mode !== 'allowed') return isForced(choice) ? { mode: 'auto' } : choice;
+  const hosted = choice.tools.filter(({ kind }) => kind === 'hosted');
+  if (hosted.length === 0) return { mode: 'none' };
+  // One that is told in prose may be called instead.
+  const required = choice.required && hosted.length === choice.tools.length;
+  return { ...choice, required, tools: hosted };
+};

@@ -1,0 +1,222 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { atOnce } from '../../kit/loop-turns.ts';
+import { BlockReader, MAX_BLOCK_CHARS, type Piece } from './read-blocks.ts';
+import { writeCall, type WrittenCall } from './written-call.ts';
+
+/** Text as it is, and calls between its stretches. */
+type Read = (string | WrittenCall)[];
+
+/** Neighbouring texts are one, and what was cut out is only its calls. */
+const joined = (pieces: readonly Piece[]): Read => {
+  const read: Read = [];
+  for (const piece of pieces) {
+    if (piece.kind === 'cut') read.push(...piece.calls);
+    else if (typeof read.at(-1) === 'string') read.push(`${read.pop() as string}${piece.text}`);
+    else read.push(piece.text);
+  }
+  return read;
+};
+
+/** `deltas` may be a text: then each is one character. */
+const piecesOf = (deltas: Iterable<string>): readonly Piece[] => {
+  const reader = new BlockReader();
+  const pieces: Piece[] = [];
+  for (const delta of deltas) for (const piece of atOnce(reader.read(delta))) pieces.push(piece);
+  return [...pieces, ...atOnce(reader.end())];
+};
+const readAll = (deltas: Iterable<string>): Read => joined(piecesOf(deltas));
+
+/** All of it, where nothing is a call. */
+const textOf = (read: Read): string => read.map((one) => (typeof one === 'string' ? one : one.name)).join('');
+
+const A = { name: 'a', input: '{"x": 1}' };
+const B = { name: 'b', input: '{}' };
+const BLOCK = writeCall(A);
+
+const CASES: readonly (readonly [string, string, Read])[] = [
+  ['a call', BLOCK, [A]],
+  ['text around a call', `Let me look.\n\n${BLOCK}\nDone.`, ['Let me look.\n\n', A, '\nDone.']],
+  ['white space that only separates', `\n ${BLOCK}\n\n${writeCall(B)} \n`, [A, B]],
+  ['arguments as an object', '<tool_call>{"name":"a","arguments":{"x": 1}}</tool_call>', [A]],
+  [
+    'the source of an object, byte for byte',
+    '<tool_call>{"arguments" : { "x" :1.0,"x":\t"\\u00e9 </tool_call>"} , "name":"a"}</tool_call>',
+    [{ name: 'a', input: '{ "x" :1.0,"x":\t"\\u00e9 </tool_call>"}' }],
+  ],
+  [
+    'no arguments',
+    '<tool_call>{"name":"b"}</tool_call><tool_call>{"name":"b","arguments":null}</tool_call>',
+    [B, B],
+  ],
+  ['arguments that are no JSON', writeCall({ name: 'a', input: '{x' }), [{ name: 'a', input: '{x' }]],
+  ['a list', '<tool_call>[{"name":"a","arguments":"{\\"x\\": 1}"}, {"name":"b"}]</tool_call>', [A, B]],
+  ['one call after the other in a block', '<tool_call>{"name":"b"}\n{"name":"b"},</tool_call>', [B, B]],
+  ['a fence around', '```json\n<tool_call>{"name":"b"}</tool_call>\n```', [B]],
+  ['a fence around, and text behind it', '```\n<tool_call>{"name":"b"}</tool_call>\n```\nso', [B, '\nso']],
+  [
+    'a fence around two',
+    '```\n<tool_call>{"name":"b"}</tool_call>\n<tool_call>{"name":"b"}</tool_call>\n```',
+    [B, B],
+  ],
+  ['a fence inside', '<tool_call>\n```json\n{"name":"b"}\n```\n</tool_call>', [B]],
+  ['trailing characters inside', '<tool_call>{"name":"b"}}]></tool_call>', [B]],
+  ['trailing characters behind', '<tool_call>{"name":"b"}</tool_call>>', [B]],
+  ['closing tags that are repeated', '<tool_call>{"name":"b"}</tool_call></tool_call>\n</tool_call>', [B]],
+  ['tags in capitals', '<TOOL_CALL>{"name":"b"}</Tool_Call>', [B]],
+  [
+    'a line break in a string',
+    '<tool_call>{"name":"a","arguments":"x\ny"}</tool_call>',
+    [{ name: 'a', input: 'x\ny' }],
+  ],
+  ['tags in arguments', writeCall({ name: 'a', input: BLOCK }), [{ name: 'a', input: BLOCK }]],
+  ['only white space', ' \n ', [' \n ']],
+  ['nothing', '', []],
+  ['a block that never closes', `x ${BLOCK.slice(0, -1)}`, [`x ${BLOCK.slice(0, -1)}`]],
+  ['a string that never closes', '<tool_call>{"name":"a', ['<tool_call>{"name":"a']],
+  ['no JSON', '<tool_call>a</tool_call>', ['<tool_call>a</tool_call>']],
+  ['no name', '<tool_call>{"arguments":"{}"}</tool_call>', ['<tool_call>{"arguments":"{}"}</tool_call>']],
+  ['a name that is none', '<tool_call>{"name":1}</tool_call>', ['<tool_call>{"name":1}</tool_call>']],
+  ['an empty list', '<tool_call>[]</tool_call>', ['<tool_call>[]</tool_call>']],
+  ['JSON that is none', '<tool_call>{"name":"a",}</tool_call>', ['<tool_call>{"name":"a",}</tool_call>']],
+  [
+    'quotes that are not escaped',
+    `<tool_call>{"name":"a","arguments":"{"q"</tool_call>${BLOCK}`,
+    ['<tool_call>{"name":"a","arguments":"{"q"</tool_call>', A],
+  ],
+  ['a tag in the text', `the tag <tool_call> begins ${BLOCK}`, ['the tag <tool_call> begins ', A]],
+  ['a closing tag in the text', 'the tag </tool_call> ends', ['the tag </tool_call> ends']],
+  ['code', 'a `b` ```ts\nx<y\n```\n', ['a `b` ```ts\nx<y\n```\n']],
+  [
+    'too many trailing characters',
+    `<tool_call>{"name":"b"}${'x'.repeat(300)}</tool_call>`,
+    [`<tool_call>{"name":"b"}${'x'.repeat(300)}</tool_call>`],
+  ],
+];
+
+describe('blocks in a text', () => {
+  it.each(CASES)('%s', (_, text, expected) => {
+    expect(readAll([text])).toEqual(expected);
+    expect(readAll(text)).toEqual(expected);
+  });
+
+  it('holds back nothing but what may become a block', () => {
+    const reader = new BlockReader();
+    const told = ['Hel', 'lo <', 'b> <tool', '_call', 'er> `', '``', 'x y'].map((delta) =>
+      textOf(joined(atOnce(reader.read(delta)))),
+    );
+    expect(told).toEqual(['Hel', 'lo ', '<b> ', '', '<tool_caller> ', '', '```x y']);
+  });
+
+  it('tells a call as soon as its block is closed', () => {
+    const reader = new BlockReader();
+    expect(joined(atOnce(reader.read(BLOCK.slice(0, -1))))).toEqual([]);
+    expect(joined(atOnce(reader.read('>')))).toEqual([A]);
+  });
+});
+
+const bit = fc.oneof(
+  fc.constantFrom(
+    '<tool_call>',
+    '</tool_call>',
+    '<tool_',
+    'call>',
+    '{"name":"a","arguments":"{}"}',
+    '{"name":"b","arguments":{"x":"</tool_call>"}}',
+    '{"name":',
+    '[',
+    ']',
+    '}',
+    '"',
+    '\\',
+    '```',
+    '```json\n',
+    '\n',
+    ' ',
+    '>',
+    '<',
+    BLOCK,
+  ),
+  fc.string({ maxLength: 5 }),
+);
+const anyText = fc.array(bit, { maxLength: 20 }).map((bits) => bits.join(''));
+
+describe('any text', () => {
+  it('is read the same however it is cut', () => {
+    fc.assert(
+      fc.property(anyText, fc.array(fc.nat(200), { maxLength: 20 }), (text, cuts) => {
+        const places = [...new Set([0, ...cuts.filter((at) => at < text.length), text.length])].toSorted(
+          (a, b) => a - b,
+        );
+        const deltas = places.slice(1).map((to, index) => text.slice(places[index], to));
+        expect(readAll(deltas)).toEqual(readAll([text]));
+        expect(readAll(text.split(''))).toEqual(readAll([text]));
+      }),
+    );
+  });
+
+  it('is all there in the pieces, one behind the other', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        let at = 0;
+        for (const piece of piecesOf(text.split(''))) {
+          if (piece.kind === 'text') expect(text.slice(at, at + piece.text.length)).toBe(piece.text);
+          at += piece.kind === 'text' ? piece.text.length : piece.chars;
+        }
+        expect(at).toBe(text.length);
+      }),
+    );
+  });
+
+  it('without a tag is passed on byte for byte', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const plain = text.replaceAll(/tool_call/gi, 'tool');
+        expect(textOf(readAll(plain.split('')))).toBe(plain);
+      }),
+    );
+  });
+
+  it('gives back the calls that were written into it, and the text between them', () => {
+    const odd = fc.constantFrom('é', '😀', '\uD83D', '"', '\\', '\n', '\0', '</tool_call>', BLOCK);
+    const input = fc.array(fc.oneof(odd, fc.string({ maxLength: 5 })), { maxLength: 5 });
+    const call = fc.record({
+      name: fc.string({ minLength: 1 }),
+      input: input.map((bits) => bits.join('')),
+    });
+    const words = fc.string().filter((text) => text.trim() !== '' && !/[<`>]/.test(text));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(words, call), { maxLength: 3 }), words, (turns, last) => {
+        const expected: Read = [...turns.flat(), last];
+        const text = expected.map((one) => (typeof one === 'string' ? one : writeCall(one))).join('');
+        expect(readAll(text.split(''))).toEqual(expected);
+      }),
+    );
+  });
+});
+
+describe('long texts', () => {
+  /** Each would take hours if it were gone through again for every delta, or for every tag. */
+  it.each([
+    ['openings', '<tool_call>', 1024],
+    ['openings with JSON', '<tool_call>{"name":"a","arguments":"', 64],
+    ['openings in a list', '<tool_call>[{"a":"', 64],
+    ['blocks without a call', '<tool_call>[]</tool_call>', 64],
+    ['blocks in fences', '```json\n<tool_call>[', 64],
+    ['spaces', ' ', 64],
+  ])('are read once: %s', (_, bits, kilobytes) => {
+    const text = bits.repeat(Math.ceil((kilobytes * 1024) / bits.length));
+    const inString = `<tool_call>{"name":"a","arguments":"${text.slice(0, 64 * 1024).replaceAll('"', '\\"')}`;
+    for (const deltas of [text, [inString], inString]) {
+      expect(textOf(readAll(deltas))).toBe(Array.from(deltas).join(''));
+    }
+  });
+
+  it('have no block that is longer than the limit', () => {
+    const call = { name: 'a', input: 'x'.repeat(MAX_BLOCK_CHARS - 100) };
+    expect(readAll([writeCall(call)])).toEqual([call]);
+    const long = writeCall({ name: 'a', input: 'x'.repeat(MAX_BLOCK_CHARS) });
+    expect(readAll([long])).toEqual([long]);
+  });
+});

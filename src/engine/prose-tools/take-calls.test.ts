@@ -1,0 +1,163 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { Accumulator } from '../../canonical/accumulate.ts';
+import type { Produced } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { checkGrammar } from '../../../test/support/grammar.ts';
+import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
+import { callsOf, proseTools } from './declared-tools.ts';
+import { CallTaking } from './take-calls.ts';
+import { writeCall } from './written-call.ts';
+
+const TOOLS = proseTools([functionTool('f'), functionTool('g')], { mode: 'auto' });
+const head = { kind: 'message', id: 'msg_1', role: 'assistant', parts: [] } as const;
+const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
+
+const said = (deltas: readonly string[]): readonly TurnEvent[] => [
+  { type: 'item-started', item: head },
+  ...deltas.map((delta): TurnEvent => ({ type: 'item-delta', itemId: 'msg_1', at: 'text', delta })),
+  {
+    type: 'item-ended',
+    item: { ...head, parts: [{ kind: 'text', text: deltas.join('') }], status: 'completed' },
+  },
+  end,
+];
+
+const takenOf = async (events: readonly TurnEvent[], isParallel = true) => {
+  const dropped: string[] = [];
+  const taking = new CallTaking({
+    callOf: callsOf(TOOLS),
+    isParallel,
+    ids: fixedAmbient().ids,
+    onDropped: () => dropped.push('dropped'),
+  });
+  const told = await collect(taking.take(emit(events)));
+  expect(checkGrammar(told)).toEqual([]);
+  const all = new Accumulator();
+  for (const event of told) all.add(event);
+  return { told, taking, dropped, reply: all.reply() };
+};
+
+/** What an item says, in short. */
+const inShort = (item: Produced): string => {
+  if (item.kind === 'tool-call') return `${item.name}(${item.input})`;
+  return item.kind === 'message' ? item.parts.map((part) => ('text' in part ? part.text : '')).join('') : '';
+};
+const F = writeCall({ name: 'f', input: '{"a": 1}' });
+const G = writeCall({ name: 'g', input: '' });
+
+describe('calls in a text', () => {
+  it('become items in its order, with texts between them', async () => {
+    const { told, reply } = await takenOf(said([`a ${F.slice(0, 5)}`, `${F.slice(5)}\n${G} b`]));
+    expect(reply).toEqual({
+      items: [
+        { ...head, parts: [{ kind: 'text', text: 'a ' }], status: 'completed' },
+        {
+          kind: 'tool-call',
+          id: 'fc_minted2',
+          tool: 'function',
+          callId: 'call_minted1',
+          name: 'f',
+          input: '{"a": 1}',
+          status: 'completed',
+        },
+        {
+          kind: 'tool-call',
+          id: 'fc_minted4',
+          tool: 'function',
+          callId: 'call_minted3',
+          name: 'g',
+          input: '',
+          status: 'completed',
+        },
+        { ...head, id: 'msg_minted5', parts: [{ kind: 'text', text: ' b' }], status: 'completed' },
+      ],
+      outcome: { kind: 'tool-calls' },
+      usage: null,
+      endedAt: 1,
+    });
+    expect(told.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []))).toEqual([
+      'a ',
+      '{"a": 1}',
+      ' b',
+    ]);
+  });
+
+  it('leave no message where there is no other text', async () => {
+    expect((await takenOf(said([`\n${F} `]))).reply.items.map(inShort)).toEqual(['f({"a": 1})']);
+  });
+
+  it('change nothing where there are none', async () => {
+    for (const deltas of [['a', ' <b> ', ' '], [], ['  ']]) {
+      const events = said(deltas);
+      const { told } = await takenOf(events);
+      expect(told.at(-2)).toEqual(events.at(-2));
+      expect(told.at(-1)).toEqual(end);
+    }
+  });
+
+  it('are one, where one is wanted, and are kept apart where nobody knows them', async () => {
+    const one = await takenOf(said([F, G]), false);
+    expect([one.reply.items.map(inShort), one.dropped]).toEqual([['f({"a": 1})'], ['dropped']]);
+    const unknown = await takenOf(said(['a', writeCall({ name: 'x', input: '1' }), F]));
+    expect(unknown.reply.items.map(inShort)).toEqual(['a', 'f({"a": 1})']);
+    expect(unknown.taking.unknown).toEqual([
+      { kind: 'tool-call', tool: 'function', callId: 'call_minted1', name: 'x', input: '1' },
+    ]);
+  });
+
+  it('take their log probabilities with them, and move citations', async () => {
+    const token = (text: string) => ({ token: text, logprob: -1, bytes: [], top_logprobs: [] });
+    const cite = (start: number) => ({ type: 'url_citation', start_index: start, end_index: start + 1 });
+    const events = said([]).toSpliced(
+      1,
+      0,
+      { type: 'item-delta', itemId: 'msg_1', at: 'text', delta: `a${F}`, logprobs: [token('a'), token(F)] },
+      { type: 'item-delta', itemId: 'msg_1', at: 'text', delta: 'bc', logprobs: [token('bc')] },
+      { type: 'item-delta', itemId: 'msg_1', at: 'text', delta: '', annotation: cite(F.length + 2) },
+    );
+    const { reply } = await takenOf(events);
+    const [first, , last] = reply.items;
+    expect([first, last]).toMatchObject([
+      { parts: [{ text: 'a', logprobs: [token('a')] }] },
+      { parts: [{ text: 'bc', logprobs: [token('bc')], annotations: [cite(1)] }] },
+    ]);
+  });
+
+  it('end with a turn that breaks off, and what is open is text', async () => {
+    const failed: TurnEvent = { ...end, outcome: { kind: 'incomplete', reason: 'max_output_tokens' } };
+    const [started, delta] = said([`${F} ${G.slice(0, 20)}`]);
+    if (started === undefined || delta === undefined) throw new Error('nothing said');
+    const { reply } = await takenOf([started, delta, failed]);
+    expect(reply.items.map(inShort)).toEqual(['f({"a": 1})', ` ${G.slice(0, 20)}`]);
+    expect(reply.items[1]).toMatchObject({ status: 'incomplete' });
+    expect(reply.outcome).toEqual(failed.outcome);
+  });
+
+  it('are the same however the text is cut', async () => {
+    const bit = fc.constantFrom(
+      F,
+      G,
+      '<tool_call>',
+      ' ',
+      'a',
+      '{',
+      '\n```',
+      writeCall({ name: 'x', input: '' }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(bit, { maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (bits, size) => {
+          const text = bits.join('');
+          const deltas = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+          expect((await takenOf(said(deltas))).reply).toEqual((await takenOf(said([text]))).reply);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

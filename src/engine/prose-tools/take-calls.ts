@@ -1,0 +1,221 @@
+import { Accumulator } from '../../canonical/accumulate.ts';
+import { endedWith, isMessage, type Message, type Produced, type ToolCall } from '../../canonical/item.ts';
+import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { statusAfter } from '../../canonical/well-formed.ts';
+import type { IdSource } from '../../kit/ambient.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
+import { inTurns } from '../../kit/loop-turns.ts';
+import { HeldLogprobs, withLogprobs } from '../cut-logprobs.ts';
+import { BlockReader, type Piece } from './read-blocks.ts';
+import type { WrittenCall } from './written-call.ts';
+
+export interface TakeCallsOptions {
+  /** The call that the client knows; null: it has no such tool. */
+  readonly callOf: (written: WrittenCall) => Pick<ToolCall, 'tool' | 'name' | 'namespace' | 'input'> | null;
+  /** False: the calls behind the first one are left out. */
+  readonly isParallel: boolean;
+  readonly ids: IdSource;
+  readonly onDropped: () => void;
+}
+
+/** One answer of a model that writes its calls as text: as events of an answer with calls. */
+export class CallTaking {
+  readonly #options: TakeCallsOptions;
+  readonly #all = new Accumulator();
+  /** By the id that the upstream gave them. */
+  readonly #messages = new Map<string, OpenMessage>();
+  /** What the model produced, with the calls that nobody knows among it, in its order. */
+  readonly produced: (Produced | ToolCall)[] = [];
+  /** Those calls. */
+  readonly unknown: ToolCall[] = [];
+  calls = 0;
+
+  constructor(options: TakeCallsOptions) {
+    this.#options = options;
+  }
+
+  async *take(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+    for await (const event of events) {
+      for await (const told of this.#eventsOf(event)) {
+        this.#all.add(told);
+        if (told.type === 'item-ended') this.produced.push(told.item);
+        yield told;
+      }
+    }
+  }
+
+  async *#eventsOf(event: TurnEvent): AsyncGenerator<TurnEvent> {
+    switch (event.type) {
+      case 'item-started':
+        if (isMessage(event.item)) this.#messages.set(event.item.id, new OpenMessage(event.item));
+        else yield event;
+        return;
+      case 'item-delta': {
+        const message = this.#messages.get(event.itemId);
+        if (message === undefined) yield event;
+        else if (event.at === 'text') yield* this.#text(message, event);
+        else {
+          // Behind the text comes the refusal.
+          yield* this.#pieces(message, await inTurns(message.reader.end()));
+          yield* this.#open(message);
+          yield { ...event, itemId: message.id };
+        }
+        return;
+      }
+      case 'item-ended': {
+        const message = this.#messages.get(event.item.id);
+        if (message === undefined) yield event;
+        else yield* this.#end(message, event);
+        return;
+      }
+      case 'turn-ended':
+        yield* this.#turnEnded(event);
+        return;
+      case 'turn-accepted':
+      case 'item-status':
+        yield event;
+        return;
+      default:
+        assertNever(event);
+    }
+  }
+
+  async *#text(message: OpenMessage, event: ItemDelta): AsyncGenerator<TurnEvent> {
+    message.logprobs.add(event.logprobs ?? []);
+    yield* this.#pieces(message, await inTurns(message.reader.read(event.delta)));
+    if (event.annotation === undefined) return;
+    message.citations.push(event.annotation);
+    yield* this.#cite(message);
+  }
+
+  *#pieces(message: OpenMessage, pieces: readonly Piece[]): Generator<TurnEvent> {
+    for (const piece of pieces) {
+      if (piece.kind === 'text') {
+        yield* this.#open(message);
+        const delta: ItemDelta = { type: 'item-delta', itemId: message.id, at: 'text', delta: piece.text };
+        yield withLogprobs(delta, message.logprobs.take(piece.text.length));
+        message.read += piece.text.length;
+        yield* this.#cite(message);
+        continue;
+      }
+      message.isCut = true;
+      message.logprobs.take(piece.chars);
+      message.read += piece.chars;
+      for (const written of piece.calls) {
+        yield* this.#close(message, 'completed');
+        yield* this.#call(written);
+      }
+    }
+  }
+
+  /** Citations come behind some of the text that they are about. */
+  *#cite(message: OpenMessage): Generator<TurnEvent> {
+    if (!message.isOpen) return;
+    for (const one of message.citations.splice(0)) {
+      const annotation = movedBy(one, message.offset);
+      yield { type: 'item-delta', itemId: message.id, at: 'text', delta: '', annotation };
+    }
+  }
+
+  /** A message begins when there is something to say: one that only calls is none. */
+  *#open(message: OpenMessage): Generator<TurnEvent> {
+    if (message.isOpen) return;
+    const id = message.stretches === 0 ? message.head.id : this.#options.ids.mint('msg');
+    message.begin(id);
+    yield { type: 'item-started', item: { ...message.head, id } };
+  }
+
+  *#close(message: OpenMessage, status: 'completed' | 'incomplete'): Generator<TurnEvent> {
+    const head = this.#all.headOf(message.id);
+    const said = this.#all.saidOf(message.id);
+    if (!message.isOpen || head === null || said === null) return;
+    message.isOpen = false;
+    yield { type: 'item-ended', item: endedWith(head, said, status) };
+  }
+
+  *#call(written: WrittenCall): Generator<TurnEvent> {
+    const { ids } = this.#options;
+    const known = this.#options.callOf(written);
+    const callId = ids.mint('call');
+    if (known === null) {
+      const call: ToolCall = { kind: 'tool-call', tool: 'function', callId, ...written };
+      this.unknown.push(call);
+      this.produced.push(call);
+      return;
+    }
+    if (this.calls > 0 && !this.#options.isParallel) {
+      this.#options.onDropped();
+      return;
+    }
+    this.calls += 1;
+    const id = ids.mint(known.tool === 'function' ? 'fc' : 'ctc');
+    const { input, ...facts } = known;
+    const head: Produced<ToolCall> = { kind: 'tool-call', id, callId, ...facts, input: '' };
+    yield { type: 'item-started', item: head };
+    if (input !== '') yield { type: 'item-delta', itemId: id, at: 'input', delta: input };
+    yield { type: 'item-ended', item: { ...head, input, status: 'completed' } };
+  }
+
+  async *#end(message: OpenMessage, event: ItemEnded): AsyncGenerator<TurnEvent> {
+    this.#messages.delete(message.head.id);
+    yield* this.#pieces(message, await inTurns(message.reader.end()));
+    if (message.isCut) {
+      const status = (isMessage(event.item) ? event.item.status : null) ?? 'completed';
+      yield* this.#close(message, status);
+      return;
+    }
+    yield* this.#open(message);
+    yield event;
+  }
+
+  async *#turnEnded(event: TurnEnded): AsyncGenerator<TurnEvent> {
+    const status = statusAfter(event.outcome);
+    for (const message of this.#messages.values()) {
+      yield* this.#pieces(message, await inTurns(message.reader.end()));
+      yield* this.#close(message, status);
+    }
+    const isCalled = event.outcome.kind === 'completed' && this.calls > 0;
+    yield isCalled ? { ...event, outcome: { kind: 'tool-calls' } } : event;
+  }
+}
+
+/** A message of the upstream's, of which each stretch of text between two calls becomes one. */
+class OpenMessage {
+  readonly head: Produced<Message>;
+  readonly reader = new BlockReader();
+  readonly logprobs = new HeldLogprobs();
+  /** Those that have not been told. */
+  readonly citations: Json[] = [];
+  /** The id of the stretch that is under way, or was. */
+  id: string;
+  isOpen = false;
+  stretches = 0;
+  /** Something of it is no text. */
+  isCut = false;
+  /** How much of its text was read, and how much of that when this stretch began. */
+  read = 0;
+  offset = 0;
+
+  constructor(head: Produced<Message>) {
+    this.head = head;
+    this.id = head.id;
+  }
+
+  begin(id: string): void {
+    this.id = id;
+    this.isOpen = true;
+    this.stretches += 1;
+    this.offset = this.read;
+  }
+}
+
+/** A citation counts from the beginning of its message. */
+const movedBy = (annotation: Json, offset: number): Json => {
+  if (offset === 0 || !isJsonObject(annotation)) return annotation;
+  const places = ['start_index', 'end_index', 'index'].flatMap((name) => {
+    const place = annotation[name];
+    return typeof place === 'number' ? [[name, Math.max(0, place - offset)] as const] : [];
+  });
+  return { ...annotation, ...Object.fromEntries(places) };
+};

@@ -1,0 +1,96 @@
+import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { list, resolveRef } from './schema-match.ts';
+
+/** Lines about the parameters of one tool; the schema says the rest. */
+const MAX_LINES = 200;
+const MAX_DEPTH = 6;
+const MAX_STEPS = 2_000;
+const MAX_OPTIONS = 30;
+
+/** What the parameters of a tool are, a line for each: name, type, whether it must be there, and what it is for. */
+export const describeParameters = (schema: JsonObject): readonly string[] => {
+  const describing = new Describing(schema);
+  describing.members(schema, { depth: 0, refs: [] });
+  const { lines } = describing;
+  if (lines.length === 0) return ['- none'];
+  return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), '- more: see the schema'];
+};
+
+/** Where in the schema we are, and by which references, so that none is followed in a circle. */
+interface Spot {
+  readonly depth: number;
+  readonly refs: readonly string[];
+}
+
+class Describing {
+  readonly #root: JsonObject;
+  readonly lines: string[] = [];
+  #steps = 0;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+  }
+
+  /** What an object holds, also one that is in a list, or one of several that a value may be. */
+  members(schema: Json | undefined, spot: Spot): void {
+    this.#steps += 1;
+    if (this.#steps > MAX_STEPS || spot.depth > MAX_DEPTH) return;
+    const { own, refs } = this.#followed(schema, spot.refs);
+    const required = new Set(list(own['required']));
+    const properties = isJsonObject(own['properties']) ? own['properties'] : {};
+    for (const [name, member] of Object.entries(properties)) {
+      if (this.lines.length > MAX_LINES) return;
+      this.#line(name, required.has(name), member, { ...spot, refs });
+    }
+    const others = own['additionalProperties'];
+    if (isJsonObject(others)) this.#line('any other name', false, others, { ...spot, refs });
+    for (const part of [own['items'], ...partsOf(own)]) {
+      if (part !== undefined) this.members(part, { ...spot, refs });
+    }
+  }
+
+  #line(name: string, isRequired: boolean, schema: Json | undefined, spot: Spot): void {
+    const { own, refs } = this.#followed(schema, spot.refs);
+    const facts = [...this.#type(own, refs), isRequired ? 'required' : 'optional', ...optionsOf(own)];
+    const description = own['description'];
+    const words = typeof description === 'string' ? `: ${description.replaceAll(/\s+/g, ' ').trim()}` : '';
+    this.lines.push(`${'  '.repeat(spot.depth)}- ${name} (${facts.join(', ')})${words}`);
+    this.members(own, { depth: spot.depth + 1, refs });
+  }
+
+  #type(own: JsonObject, refs: readonly string[]): readonly string[] {
+    const { type } = own;
+    if (typeof type === 'string') {
+      const items = type === 'array' ? this.#type(this.#followed(own['items'], refs).own, refs) : [];
+      return [items.length === 0 ? type : `${type} of ${items.join(' or ')}`];
+    }
+    if (Array.isArray(type)) return [list(type).map(String).join(' or ')];
+    const parts = partsOf(own).flatMap((part) => this.#followed(part, refs).own['type'] ?? []);
+    const names = new Set(parts.filter((name) => typeof name === 'string'));
+    return names.size === 0 ? [] : [[...names].join(' or ')];
+  }
+
+  /** What a reference leads to, with the description that stands beside it. */
+  #followed(
+    schema: Json | undefined,
+    refs: readonly string[],
+  ): { readonly own: JsonObject; readonly refs: readonly string[] } {
+    if (!isJsonObject(schema)) return { own: {}, refs };
+    const { $ref: target, ...own } = schema;
+    if (typeof target !== 'string') return { own: schema, refs };
+    if (refs.includes(target)) return { own, refs };
+    const found = resolveRef(this.#root, target);
+    return this.#followed({ ...(isJsonObject(found) ? found : {}), ...own }, [...refs, target]);
+  }
+}
+
+const partsOf = (own: JsonObject): readonly Json[] =>
+  ['allOf', 'anyOf', 'oneOf'].flatMap((union) => list(own[union]).slice(0, MAX_OPTIONS));
+
+const optionsOf = (own: JsonObject): readonly string[] => {
+  if (own['const'] !== undefined) return [`always ${JSON.stringify(own['const'])}`];
+  const options = list(own['enum']).map((option) => JSON.stringify(option));
+  if (options.length === 0) return [];
+  const shown = options.slice(0, MAX_OPTIONS).join(', ');
+  return [`one of ${shown}${options.length > MAX_OPTIONS ? ', …' : ''}`];
+};

@@ -1,0 +1,100 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { isJsonObject } from '../kit/json.ts';
+import { guideTo } from './guide-job.ts';
+import { createThreadedGuide, type ThreadedGuide } from './threaded-guide.ts';
+
+const open: ThreadedGuide[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((guide) => guide.close()));
+});
+/** `tick`: how long nothing takes. */
+const openGuide = (timeoutMs = 20_000, tick = 0) => {
+  const unexplained: string[] = [];
+  let now = 0;
+  const guide = createThreadedGuide({
+    clock: { now: () => (now += tick) },
+    onUnexplained: (reason) => unexplained.push(reason),
+    timeoutMs,
+  });
+  open.push(guide);
+  return { guide, unexplained };
+};
+
+const CITY = JSON.stringify({ properties: { city: { type: 'string' } }, required: ['city'] });
+const ABOUT_CITY = { parameters: ['- city (string, required)'], example: '{"city":"example"}' };
+/** Takes longer than anybody lives. */
+const ENDLESS = JSON.stringify({
+  properties: { a: { type: 'string', minLength: 40, pattern: '^(([a-z])+)+([a-z]+)+[A-Z]$' } },
+  required: ['a'],
+});
+
+describe('the guide', () => {
+  it('explains schemas, and remembers them', async () => {
+    const { guide, unexplained } = openGuide();
+    expect(await guide.guide([CITY, '{}'])).toEqual([ABOUT_CITY, { parameters: ['- none'], example: '{}' }]);
+    await guide.close();
+    expect(await guide.guide([CITY])).toEqual([ABOUT_CITY]);
+    expect(unexplained).toEqual([]);
+  });
+
+  it('gives one up that takes too long, and with it those behind it in the same request', async () => {
+    const { guide, unexplained } = openGuide(300);
+    expect(await guide.guide([ENDLESS, CITY])).toEqual([null, null]);
+    expect(unexplained).toEqual(['late', 'late']);
+    expect(await guide.guide([ENDLESS, CITY])).toEqual([null, ABOUT_CITY]);
+    expect(unexplained).toEqual(['late', 'late']);
+  });
+
+  it('does not go on for longer than a request waits', async () => {
+    const { guide, unexplained } = openGuide(20_000, 400);
+    const schemas = Array.from({ length: 9 }, (_, index) => JSON.stringify({ title: index }));
+    expect((await guide.guide(schemas)).at(-1)).toBeNull();
+    expect(unexplained).toContain('late');
+  });
+
+  it('leaves out what is too large', async () => {
+    const { guide, unexplained } = openGuide();
+    expect(await guide.guide([JSON.stringify({ title: 'x'.repeat(70_000) })])).toEqual([null]);
+    expect(unexplained).toEqual(['too_large']);
+  });
+});
+
+describe('an explanation', () => {
+  it('is none for a schema that is too odd', () => {
+    const deep = `${'{"items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
+    expect(guideTo(`{"properties":{"a":${deep}},"required":["a"]}`)).toBeNull();
+    expect(guideTo('{"$ref":"#/%"}')).toBeNull();
+    expect(guideTo('[]')).toBeNull();
+  });
+
+  it('has an example that fits, if it has one', () => {
+    const ajv = new Ajv2020({ strict: false });
+    const leaf = fc.constantFrom(
+      { type: 'string', minLength: 3 },
+      { type: 'integer', minimum: 7 },
+      { enum: ['a', 1, null] },
+      { type: 'array', items: { type: 'boolean' }, minItems: 2 },
+      { type: 'string', pattern: '^q{7}$' },
+      { anyOf: [{ type: 'null' }, { type: 'object', required: ['x'] }] },
+    );
+    const schema = fc.dictionary(fc.string({ maxLength: 4 }), leaf, { maxKeys: 4 }).chain((properties) =>
+      fc.record({
+        type: fc.constant('object'),
+        properties: fc.constant(properties),
+        required: fc.subarray(Object.keys(properties)),
+        additionalProperties: fc.boolean(),
+      }),
+    );
+    fc.assert(
+      fc.property(schema, (one) => {
+        const example = guideTo(JSON.stringify(one))?.example ?? null;
+        const value: unknown = example === null ? null : JSON.parse(example);
+        expect(example === null || (isJsonObject(value) && ajv.validate(one, value))).toBe(true);
+      }),
+      { numRuns: 60, seed: 3 },
+    );
+  });
+});

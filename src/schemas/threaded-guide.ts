@@ -1,0 +1,88 @@
+import type { Guidance, ToolGuide } from '../engine/prose-tools/tool-guide.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { Recent } from '../kit/recent.ts';
+import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+
+export interface ThreadedGuideOptions {
+  readonly clock: Clock;
+  /** A tool goes without an explanation. */
+  readonly onUnexplained: (reason: GiveUpReason | 'too_large') => void;
+  /** For one schema. */
+  readonly timeoutMs?: number;
+}
+
+export interface ThreadedGuide extends ToolGuide {
+  /** Has the thread ready, because tools are about to come. */
+  warmUp(): void;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 1_000;
+/** For all schemas of a request, once its first one was looked at. */
+const TOTAL_MS = 2_000;
+/** The first one who comes waits until the thread is there. */
+const WAIT_MS = 5_000;
+const MAX_WAITING = 256;
+/** More than anything fills in its time: see `maxMemoryMb`. */
+const MAX_MEMORY_MB = 1_024;
+
+/** Larger than what anybody explains. */
+const MAX_SCHEMA_CHARS = 64 * 1024;
+/** The tools of a conversation come again with each of its requests. */
+const MAX_KNOWN = 200;
+const KNOWN_FOR_MS = 10 * 60_000;
+
+/** Schemas are explained in a thread of its own: they are programs of strangers. */
+export const createThreadedGuide = ({
+  clock,
+  onUnexplained,
+  timeoutMs = TIMEOUT_MS,
+}: ThreadedGuideOptions): ThreadedGuide => {
+  const pool = createThreadPool<string, Guidance | null>({
+    file: besideModule(import.meta.url, 'guide-thread'),
+    threads: 1,
+    timeoutMs,
+    waitMs: WAIT_MS,
+    maxWaiting: MAX_WAITING,
+    maxMemoryMb: MAX_MEMORY_MB,
+  });
+  const known = new Recent<Guidance | null>(MAX_KNOWN, KNOWN_FOR_MS, clock);
+
+  const explain = async (schema: string): Promise<Guidance | null | GiveUpReason> => {
+    const outcome = await pool.run(schema);
+    // A schema that used its time up would do so again.
+    if (outcome.kind === 'done' || outcome.reason === 'late') {
+      known.set(schema, outcome.kind === 'done' ? outcome.result : null);
+    }
+    return outcome.kind === 'done' ? outcome.result : outcome.reason;
+  };
+
+  return {
+    async guide(schemas) {
+      const guidance: (Guidance | null)[] = [];
+      let startedAt: number | null = null;
+      let trouble: GiveUpReason | null = null;
+      for (const schema of schemas) {
+        const before = known.get(schema);
+        if (before !== undefined) {
+          guidance.push(before);
+          continue;
+        }
+        if (startedAt !== null && clock.now() - startedAt > TOTAL_MS) trouble ??= 'late';
+        const isLarge = schema.length > MAX_SCHEMA_CHARS;
+        const told: Guidance | null | GiveUpReason = isLarge ? null : (trouble ?? (await explain(schema)));
+        if (isLarge) onUnexplained('too_large');
+        startedAt ??= clock.now();
+        if (typeof told === 'string') {
+          // One that is in trouble does not hold up the others of its request.
+          trouble ??= told;
+          onUnexplained(told);
+          guidance.push(null);
+        } else guidance.push(told);
+      }
+      return guidance;
+    },
+    warmUp: () => pool.warmUp(),
+    close: () => pool.close(),
+  };
+};
