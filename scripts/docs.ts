@@ -143,6 +143,21 @@ const LAYOUT: readonly string[] = [
   '',
 ];
 
+/** What holds for calls of the client's tools, whatever the backend does. */
+const CALLS: readonly string[] = [
+  '## Calls of tools',
+  '',
+  'A call that `tool_choice` forces comes, or the request fails with `tool_choice_not_satisfied` after a second attempt; a stream',
+  'begins when the call does. Calls that the choice rules out are left out. With `parallel_tool_calls: false` there is at most one.',
+  'Arguments are the text that the model wrote, byte for byte.',
+  '',
+  'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model mends what',
+  'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
+  '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
+  'what it led to. Text in front of a call comes at once; if the call was wrong, what the model says next follows behind it.',
+  '',
+];
+
 const describeRoutes = (): string => {
   const unused = new Set(Object.keys(PURPOSES));
   const rows = listRoutes().map((route) => {
@@ -166,6 +181,7 @@ const describeRoutes = (): string => {
     '',
     ...MODELS,
     ...LAYOUT,
+    ...CALLS,
   ].join('\n');
 };
 

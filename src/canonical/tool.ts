@@ -65,6 +65,12 @@ export type ToolChoice =
 export const isForced = (choice: ToolChoice): boolean =>
   choice.mode === 'required' || choice.mode === 'named' || (choice.mode === 'allowed' && choice.required);
 
+/** What is left of a choice when the call has been made that must come. */
+export const released = (choice: ToolChoice): ToolChoice => {
+  if (choice.mode === 'allowed') return { ...choice, required: false };
+  return isForced(choice) ? { mode: 'auto' } : choice;
+};
+
 /** The tools that a choice leaves. A choice names hosted tools by their type. */
 export const toolsLeft = (tools: readonly Tool[], choice: ToolChoice): readonly Tool[] => {
   if (choice.mode === 'none') return [];

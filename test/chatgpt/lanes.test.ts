@@ -65,7 +65,13 @@ describe('PROXY_CHATGPT_LANE', () => {
     at.backend.use(toolCall());
     const answered = await ask(at, { tools: [WEATHER], tool_choice: FORCED, parallel_tool_calls: true });
     expect(answered.status).toBe(200);
+    expect(answered.headers.get('x-proxy-ignored-params')).toBe('parallel_tool_calls');
     expect(lanes(at)).toEqual(['lite']);
+    // That lane has no field for it.
+    expect(itemsSent(at.backend.modelRequests.at(-1)).at(-1)).toMatchObject({
+      role: 'developer',
+      content: [{ text: expect.stringContaining('the tool "get_weather"') as string }],
+    });
   });
 });
 

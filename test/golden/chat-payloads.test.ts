@@ -30,7 +30,11 @@ const payloads = (body: object) => {
   });
   const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation', insists: false };
   const approach = { lane: 'full', slug: request.model, instructions: 'message', reasoning: 'kept' } as const;
-  const { unsaid, leftOut } = draftTurn(request, approach, {
+  const {
+    request: drafted,
+    unsaid,
+    leftOut,
+  } = draftTurn(request, approach, {
     relay: null,
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
@@ -38,7 +42,7 @@ const payloads = (body: object) => {
   });
   return {
     'thread/start': toThreadStart(request, settings, { slug: request.model }),
-    'thread/inject_items': toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),
+    'thread/inject_items': toInjectItems(injectedOf(drafted, settings, { instructions: 'message' }), 'own'),
     'turn/start': toTurnStart(request, 'thread'),
     'set on the wire': [
       ...plainValues(request).map(([field, value]) => ({ field, value })),

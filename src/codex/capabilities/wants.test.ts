@@ -91,4 +91,12 @@ describe('what a request wants', () => {
       [],
     ]);
   });
+
+  it('is a limit of hosted calls only where there can be any', () => {
+    const tools = [{ kind: 'hosted', raw: { type: 'web_search' } }] as const;
+    expect(missedOn('the full lane', { maxToolCalls: 2 })).toEqual([]);
+    expect(missedOn('the full lane', { maxToolCalls: 2, tools })).toEqual(['maxToolCalls']);
+    expect(missedOn('a provider', { maxToolCalls: 2, tools })).toEqual([]);
+    expect(plainValues(turnRequest({ maxToolCalls: 2 }))).toEqual([['max_tool_calls', 2]]);
+  });
 });

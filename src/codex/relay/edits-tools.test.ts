@@ -57,6 +57,18 @@ describe('sent edits', () => {
     expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
   });
 
+  it('force a call in the first request of a turn only', () => {
+    const later = (toolChoice: ToolChoice): Json | undefined =>
+      requestEdits(turnRequest({ tools: TOOLS, toolChoice }), SHAPE, SESSION, everything).apply(body, {
+        ...nothing,
+        isFirstRequest: false,
+      })['tool_choice'];
+    expect(later({ mode: 'required' })).toBe('auto');
+    expect(later({ mode: 'named', tool: ref('f') })).toBe('auto');
+    expect(later({ mode: 'none' })).toBe('none');
+    expect(later({ mode: 'allowed', required: true, tools: [ref('f')] })).toMatchObject({ mode: 'auto' });
+  });
+
   it('write the tools as the client declared them, in front of those of the app-server', () => {
     const own = { type: 'namespace', name: 'mcp__x', tools: [] };
     const exact = [F, { type: 'function', name: 'bare' }, CUSTOM, HOSTED, own];

@@ -1,4 +1,4 @@
-import { toolsLeft } from '../../canonical/tool.ts';
+import { released, toolsLeft } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
@@ -87,7 +87,11 @@ export const requestEdits = (
       ]);
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
-      if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice);
+      if (sets('tool_choice')) {
+        // Behind the first answer of a turn the call has been made: forced again and again, it would never end.
+        const choice = isFirstRequest ? request.toolChoice : released(request.toolChoice);
+        edited['tool_choice'] = toolChoiceField(choice);
+      }
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) {
