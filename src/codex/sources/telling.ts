@@ -5,6 +5,8 @@ import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
 import {
   factsOf,
@@ -108,8 +110,20 @@ export class Telling {
     for (const citation of early) this.#say(citation, into);
   }
 
-  status(itemId: string, status: string, into: TurnEvent[]): void {
-    this.#say({ type: 'item-status', itemId, status }, into);
+  /** What a hosted tool is doing, in the words of its backend. */
+  progress(itemId: string, { of, status }: Progress, more: JsonObject, into: TurnEvent[]): void {
+    const head = this.#all.headOf(itemId);
+    if (head === null || !('raw' in head)) return;
+    this.#say(
+      {
+        type: 'item-status',
+        itemId,
+        status,
+        ...(of === head.raw.type ? {} : { of }),
+        ...(Object.keys(more).length === 0 ? {} : { more }),
+      },
+      into,
+    );
   }
 
   /** The item is whole: what of it was not said yet is said, and it ends. */
