@@ -52,7 +52,12 @@ export class Telling {
 
   /** Whether the client has calls to answer. */
   get hasCalls(): boolean {
-    return this.#calls > 0 || this.#asked.size > 0;
+    return this.#calls > 0;
+  }
+
+  /** Whether a hosted tool waits for something that only the client can do. */
+  get isAsking(): boolean {
+    return this.#asked.size > 0;
   }
 
   /** The item, if the client may see it; it is asked once for each item. */
