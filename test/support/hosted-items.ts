@@ -1,3 +1,4 @@
+import type { ItemStep } from '../../src/demo/step.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 
 /** What hosted tools put out: an item as it begins and as it ends, and what is said of it in between, as OpenAI has it. */
@@ -160,3 +161,13 @@ export const HOSTED_ITEMS = {
     said: [],
   },
 } as const satisfies Record<string, HostedItem>;
+
+/** The same as the scripted model writes it. */
+export const hostedStep = ({ prefix, begun, ended, said }: HostedItem): ItemStep => {
+  const id = `${prefix}_1`;
+  return {
+    item: { id, ...begun, ...ended },
+    begun: { id, ...begun },
+    said: said.map(([type, more]) => ({ type: `response.${type}`, ...more })),
+  };
+};
