@@ -1,5 +1,6 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { Answers } from './put-back.ts';
 import { withTextFiles } from '../translate/fit-files.ts';
 import {
   developerMessage,
@@ -70,6 +71,8 @@ export interface Front {
   readonly developerInstructions: string | null;
   /** The first model request of a thread ends with our last item; later ones go on behind it. */
   readonly isFirstRequest: boolean;
+  /** What the model has put out in this turn. */
+  readonly answers: Answers;
 }
 
 /**
@@ -95,7 +98,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...behind],
+    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,
