@@ -1,7 +1,6 @@
 import type { Item } from '../../canonical/item.ts';
 import { toolsLeft } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Approach } from './approach.ts';
