@@ -100,7 +100,7 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
 const isBeyondOpenResponses = (response: unknown): boolean => {
   if (!isJsonObject(response)) return false;
   const types = (name: string): readonly string[] =>
-    objectsIn(response[name]).map(({ type }) => String(type));
+    objectsIn(response[name]).map(({ type }) => (typeof type === 'string' ? type : ''));
   return (
     types('tools').some((type) => type !== 'function') ||
     types('output').some((type) => !['message', 'function_call', 'reasoning', 'compaction'].includes(type))

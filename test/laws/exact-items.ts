@@ -177,7 +177,8 @@ const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as con
 const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string): readonly JsonObject[] =>
   blocks.flatMap((block, at) =>
     block.map((item, index) => {
-      const isPaired = /^(?:function|custom_tool)_call/.test(String(item['type']));
+      const { type } = item;
+      const isPaired = typeof type === 'string' && /^(?:function|custom_tool)_call/.test(type);
       const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
       return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
     }),

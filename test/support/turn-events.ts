@@ -171,6 +171,8 @@ const call: fc.Arbitrary<Shape> = fc
     ended: (head) => ({ ...head, input: deltas.join(''), status: 'completed' }) as Produced,
   }));
 
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
 const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
   const kind = begun.type.endsWith('_call') ? 'hosted-call' : 'opaque';
   return {
@@ -180,7 +182,7 @@ const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))
-        return { at: 'input', delta: String(more?.['delta']) };
+        return { at: 'input', delta: textOf(more?.['delta']) };
       return {
         status,
         ...(of === begun.type ? {} : { of }),
