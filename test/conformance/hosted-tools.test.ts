@@ -211,6 +211,9 @@ describe('files', () => {
     expect(objectsIn(sentBody(proxy.model)['input'])[0]?.['content']).toEqual([
       { type: 'input_text', text: 'a.md:\n\n# H' },
     ]);
+    const before = proxy.model.requests.length;
+    await create(text, 'one');
+    expect(proxy.model.requests.length).toBe(before + 1);
     await expect(create({ type: 'input_file', ...pdf }, 'two')).rejects.toMatchObject({ status: 400 });
   });
 });

@@ -69,9 +69,13 @@ export class Answers {
 
 const note = (answer: Answer, item: Json | undefined): void => {
   if (!isJsonObject(item)) return;
-  const read = readItem(item);
-  answer.push(typeof read === 'object' && 'raw' in read ? read.raw : { type: typeOf(item) });
+  const type = typeOf(item);
+  const read = KEPT.has(type) ? null : readItem(item);
+  answer.push(read !== null && typeof read === 'object' && 'raw' in read ? read.raw : { type });
 };
+
+/** codex keeps most of what models put out, and nothing of it has to be read here. */
+const KEPT: ReadonlySet<string> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
 /** Of the others there is nothing but their type. */
 const isWhole = (item: JsonObject): boolean => Object.keys(item).length > 1;
