@@ -186,7 +186,11 @@ describe('answer', () => {
   it('says anything about an item of any kind, each at its place', async () => {
     const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AA==' };
     const begun = { ...item, status: 'in_progress', result: null };
-    const said = { type: 'response.image_generation_call.partial_image', partial_image_b64: 'AA==' };
+    const said = {
+      type: 'response.image_generation_call.partial_image',
+      partial_image_b64: 'AA==',
+      partial_image_index: 0,
+    };
     const step = { item, begun, said: [said] };
     const told = (await eventsFor([{ text: 'x' }, step, { ...step, end: 'open' }])).slice(2);
     expect(told.filter((event) => event['output_index'] !== 0)).toMatchObject([
