@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { ToolCall } from './item.ts';
+import type { HostedCall, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
@@ -92,14 +92,41 @@ export const refKey = (ref: ToolRef): string =>
     ? JSON.stringify([ref.kind, ref.raw.type, ref.raw['server_label'] ?? null])
     : JSON.stringify([ref.kind, ref.name, ref.namespace ?? null]);
 
+/** Items by which a hosted tool asks its client to do something, and what tools are called that do so. */
+const ASKING: Readonly<Record<string, RegExp>> = {
+  computer_call: /^computer/,
+  local_shell_call: /^local_shell$/,
+  shell_call: /^shell$/,
+  apply_patch_call: /^apply_patch$/,
+  mcp_approval_request: /^mcp$/,
+};
+
+/** Whether an item of this type wants an answer of the client. */
+export const isAsking = (type: string): boolean => Object.hasOwn(ASKING, type);
+
+/** Whether it is a hosted tool in name only: the client does what the model wants of it. */
+export const isRunByClient = (tool: Tool): boolean =>
+  tool.kind === 'hosted' &&
+  tool.raw.type !== 'mcp' &&
+  Object.values(ASKING).some((name) => name.test(tool.raw.type));
+
 /** The tools that the client runs, and that the model may call. */
 export class CallableTools {
   readonly #known: ReadonlySet<string>;
+  readonly #hosted: readonly string[];
 
   /** Where a call is forced, all of them: whether it is the right one is asked of the whole answer. */
   constructor(tools: readonly Tool[], choice: ToolChoice = { mode: 'auto' }) {
     const callable = isForced(choice) ? tools : toolsLeft(tools, choice);
     this.#known = new Set(callable.flatMap(refsOf).map(refKey));
+    this.#hosted = [...new Set(callable.flatMap((tool) => (tool.kind === 'hosted' ? [tool.raw.type] : [])))];
+  }
+
+  /** What an item of a hosted tool means to the client; `undeclared`: it asks for something that the client never offered. */
+  meaningOf({ raw: { type } }: HostedCall | Opaque): 'told' | 'asked' | 'undeclared' {
+    const asking = isAsking(type) ? ASKING[type] : undefined;
+    if (asking === undefined) return 'told';
+    return this.#hosted.some((name) => asking.test(name)) ? 'asked' : 'undeclared';
   }
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */

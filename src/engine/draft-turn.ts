@@ -4,12 +4,14 @@ import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import { isForced } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
+import { refusedItems } from '../codex/capabilities/raw-items.ts';
 import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import { fitEffort } from '../codex/translate/fit-effort.ts';
+import { withoutFiles } from '../codex/translate/fit-files.ts';
 import {
   fitHistory,
   wholeHistory,
@@ -42,16 +44,22 @@ export interface Draft {
   readonly refused: readonly Refusal[];
 }
 
-/** `whole`: the conversation, with what was put into it for the client. */
+/** `given`: the conversation, with what was put into it for the client. */
 export const draftTurn = (
   request: TurnRequest,
   approach: Approach,
   deps: DraftDeps,
-  whole: History = wholeHistory(request.items),
+  given: History = wholeHistory(request.items),
 ): Draft => {
   const { relay, historyRules, effortsOf, settings } = deps;
+  const takesFiles = relay?.profile.takes.has('input_file') === true;
+  const files = takesFiles ? { history: given, refused: [] } : withoutFiles(given);
+  const whole = files.history;
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
-  const { items, ignored } = fitHistory(rest ?? whole, historyRules);
+  const { items, ignored } = fitHistory(rest ?? whole, {
+    ...historyRules,
+    images: relay === null ? 'whole' : 'any',
+  });
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const fitted = { ...request, items, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
@@ -72,7 +80,9 @@ export const draftTurn = (
     unsaid,
     leftOut,
     refused: [
-      ...refusedTools(request.tools, relay?.profile ?? null),
+      ...refusedTools(request.tools, { profile: relay?.profile ?? null, lane: approach.lane }),
+      ...refusedItems(request.items, relay !== null),
+      ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
     ],

@@ -1,3 +1,4 @@
+import { Answers } from '../../src/codex/relay/put-back.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   requestEdits,
@@ -37,7 +38,12 @@ export const CHATGPT = profileOf(
   null,
 );
 export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
-export const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
+export const nothing: EditContext = {
+  without: new Set(),
+  isFirstRequest: true,
+  answers: new Answers(),
+  onInput() {},
+};
 
 export const ENCRYPTED = 'reasoning.encrypted_content';
 export const body: JsonObject = {

@@ -1,3 +1,4 @@
+import { partsOf } from '../../canonical/item.ts';
 import { released, toolsLeft } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -12,6 +13,7 @@ import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
 import { setOwnFields } from './own-fields.ts';
+import type { Answers } from './put-back.ts';
 import { toolChoiceField, writeTools } from './own-tools.ts';
 
 /** What the app-server was given to make its model requests of. */
@@ -35,6 +37,7 @@ export interface EditContext {
   readonly without: ReadonlySet<EditField>;
   /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
   readonly isFirstRequest: boolean;
+  readonly answers: Answers;
   readonly onInput: (found: InputFindings) => void;
 }
 
@@ -63,14 +66,17 @@ export const requestEdits = (
   const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
-  const exact = exactInput(shape.injected, {
-    systemRole: takes('system_role'),
-    imageDetail: takes('image_detail'),
-  });
+  const exactWith = (files: boolean): readonly JsonObject[] =>
+    exactInput(shape.injected, {
+      systemRole: takes('system_role'),
+      imageDetail: takes('image_detail'),
+      files,
+    });
+  const exact = exactWith(!refuses.has('input_file'));
   const { developerInstructions } = shape;
   return {
     fields,
-    apply(body, { without, isFirstRequest, onInput }) {
+    apply(body, { without, isFirstRequest, answers, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
       const edited: Record<string, Json | undefined> = { ...body };
       if (body['model'] === approach.slug) edited['model'] = request.model;
@@ -90,7 +96,7 @@ export const requestEdits = (
       if (sets('tool_choice')) {
         // Behind the first answer of a turn the call has been made: forced again and again, it would never end.
         const choice = isFirstRequest ? request.toolChoice : released(request.toolChoice);
-        edited['tool_choice'] = toolChoiceField(choice);
+        edited['tool_choice'] = toolChoiceField(choice, profile);
       }
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
@@ -111,9 +117,11 @@ export const requestEdits = (
         setOwnFields(edited, request, (field) => asked.includes(field) && !sets(field));
       }
       if (Array.isArray(edited['input'])) {
-        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], exact, {
+        const own = without.has('input_file') ? exactWith(false) : exact;
+        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
           developerInstructions,
           isFirstRequest,
+          answers,
         });
         edited['input'] = input;
         onInput(found);
@@ -180,6 +188,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0],
+    ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];

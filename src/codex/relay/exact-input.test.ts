@@ -4,6 +4,7 @@ import type { Item } from '../../canonical/item.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { toInjectItems } from '../translate/inject-items.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
+import { Answers } from './put-back.ts';
 
 const png = 'data:image/png;base64,AAAA';
 const items: readonly Item[] = [
@@ -40,10 +41,10 @@ const items: readonly Item[] = [
   { kind: 'compaction', encryptedContent: 'y' },
   { kind: 'hosted-call', id: 'ws_1', raw: { type: 'web_search_call', id: 'ws_1' } },
 ];
-const everything = { systemRole: true, imageDetail: true };
+const everything = { systemRole: true, imageDetail: true, files: true };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
 const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
-const FIRST = { developerInstructions: null, isFirstRequest: true };
+const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new Answers() };
 
 describe('exactInput', () => {
   it('is what the client itself would have sent', () => {
@@ -86,7 +87,7 @@ describe('exactInput', () => {
   it('has no system messages and no image details where the backend takes none', () => {
     const [first, second] = exactInput(
       { instructions: null, items },
-      { systemRole: false, imageDetail: false },
+      { systemRole: false, imageDetail: false, files: false },
     );
     expect(first).toEqual({
       type: 'message',

@@ -1,5 +1,7 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import type { Answers } from './put-back.ts';
+import { withTextFiles } from '../translate/fit-files.ts';
 import {
   developerMessage,
   placeOf,
@@ -12,6 +14,7 @@ import {
 export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
+  readonly files: boolean;
 }
 
 /** The conversation as the client would have sent it itself, with its own ids or none. */
@@ -24,7 +27,8 @@ export const exactInput = (
   return [developerMessage(instructions), ...own];
 };
 
-const exactItem = (item: Item, support: InputSupport): JsonObject => {
+const exactItem = (given: Item, support: InputSupport): JsonObject => {
+  const item = support.files ? given : withTextFiles(given);
   const raw = toResponseItem(item);
   if (item.kind === 'message') {
     const role = item.role === 'system' && support.systemRole ? 'system' : raw['role'];
@@ -67,6 +71,8 @@ export interface Front {
   readonly developerInstructions: string | null;
   /** The first model request of a thread ends with our last item; later ones go on behind it. */
   readonly isFirstRequest: boolean;
+  /** What the model has put out in this turn. */
+  readonly answers: Answers;
 }
 
 /**
@@ -92,7 +98,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...behind],
+    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,

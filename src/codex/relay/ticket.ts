@@ -13,6 +13,7 @@ import {
   type RequestEdits,
 } from './edits.ts';
 import type { Session } from './headers.ts';
+import { Answers } from './put-back.ts';
 import type { ModelCall } from './hop.ts';
 
 export interface TicketOptions {
@@ -34,6 +35,7 @@ export class Ticket implements WireReport, ModelCall {
   readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly edits: RequestEdits;
+  readonly answers = new Answers();
   readonly #options: TicketOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
@@ -57,6 +59,7 @@ export class Ticket implements WireReport, ModelCall {
     this.onLife = options.onLife;
     this.onSignal = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      this.answers.see(signal);
       options.onSignal(signal);
     };
   }

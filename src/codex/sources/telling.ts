@@ -1,10 +1,12 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
-import type { Produced, Said, Slot } from '../../canonical/item.ts';
+import type { HostedCall, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
 import {
   factsOf,
@@ -40,6 +42,8 @@ export class Telling {
   /** How many items were there before the model's last answer. */
   #before = 0;
   #calls = 0;
+  /** What hosted tools ask of the client, by the id that its answer will name. */
+  readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
   /** Whether the last answer has one of them. */
   #hasUndeclared = false;
@@ -70,10 +74,16 @@ export class Telling {
     this.#hasUndeclared = false;
   }
 
+  /** Whether a hosted tool waits for something that only the client can do. */
+  get isAsking(): boolean {
+    return this.#asked.size > 0;
+  }
+
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
+    if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
     const call = this.#options.callable.known(item);
     // codex answers what it does not know itself and asks the model again.
@@ -134,8 +144,20 @@ export class Telling {
     for (const citation of early) this.#say(citation, into);
   }
 
-  status(itemId: string, status: string, into: TurnEvent[]): void {
-    this.#say({ type: 'item-status', itemId, status }, into);
+  /** What a hosted tool is doing, in the words of its backend. */
+  progress(itemId: string, { of, status }: Progress, more: JsonObject, into: TurnEvent[]): void {
+    const head = this.#all.headOf(itemId);
+    if (head === null || !('raw' in head)) return;
+    this.#say(
+      {
+        type: 'item-status',
+        itemId,
+        status,
+        ...(of === head.raw.type ? {} : { of }),
+        ...(Object.keys(more).length === 0 ? {} : { more }),
+      },
+      into,
+    );
   }
 
   /** The item is whole: what of it was not said yet is said, and it ends. */
@@ -166,6 +188,16 @@ export class Telling {
     else if (whole.length > streamed.length) {
       this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
     }
+  }
+
+  /** A tool that may run in either place has run at the backend if its output is there, too. */
+  #hosted(item: HostedCall | Opaque): OutputItem | null {
+    const { type, id, call_id: callId } = item.raw;
+    if (type.endsWith('_output')) this.#asked.delete(callId);
+    const meaning = this.#options.callable.meaningOf(item);
+    if (meaning === 'undeclared') return this.#undeclared();
+    if (meaning === 'asked') this.#asked.add(callId ?? id);
+    return item;
   }
 
   #undeclared(): null {

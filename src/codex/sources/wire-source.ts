@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
-import { deltaRule, hostedStatus, wholeRule } from './answer-events.ts';
+import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
 import { AnswerItems, type Place } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
@@ -153,7 +153,9 @@ export class WireSource implements TurnSource {
     this.#telling.finishOpen(events);
     this.#usage = addUsage(this.#usage, readUsage(response?.['usage']));
     this.#isAnswered = true;
+    // What codex would answer in the client's place must not reach the backend.
     if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);
+    else if (this.#telling.isAsking) this.#telling.end({ kind: 'completed' }, this.#usage, events);
   }
 
   /** What stands only in the last event of an answer. */
@@ -194,12 +196,18 @@ export class WireSource implements TurnSource {
         this.#telling.delta({ type: 'item-delta', itemId, at: 'text', delta: '', annotation }, events);
         return;
       }
-      default: {
-        const status = hostedStatus(type);
-        const itemId = status === null ? null : this.#openFor(data, 'hosted-call', events);
-        if (status !== null && itemId !== null) this.#telling.status(itemId, status, events);
-      }
+      default:
+        this.#progress(type, data, events);
     }
+  }
+
+  /** Whatever else is said of an open item that nobody reads. */
+  #progress(type: string, data: JsonObject, events: TurnEvent[]): void {
+    const progress = progressOf(type);
+    const itemId = this.#items.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
+    if (progress === null || itemId === null) return;
+    const { type: _, sequence_number: _number, item_id: _id, output_index: _index, ...more } = data;
+    this.#telling.progress(itemId, progress, more, events);
   }
 
   #itemAdded(data: JsonObject, events: TurnEvent[]): void {
