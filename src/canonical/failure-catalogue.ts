@@ -3,6 +3,7 @@ const TYPES = {
   invalid: 'invalid_request_error',
   rate: 'rate_limit_error',
   quota: 'insufficient_quota',
+  image: 'image_generation_user_error',
   server: 'server_error',
 } as const;
 
@@ -65,6 +66,12 @@ export const FAILURES = {
     message: 'We could not parse the JSON body of your request.',
     when: 'the body is not JSON',
   },
+  invalid_form: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'We could not parse the form of your request.',
+    when: 'the body is not the `multipart/form-data` that it is called, or has too many parts',
+  },
   malformed_request: {
     status: 400,
     type: TYPES.invalid,
@@ -95,6 +102,12 @@ export const FAILURES = {
     message: 'The request was blocked by a usage policy of the upstream.',
     when: "the backend blocked the request for policy reasons; the code is the backend's own where it has one",
   },
+  moderation_blocked: {
+    status: 400,
+    type: TYPES.image,
+    message: 'The request for an image was rejected by the safety system of the upstream.',
+    when: 'the backend would not draw an image, or the model refused to ask for it',
+  },
   invalid_api_key: {
     status: 401,
     type: TYPES.invalid,
@@ -117,7 +130,7 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'This endpoint is not supported here.',
-    when: "an API of OpenAI's that is not served (embeddings, images, audio)",
+    when: "an API of OpenAI's that is not served (embeddings, audio; images without the relay)",
   },
   unknown_url: {
     status: 404,
@@ -186,6 +199,14 @@ export const FAILURES = {
     type: TYPES.server,
     message: 'The upstream had an error while processing the request.',
     when: 'the backend answered 5xx, cut the answer off, or has no such path',
+  },
+  image_not_generated: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The model answered without an image.',
+    when: 'an image was asked for and the model only wrote something; the message says what',
+    // It costs as much as the first time, and says the same.
+    final: true,
   },
   upstream_unauthorized: {
     status: 502,

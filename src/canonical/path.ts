@@ -8,17 +8,27 @@ export type Path =
   | { readonly item: number }
   /** How closely an image is to be looked at. */
   | { readonly imageDetail: PartPlace }
+  /** One part of an item. */
+  | { readonly part: PartPlace }
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
   /** One of the tools. */
   | { readonly tool: number }
   /** The name of one of the tools. */
-  | { readonly toolName: number };
+  | { readonly toolName: number }
+  /** Something else that a tool says. */
+  | { readonly toolField: ToolPlace };
 
 export interface PartPlace {
   readonly item: number;
   readonly of: 'content' | 'output';
   readonly part: number;
+}
+
+export interface ToolPlace {
+  readonly tool: number;
+  /** By the name of the Responses API. */
+  readonly field: string;
 }
 
 /** What a turn request may ask for, as a whole. */

@@ -7,7 +7,7 @@ export const SLICES = {
   upstream: 'Backend',
   state: 'Files of this server',
   api: 'How requests and answers are shaped',
-  images: 'Images given by URL',
+  images: 'Images',
   codex: 'What codex may do',
   worker: 'App-server processes',
   log: 'Logs',

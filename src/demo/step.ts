@@ -9,6 +9,7 @@ export type Step =
   | ReasoningStep
   | CallStep
   | RefusalStep
+  | ImageStep
   | ItemStep
   | EventStep
   | RawStep
@@ -68,6 +69,19 @@ export interface CallStep extends Pace {
 export interface RefusalStep extends Pace {
   readonly refusal: string;
   readonly id?: string;
+}
+
+/** An image that a tool of the backend draws. */
+export interface ImageStep {
+  readonly image: {
+    /** In base64; null: it was not drawn. */
+    readonly result: string | null;
+    /** Previews, in base64. */
+    readonly previews?: readonly string[];
+    /** What the item says besides: its size, why it was not drawn. */
+    readonly said?: JsonObject;
+    readonly id?: string;
+  };
 }
 
 /** Any other output item, whole. */

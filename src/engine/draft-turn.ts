@@ -2,7 +2,7 @@ import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
-import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
+import { lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
@@ -58,6 +58,7 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
+    ...lostOfTools(request.tools, relay?.profile ?? null),
   ];
   return {
     approach,

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import type { Tool } from '../../canonical/tool.ts';
-import { refusedTools } from './tool-kinds.ts';
+import type { HostedTool, Tool } from '../../canonical/tool.ts';
+import { lostOfTools, refusedTools } from './tool-kinds.ts';
 
-const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
+const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
   functionTool('f'),
   { kind: 'custom', name: 'c', description: null, format: null },
@@ -29,4 +29,10 @@ it('refuses what a way to a backend has no place for', () => {
     { tool: 3 },
     { tool: 4 },
   ]);
+});
+
+it('does not tell a service that chooses for itself which model runs its tools', () => {
+  const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
+  expect(lostOfTools(tools, PROVIDER)).toEqual([]);
+  expect(lostOfTools(tools, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
 });

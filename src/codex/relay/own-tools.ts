@@ -57,8 +57,13 @@ const writeTool = (tool: Tool, { isChatgpt }: ToolsPlace['profile']): JsonObject
       };
     }
     case 'namespace':
-    case 'hosted':
       return tool.raw;
+    case 'hosted':
+      return {
+        ...tool.raw,
+        ...(tool.model === undefined || isChatgpt ? {} : { model: tool.model }),
+        ...(tool.mask === undefined ? {} : { input_image_mask: { image_url: tool.mask.url } }),
+      };
     default:
       return assertNever(tool);
   }

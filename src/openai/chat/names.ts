@@ -30,6 +30,7 @@ export const chatNames = ({ places, isLegacy, hasReasoning }: Spelling): Paramet
   places,
   tool: (index) => (isLegacy ? `functions[${index}]` : `tools[${index}]`),
   toolName: (index) => (isLegacy ? `functions[${index}].name` : `tools[${index}].function.name`),
+  toolField: (index, field) => `tools[${index}].${field}`,
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });
