@@ -2,23 +2,23 @@ import type { ParameterRow, ParameterTable } from '../parameters.ts';
 import type { CreateImage, EditImage } from './schema.ts';
 
 const OF_THE_TOOL: ParameterRow = {
-  asks: ['tools'],
+  policy: 'mapped',
   note: 'A setting of the image tool, as the client wrote it: the backend knows which values there are.',
 };
 
 const COMMON = {
   prompt: {
-    asks: ['items'],
-    note: 'The message of a user. A line of instructions in front of it asks the chat model to pass it on to the image tool unchanged; that line is all that is added.',
+    policy: 'mapped',
+    note: 'The message of a user. A line of instructions in front of it asks the chat model to pass it on to the image tool unchanged; that line is all that is added. Without the relay the whole request gets a 404.',
   },
   model: {
-    asks: ['tools'],
+    policy: 'mapped',
     note: 'The image model. A ChatGPT login chooses its own, and `dall-e-…` is retired: then it is named as ignored. The chat model that runs the tool is `PROXY_IMAGE_MODEL`.',
   },
   n: { policy: 'mapped', note: '1 to 10. Each image is a turn of its own.' },
   size: OF_THE_TOOL,
   quality: {
-    asks: ['tools'],
+    policy: 'mapped',
     note: 'A setting of the image tool. The words of DALL·E mean `auto` (`standard`) and `high` (`hd`).',
   },
   background: OF_THE_TOOL,
@@ -34,7 +34,7 @@ const COMMON = {
   },
   stream: { policy: 'mapped', note: '' },
   partial_images: {
-    asks: ['tools'],
+    policy: 'mapped',
     note: '0 to 3, in a stream; in a JSON answer it is named as ignored.',
   },
   user: { asks: ['user'], note: '' },
@@ -52,13 +52,13 @@ export const IMAGE_PARAMETERS: ParameterTable<CreateImage> = {
 export const IMAGE_EDIT_PARAMETERS: ParameterTable<EditImage> = {
   ...COMMON,
   image: {
-    asks: ['items'],
+    policy: 'mapped',
     note: 'In a form: one file, or up to 16 as `image[]`. PNG, JPEG, GIF or WebP.',
   },
   images: {
-    asks: ['items'],
+    policy: 'mapped',
     note: 'In JSON: up to 16 of `{"image_url"}`, a data URL or an http or https URL. `file_id` gets a 400.',
   },
-  mask: { asks: ['tools'], note: 'A file in a form, `{"image_url"}` in JSON.' },
+  mask: { policy: 'mapped', note: 'A file in a form, `{"image_url"}` in JSON.' },
   input_fidelity: OF_THE_TOOL,
 };
