@@ -29,7 +29,7 @@ export interface Message {
   readonly status?: ItemStatus;
 }
 
-export type Part = TextPart | ImagePart | AudioPart | RefusalPart;
+export type Part = TextPart | ImagePart | AudioPart | FilePart | RefusalPart;
 
 export interface TextPart {
   readonly kind: 'text';
@@ -54,6 +54,13 @@ export interface AudioPart {
   /** Base64. */
   readonly data: string;
 }
+
+/** A file, as the Responses API writes it. Where the backend takes files nobody reads what is in it (see `text-file.ts`). */
+export interface FilePart {
+  readonly kind: 'file';
+  readonly raw: RawPart;
+}
+export type RawPart = JsonObject & { readonly type: 'input_file' };
 
 /** What the assistant refused with. */
 export interface RefusalPart {
@@ -209,9 +216,11 @@ export const isReasoning = <I extends Item>(item: I): item is Extract<I, Reasoni
 export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall> =>
   item.kind === 'tool-call';
 
-/** Whether it is something that the model said or did, besides its reasoning. */
+/** Whether it is surely something that the model said or did, besides its reasoning. */
 export const isModels = (item: Item): boolean =>
-  item.kind === 'message' ? item.role === 'assistant' : !isReasoning(item) && item.kind !== 'tool-output';
+  item.kind === 'message'
+    ? item.role === 'assistant'
+    : !isReasoning(item) && item.kind !== 'tool-output' && item.kind !== 'opaque';
 
 /** The content parts of an item and the wire's name of the field that holds them. */
 export const partsOf = (

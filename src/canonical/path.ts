@@ -8,8 +8,8 @@ export type Path =
   | { readonly item: number }
   /** How closely an image is to be looked at. */
   | { readonly imageDetail: PartPlace }
-  /** One part of an item. */
-  | { readonly part: PartPlace }
+  /** A file or an image among the parts of an item. */
+  | { readonly file: PartPlace }
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
   /** One of the tools. */

@@ -4,6 +4,7 @@ import { answer } from './answer.ts';
 import { chooseTool, sampleArguments } from './choose-tool.ts';
 import { DEMO_IMAGE } from './demo-image.ts';
 import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
+import { imageStep } from './image-step.ts';
 import type { Script } from './model-server.ts';
 import {
   askedFormat,
@@ -70,7 +71,7 @@ export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoS
 
 export type DemoStep = Extract<
   Step,
-  { text: string } | { call: unknown } | { image: unknown } | { reasoning: unknown } | { incomplete: unknown }
+  { text: string } | { call: unknown } | { item: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;
 
 const callOf = (tool: Parameters<typeof sampleArguments>[0], text: string): DemoStep => ({
@@ -82,8 +83,8 @@ const callOf = (tool: Parameters<typeof sampleArguments>[0], text: string): Demo
   chunkSize: 8,
 });
 
-const imageOf = (text: string, previews: number): DemoStep => ({
-  image: {
+const imageOf = (text: string, previews: number): DemoStep =>
+  imageStep({
     result: DEMO_IMAGE.base64,
     previews: Array.from({ length: previews }, () => DEMO_IMAGE.base64),
     said: {
@@ -93,8 +94,7 @@ const imageOf = (text: string, previews: number): DemoStep => ({
       background: 'opaque',
       output_format: 'png',
     },
-  },
-});
+  });
 
 const reasoningSteps = (body: JsonObject, toolName: string | null): readonly DemoStep[] => {
   const asked = askedReasoning(body);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { encodeEvent } from './connection.ts';
 import type { ModelConnection, ModelEvent } from './connection.ts';
 import { deltasOf } from './step.ts';
-import type { CallStep, ImageStep, ItemEnd, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
+import type { CallStep, ItemEnd, ItemStep, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
 
 /** So many deltas go out before the socket is asked whether it takes more. */
 const DELTAS_PER_FLUSH = 256;
@@ -137,38 +137,12 @@ export class ItemWriter {
     this.#done(at, item(step.end ?? 'completed', args));
   }
 
-  image({ image }: ImageStep): void {
-    const { result, previews = [], said = {}, id = this.#ids.mint('ig') } = image;
-    const item = (status: string, more: JsonObject): ModelEvent => ({
-      id,
-      type: 'image_generation_call',
-      status,
-      ...more,
-    });
-    const at = this.#added(id, item('in_progress', { result: null }));
-    const { size, quality, background, output_format } = said;
-    const tell = (what: string, more: JsonObject = {}): void =>
-      this.event({ type: `response.image_generation_call.${what}`, ...at, ...more });
-    tell('in_progress');
-    tell('generating');
-    for (const [index, preview] of previews.entries()) {
-      tell('partial_image', {
-        partial_image_index: index,
-        partial_image_b64: preview,
-        size,
-        quality,
-        background,
-        output_format,
-      });
-    }
-    if (result !== null) tell('completed');
-    this.#done(at, item(result === null ? 'failed' : 'completed', { ...said, result }));
-  }
-
-  /** An item that has no events of its own. */
-  whole(item: ModelEvent): void {
+  /** An item of a kind that nobody here knows. */
+  other({ item, begun = item, said = [], end }: ItemStep): void {
     const id = typeof item['id'] === 'string' ? item['id'] : '';
-    this.#done(this.#added(id, item), item);
+    const at = this.#added(id, begun);
+    for (const event of said) this.event({ ...at, ...event });
+    if (end !== 'open') this.#done(at, item);
   }
 
   #added(id: string, item: ModelEvent): Place {

@@ -9,7 +9,6 @@ export type Step =
   | ReasoningStep
   | CallStep
   | RefusalStep
-  | ImageStep
   | ItemStep
   | EventStep
   | RawStep
@@ -71,22 +70,14 @@ export interface RefusalStep extends Pace {
   readonly id?: string;
 }
 
-/** An image that a tool of the backend draws. */
-export interface ImageStep {
-  readonly image: {
-    /** In base64; null: it was not drawn. */
-    readonly result: string | null;
-    /** Previews, in base64. */
-    readonly previews?: readonly string[];
-    /** What the item says besides: its size, why it was not drawn. */
-    readonly said?: JsonObject;
-    readonly id?: string;
-  };
-}
-
-/** Any other output item, whole. */
-interface ItemStep {
+/** Any other output item, with whatever events there are about it. */
+export interface ItemStep {
   readonly item: ModelEvent;
+  /** The item at its start. Default: it begins whole. */
+  readonly begun?: ModelEvent;
+  /** What is said of it in between. The events get their place. */
+  readonly said?: readonly ModelEvent[];
+  readonly end?: Extract<ItemEnd, 'completed' | 'open'>;
 }
 
 /** An event that no builder makes. It gets the next sequence number. */

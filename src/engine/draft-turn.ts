@@ -2,6 +2,7 @@ import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
+import { refusedItems } from '../codex/capabilities/raw-items.ts';
 import { lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
@@ -9,6 +10,7 @@ import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import { fitEffort } from '../codex/translate/fit-effort.ts';
+import { withoutFiles } from '../codex/translate/fit-files.ts';
 import {
   fitHistory,
   wholeHistory,
@@ -42,9 +44,14 @@ export interface Draft {
 
 export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftDeps): Draft => {
   const { relay, historyRules, effortsOf, settings } = deps;
-  const whole = wholeHistory(request.items);
+  const takesFiles = relay?.profile.takes.has('input_file') === true;
+  const files = takesFiles ? { items: request.items, refused: [] } : withoutFiles(request.items);
+  const whole = wholeHistory(files.items);
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
-  const { items, ignored } = fitHistory(rest ?? whole, historyRules);
+  const { items, ignored } = fitHistory(rest ?? whole, {
+    ...historyRules,
+    images: relay === null ? 'whole' : 'any',
+  });
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const fitted = { ...request, items, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
@@ -66,7 +73,9 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
     unsaid,
     leftOut,
     refused: [
-      ...refusedTools(request.tools, relay?.profile ?? null),
+      ...refusedTools(request.tools, { profile: relay?.profile ?? null, lane: approach.lane }),
+      ...refusedItems(request.items, relay !== null),
+      ...files.refused,
       ...refusedToolNames(request.tools, relay !== null),
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),

@@ -164,7 +164,7 @@ describe('resolveAttachments', () => {
     expect(
       await failureFrom(resolveAttachments(requestOf([user('data:x')]), nothing, options)),
     ).toMatchObject({
-      param: 'my {"part":{"item":0,"of":"content","part":0}}',
+      param: 'my {"file":{"item":0,"of":"content","part":0}}',
     });
   });
 

@@ -49,7 +49,7 @@ const placedImages = (
 ): readonly PlacedImage[] => {
   const { field, parts } = partsOf(item);
   return parts.flatMap((part, at) =>
-    part.kind === 'image' ? [{ part, param: nameOf({ part: { item: index, of: field, part: at } }) }] : [],
+    part.kind === 'image' ? [{ part, param: nameOf({ file: { item: index, of: field, part: at } }) }] : [],
   );
 };
 

@@ -36,7 +36,7 @@ export interface TurnAsk {
   render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   project(replies: OneOrMore<Reply>): unknown;
   /** For an API that is nothing but a tool of the backend: what is said where the backend has none such. */
-  readonly withoutTool?: Failure;
+  readonly withoutTool?: (why: string) => Failure;
 }
 
 /** An API that runs turns is a value: everything else about serving it is shared (`serve-turn`). */

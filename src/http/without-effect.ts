@@ -19,7 +19,7 @@ export const refusalOf = (
   if (unread !== undefined) return refusal(unread, 'unsupported_parameter', NO_EFFECT_IN_STRICT);
   const [first] = refused;
   if (first?.kind === 'unsupported_tool' && ask.withoutTool !== undefined)
-    return new GatewayError(ask.withoutTool);
+    return new GatewayError(ask.withoutTool(first.why));
   return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
 };
 
@@ -29,5 +29,7 @@ const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayErro
 const MESSAGES: Readonly<Record<Refusal['kind'], (param: string, why: string) => string>> = {
   invalid_value: (param, why) => `Invalid '${param}': ${why}`,
   unsupported_parameter: (param, why) => `Unsupported parameter: '${param}' ${why}.`,
+  unsupported_value: (param, why) => `Unsupported value: '${param}' ${why}.`,
+  unsupported_file: (param, why) => `Unsupported file: '${param}' ${why}.`,
   unsupported_tool: (param, why) => `Unsupported tool: '${param}' ${why}.`,
 };

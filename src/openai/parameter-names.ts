@@ -42,7 +42,7 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
   if (typeof path === 'string') return names.settings[path];
   if ('item' in path) return placeOf(path.item, names);
   if ('imageDetail' in path) return `${partName(path.imageDetail, names)}.detail`;
-  if ('part' in path) return partName(path.part, names);
+  if ('file' in path) return partName(path.file, names);
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
   if ('toolName' in path) return names.toolName(path.toolName);

@@ -2,6 +2,7 @@ import OpenAI, { toFile } from 'openai';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { DEMO_IMAGE } from '../../src/demo/demo-image.ts';
+import { imageStep } from '../../src/demo/image-step.ts';
 import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
 import { says } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';
@@ -14,7 +15,7 @@ shareProxy((started) => {
   client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'sk-test-key-0123456789', maxRetries: 0 });
 });
 
-const draws = says([{ image: { result: 'aW1hZ2U=', previews: ['b25l'] } }]);
+const draws = says([imageStep({ result: 'aW1hZ2U=', previews: ['b25l'] })]);
 beforeEach(() => proxy.backend.use(draws));
 
 const sent = () => proxy.backend.modelRequests.at(-1);

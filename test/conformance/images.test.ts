@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { DEMO_IMAGE } from '../../src/demo/demo-image.ts';
 import { demoScript } from '../../src/demo/demo-script.ts';
+import { imageStep, type DrawnImage } from '../../src/demo/image-step.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ImageStep } from '../../src/demo/step.ts';
 import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts';
@@ -13,8 +13,8 @@ import { HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts';
 
 const SETTINGS = { size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' } as const;
 
-const draws = (image: Partial<ImageStep['image']> = {}): Script =>
-  says([{ image: { result: 'aW1hZ2U=', said: SETTINGS, ...image } }], { usage: HELLO_USAGE });
+const draws = (image: Partial<DrawnImage> = {}): Script =>
+  says([imageStep({ result: 'aW1hZ2U=', said: SETTINGS, ...image })], { usage: HELLO_USAGE });
 
 const USAGE = {
   input_tokens: 11,

@@ -10,7 +10,9 @@ export const needsFullLane = (request: TurnRequest): boolean =>
   (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
 
-const isOnlyOnFull = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type !== 'tool_search';
+/** A tool that the backend runs has no place on the lite lane. */
+export const isOnlyOnFull = (tool: Tool): boolean =>
+  tool.kind === 'hosted' && tool.raw.type !== 'tool_search';
 
 /**
  * What a lane has no place for, besides fields of the backend's request. Without the relay the

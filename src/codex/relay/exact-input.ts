@@ -1,5 +1,6 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { withTextFiles } from '../translate/fit-files.ts';
 import {
   developerMessage,
   placeOf,
@@ -12,6 +13,7 @@ import {
 export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
+  readonly files: boolean;
 }
 
 /** The conversation as the client would have sent it itself, with its own ids or none. */
@@ -24,7 +26,8 @@ export const exactInput = (
   return [developerMessage(instructions), ...own];
 };
 
-const exactItem = (item: Item, support: InputSupport): JsonObject => {
+const exactItem = (given: Item, support: InputSupport): JsonObject => {
+  const item = support.files ? given : withTextFiles(given);
   const raw = toResponseItem(item);
   if (item.kind === 'message') {
     const role = item.role === 'system' && support.systemRole ? 'system' : raw['role'];

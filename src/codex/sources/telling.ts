@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
-import type { Produced, Said, Slot } from '../../canonical/item.ts';
+import type { HostedCall, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
@@ -36,6 +36,8 @@ export class Telling {
   /** Citations that came in front of the text that they are about, by item. */
   readonly #early = new Map<string, ItemDelta[]>();
   #calls = 0;
+  /** What hosted tools ask of the client, by the id that its answer will name. */
+  readonly #asked = new Set<string>();
   #undeclaredCalls = 0;
   #ended = false;
 
@@ -53,10 +55,16 @@ export class Telling {
     return this.#calls > 0;
   }
 
+  /** Whether a hosted tool waits for something that only the client can do. */
+  get isAsking(): boolean {
+    return this.#asked.size > 0;
+  }
+
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
+    if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
     const call = this.#options.callable.known(item);
     // codex answers what it does not know itself and asks the model again.
@@ -154,6 +162,16 @@ export class Telling {
     else if (whole.length > streamed.length) {
       this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
     }
+  }
+
+  /** A tool that may run in either place has run at the backend if its output is there, too. */
+  #hosted(item: HostedCall | Opaque): OutputItem | null {
+    const { type, id, call_id: callId } = item.raw;
+    if (type.endsWith('_output')) this.#asked.delete(String(callId));
+    const meaning = this.#options.callable.meaningOf(item);
+    if (meaning === 'undeclared') return this.#undeclared();
+    if (meaning === 'asked') this.#asked.add(String(callId ?? id));
+    return item;
   }
 
   #undeclared(): null {

@@ -147,7 +147,9 @@ export class WireSource implements TurnSource {
     this.#telling.finishOpen(events);
     this.#usage = addUsage(this.#usage, readUsage(response));
     this.#isAnswered = true;
+    // What codex would answer in the client's place must not reach the backend.
     if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);
+    else if (this.#telling.isAsking) this.#telling.end({ kind: 'completed' }, this.#usage, events);
   }
 
   /** What stands only in the last event of an answer. */

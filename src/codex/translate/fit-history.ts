@@ -23,6 +23,8 @@ export interface HistoryRules {
   readonly ids: 'any' | 'own';
   /** `encrypted`: only reasoning that the backend can decrypt, in front of what it led to. */
   readonly reasoning: 'any' | 'encrypted';
+  /** `whole`: the app-server takes no call of an image tool that came to no image. */
+  readonly images?: 'any' | 'whole';
 }
 
 /** The backend of a ChatGPT login refuses a whole request for one item that breaks its rules. */
@@ -61,12 +63,18 @@ const without = (
   };
 };
 
-/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
+/** What comes to nothing says nothing. And nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
 const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
+  if (rules.images === 'whole' && isCutImage(item)) return false;
   if (!isReasoning(item)) return true;
   if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModels(next);
   return isEncrypted(item) || (item.content ?? []).some((text) => text !== '');
 };
+
+const isCutImage = (item: Item): boolean =>
+  item.kind === 'hosted-call' &&
+  item.raw.type === 'image_generation_call' &&
+  typeof item.raw['result'] !== 'string';
 
 const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
@@ -102,7 +110,8 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const used = new Set<string>();
   const isFitting = (id: string, prefix: string | undefined): boolean => {
     if (used.has(id) || id.length > MAX_ID) return false;
-    if (prefix === undefined || !id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id)) return false;
+    // Of an item that is not listed nobody knows how its ids look.
+    if (prefix !== undefined && (!id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id))) return false;
     // No two items of a request may have one id.
     used.add(id);
     return true;

@@ -51,9 +51,10 @@ const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served):
   return {
     ...commonAsk(read),
     formatPlace: 'prompt',
-    withoutTool: failure('endpoint_not_supported', {
-      message: `POST ${path} is not supported here: without its relay this server cannot ask for images (see PROXY_WIRE).`,
-    }),
+    withoutTool: (why) =>
+      failure('endpoint_not_supported', {
+        message: `POST ${path} is not supported here: it needs a tool that ${why}.`,
+      }),
     arrange: onlyImages,
     render: (turns) => renderImages(turns, meta),
     project: (replies) => projectImages(replies, meta),

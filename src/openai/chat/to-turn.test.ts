@@ -70,8 +70,8 @@ describe('messages that are refused', () => {
     expect(withMessages({ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] })).toBe(
       "400 invalid_type messages[0].content[0].image_url: Invalid type for 'messages[0].content[0].image_url': expected an object, but got a string instead.",
     );
-    expect(withMessages({ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] })).toBe(
-      '400 unsupported_value messages[0].content[0].file.file_id: Uploaded files are not supported here: there is no Files API. Send the content itself.',
+    expect(withMessages({ role: 'user', content: [{ type: 'file', file: { filename: 'f' } }] })).toBe(
+      "400 missing_required_parameter messages[0].content[0].file.file_data: Missing required parameter: 'messages[0].content[0].file.file_data'.",
     );
     expect(withMessages(user, { role: 'assistant', audio: { id: 'audio_1' } })).toBe(
       '400 unsupported_value messages[1].audio: Audio answers are not stored here and cannot be referred to.',
@@ -146,7 +146,12 @@ describe('parameters that are refused', () => {
     [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs', 'integer_above_max_value'],
     [{ modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'],
     [{ modalities: ['smell'] }, 'modalities[0]', 'invalid_value'],
-    [{ web_search_options: {} }, 'web_search_options', 'unsupported_parameter'],
+    [
+      { web_search_options: { search_context_size: 'huge' } },
+      'web_search_options.search_context_size',
+      'invalid_value',
+    ],
+    [{ tools: [{ type: 'web_search' }, { type: 'computer_use_preview' }] }, 'tools[1]', 'unsupported_tool'],
     [{ reasoning_effort: 'huge' }, 'reasoning_effort', 'invalid_value'],
     [{ reasoning_effort: 'low', reasoning: { effort: 'high' } }, 'reasoning.effort', 'invalid_value'],
     [{ verbosity: 'loud' }, 'verbosity', 'invalid_value'],

@@ -50,8 +50,8 @@ it.each([
 
 it('puts images behind the prompt, and names them as the client does', () => {
   const paths: readonly Path[] = [
-    { part: { item: 0, of: 'content', part: 0 } },
-    { part: { item: 0, of: 'content', part: 2 } },
+    { file: { item: 0, of: 'content', part: 0 } },
+    { file: { item: 0, of: 'content', part: 2 } },
     { toolField: { tool: 0, field: 'input_image_mask' } },
     { toolField: { tool: 0, field: 'model' } },
   ];

@@ -164,6 +164,7 @@ export class ItemRenderer {
       }
       case 'image':
       case 'audio':
+      case 'file':
         return;
       default:
         assertNever(part);
