@@ -16,12 +16,14 @@ import type { Lane } from '../src/codex/translate/approach.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { chatEndpoint } from '../src/http/routes/chat.ts';
 import { completionsEndpoint } from '../src/http/routes/completions.ts';
+import { imageEditsEndpoint, imagesEndpoint } from '../src/http/routes/images.ts';
 import { responsesEndpoint } from '../src/http/routes/responses.ts';
 import { routeTable } from '../src/http/routes/table.ts';
 import type { Route } from '../src/http/server.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHAT_PARAMETERS } from '../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../src/openai/completions/parameters.ts';
+import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../src/openai/images/parameters.ts';
 import {
   describeParameters,
   type BackendColumn,
@@ -40,6 +42,8 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/responses', RESPONSES_PARAMETERS],
   ['POST /v1/chat/completions', CHAT_PARAMETERS],
   ['POST /v1/completions', COMPLETION_PARAMETERS],
+  ['POST /v1/images/generations', IMAGE_PARAMETERS],
+  ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
 ];
 
 const column = (title: string, profile: BackendProfile | null, lane: Lane = 'full'): BackendColumn => ({
@@ -66,6 +70,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/images/generations':
+    'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
+  'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
@@ -89,7 +96,13 @@ const untouched = new Proxy({}, { get: notCalled }) as never;
 /** The route table of a server that nobody starts. */
 export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
   routeTable({
-    endpoints: [responsesEndpoint(untouched), chatEndpoint(untouched), completionsEndpoint(untouched)],
+    endpoints: [
+      responsesEndpoint(untouched),
+      chatEndpoint(untouched),
+      completionsEndpoint(untouched),
+      imagesEndpoint(untouched),
+      imageEditsEndpoint(untouched),
+    ],
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },

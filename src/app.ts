@@ -20,8 +20,10 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
+import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
@@ -131,6 +133,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
     },
   });
+  const forms = createForms();
   const server = createServer({
     routes: routeTable({
       endpoints: [
@@ -149,10 +152,14 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
           parallelCalls: config.tools.parallelCalls,
         }),
         completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+        ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
+          endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
+        ),
       ],
       turns: {
         engine: board.engine,
         models: board.models,
+        forms,
         formats,
         ...turnDeps(config, logger, metrics, watch),
       },
@@ -177,7 +184,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
+      await Promise.all([forms.close(), formats.close(), tokenizer.close(), guide.close()]);
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
@@ -247,7 +254,7 @@ const turnDeps = (
   logger: Logger,
   metrics: Metrics,
   watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models' | 'formats'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,

@@ -3,6 +3,7 @@ const TYPES = {
   invalid: 'invalid_request_error',
   rate: 'rate_limit_error',
   quota: 'insufficient_quota',
+  image: 'image_generation_user_error',
   server: 'server_error',
   connector: 'external_connector_error',
 } as const;
@@ -66,6 +67,12 @@ export const FAILURES = {
     message: 'We could not parse the JSON body of your request.',
     when: 'the body is not JSON',
   },
+  invalid_form: {
+    status: 400,
+    type: TYPES.invalid,
+    message: 'We could not parse the form of your request.',
+    when: 'the body is not the `multipart/form-data` that it is called, or has too many parts',
+  },
   malformed_request: {
     status: 400,
     type: TYPES.invalid,
@@ -96,6 +103,12 @@ export const FAILURES = {
     message: 'The request was blocked by a usage policy of the upstream.',
     when: "the backend blocked the request for policy reasons; the code is the backend's own where it has one",
   },
+  moderation_blocked: {
+    status: 400,
+    type: TYPES.image,
+    message: 'The request for an image was rejected by the safety system of the upstream.',
+    when: 'the backend would not draw an image, or the model refused to ask for it',
+  },
   invalid_api_key: {
     status: 401,
     type: TYPES.invalid,
@@ -118,7 +131,7 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'This endpoint is not supported here.',
-    when: "an API of OpenAI's that is not served (embeddings, images, audio)",
+    when: "an API of OpenAI's that is not served (embeddings, audio; images without the relay)",
   },
   unknown_url: {
     status: 404,
@@ -200,6 +213,14 @@ export const FAILURES = {
     message: "The model did not make the call that 'tool_choice' asks for, though it was told to twice.",
     when: 'two answers of the model hold no call of a tool that `tool_choice` forces',
     // It has been asked again already.
+    final: true,
+  },
+  image_not_generated: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The model answered without an image.',
+    when: 'an image was asked for and the model only wrote something; the message says what',
+    // It costs as much as the first time, and says the same.
     final: true,
   },
   upstream_unauthorized: {

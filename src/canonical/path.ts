@@ -8,17 +8,25 @@ export type Path =
   | { readonly item: number }
   /** How closely an image is to be looked at. */
   | { readonly imageDetail: PartPlace }
-  /** A file among the parts of an item. */
+  /** A file or an image among the parts of an item. */
   | { readonly file: PartPlace }
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
   /** One of the tools. */
-  | { readonly tool: number };
+  | { readonly tool: number }
+  /** Something else that a tool says. */
+  | { readonly toolField: ToolPlace };
 
 export interface PartPlace {
   readonly item: number;
   readonly of: 'content' | 'output';
   readonly part: number;
+}
+
+export interface ToolPlace {
+  readonly tool: number;
+  /** By the name of the Responses API. */
+  readonly field: string;
 }
 
 /** What a turn request may ask for, as a whole. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { HostedCall, Opaque, ToolCall } from './item.ts';
+import type { HostedCall, ImagePart, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
@@ -40,6 +40,10 @@ export interface NamespaceMember {
 export interface HostedTool {
   readonly kind: 'hosted';
   readonly raw: RawTool;
+  /** The model that is to run it, where its backend leaves that to clients; elsewhere the backend's own does. */
+  readonly model?: string;
+  /** The part of an image that it may change. */
+  readonly mask?: ImagePart;
 }
 
 /** A tool as the Responses API writes it. */

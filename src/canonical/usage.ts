@@ -6,11 +6,26 @@ export interface Usage {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly totalTokens: number;
+  /** Of the model that drew images for the answer; the others do not count them. */
+  readonly images?: ImageUsage;
+}
+
+/** Tokens of an image model. */
+export interface ImageUsage {
+  readonly input: TokensByKind;
+  readonly output: TokensByKind;
+}
+
+/** `of` is null where it was not said how many of them are which. */
+export interface TokensByKind {
+  readonly tokens: number;
+  readonly of: { readonly text: number; readonly image: number } | null;
 }
 
 export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
   if (a === null) return b;
   if (b === null) return a;
+  const images = addImages(a.images, b.images);
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
@@ -18,5 +33,16 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
     totalTokens: a.totalTokens + b.totalTokens,
+    ...(images === undefined ? {} : { images }),
   };
 };
+
+const addImages = (a: ImageUsage | undefined, b: ImageUsage | undefined): ImageUsage | undefined =>
+  a === undefined || b === undefined
+    ? (a ?? b)
+    : { input: addKinds(a.input, b.input), output: addKinds(a.output, b.output) };
+
+const addKinds = (a: TokensByKind, b: TokensByKind): TokensByKind => ({
+  tokens: a.tokens + b.tokens,
+  of: a.of === null || b.of === null ? null : { text: a.of.text + b.of.text, image: a.of.image + b.of.image },
+});

@@ -1,5 +1,14 @@
 import type { SettingRow } from './setting-row.ts';
-import { hostName, MAX_TIMER_MS, oneOf, perModel, secretList, wholeNumber, yesOrNo } from './value.ts';
+import {
+  hostName,
+  MAX_TIMER_MS,
+  modelName,
+  oneOf,
+  perModel,
+  secretList,
+  wholeNumber,
+  yesOrNo,
+} from './value.ts';
 
 /** What clients meet: the server, its limits, and how requests and answers are shaped. */
 export const CLIENT_SETTINGS = {
@@ -166,5 +175,13 @@ export const CLIENT_SETTINGS = {
     type: yesOrNo,
     default: 'false',
     description: 'Whether such a URL may lead to a private, loopback or link-local address.',
+  },
+  PROXY_IMAGE_MODEL: {
+    slice: 'images',
+    field: 'chatModel',
+    type: modelName,
+    default: 'codex-5',
+    description:
+      'The chat model that runs the image tool for `/v1/images/…`, a name as in `/v1/models`; it thinks as little as `low` unless the name says an effort.',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -8,7 +8,7 @@ export const SLICES = {
   state: 'Files of this server',
   api: 'How requests and answers are shaped',
   tools: 'Tools',
-  images: 'Images given by URL',
+  images: 'Images',
   codex: 'What codex may do',
   mcp: 'MCP servers',
   worker: 'App-server processes',

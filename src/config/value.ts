@@ -36,6 +36,11 @@ export const hostName: ValueType<string> = {
   schema: z.string().regex(/^[A-Za-z0-9._:%-]+$/),
 };
 
+export const modelName: ValueType<string> = {
+  allowed: 'the name of a model, without spaces',
+  schema: z.string().regex(/^[\x21-\x7e]{1,200}$/),
+};
+
 /** `~` is the home directory; a relative path is taken from the working directory of the process. */
 export const directory: ValueType<string> = {
   allowed: 'a path (~ is the home directory)',

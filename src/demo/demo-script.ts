@@ -3,10 +3,13 @@ import type { JsonObject } from '../kit/json.ts';
 import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
 import { chooseTool, argumentsFor } from './choose-tool.ts';
+import { DEMO_IMAGE } from './demo-image.ts';
 import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
+import { imageStep } from './image-step.ts';
 import type { Script } from './model-server.ts';
 import {
   askedFormat,
+  askedImage,
   askedReasoning,
   declaredTools,
   endsWithUserMessage,
@@ -55,6 +58,8 @@ export const demoScript = (options: DemoOptions = {}): Script => {
 /** What the demo model does with a request. */
 export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoStep[] => {
   const { text } = lastUserMessage(body);
+  const previews = askedImage(body);
+  if (previews !== null) return [imageOf(text, previews)];
   const wish = toolWish(body);
   const tool =
     wish.mode === 'always' || endsWithUserMessage(body) ? chooseTool(declaredTools(body), wish, text) : null;
@@ -66,7 +71,7 @@ export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoS
 
 export type DemoStep = Extract<
   Step,
-  { text: string } | { call: unknown } | { reasoning: unknown } | { incomplete: unknown }
+  { text: string } | { call: unknown } | { item: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;
 
 const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoStep => ({
@@ -77,6 +82,19 @@ const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoSte
   },
   chunkSize: 8,
 });
+
+const imageOf = (text: string, previews: number): DemoStep =>
+  imageStep({
+    result: DEMO_IMAGE.base64,
+    previews: Array.from({ length: previews }, () => DEMO_IMAGE.base64),
+    said: {
+      revised_prompt: `An image of the demo model, which cannot draw. You wrote: “${shorten(text, 160)}”.`,
+      size: DEMO_IMAGE.size,
+      quality: 'low',
+      background: 'opaque',
+      output_format: 'png',
+    },
+  });
 
 const reasoningSteps = (body: JsonObject, toolName: string | null): readonly DemoStep[] => {
   const asked = askedReasoning(body);

@@ -99,6 +99,17 @@ export const toolWish = (body: JsonObject): ToolWish => {
   };
 };
 
+/** How many previews are wanted of an image that must be drawn; null: none must be. */
+export const askedImage = (body: JsonObject): number | null => {
+  const choice = body['tool_choice'];
+  if (!isJsonObject(choice) || choice['type'] !== 'image_generation') return null;
+  const tool = objectsOf(body['tools']).find(({ type }) => type === 'image_generation');
+  const previews = tool?.['partial_images'];
+  return typeof previews === 'number' ? Math.min(previews, MAX_PREVIEWS) : 0;
+};
+
+const MAX_PREVIEWS = 3;
+
 export type AskedFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'object' }

@@ -5,7 +5,7 @@ import { isForced } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedItems } from '../codex/capabilities/raw-items.ts';
-import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
+import { lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
@@ -73,6 +73,7 @@ export const draftTurn = (
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
+    ...lostOfTools(request.tools, relay?.profile ?? null),
   ];
   return {
     approach,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { gatewayError, failure, failureOf } from '../canonical/failure.ts';
 import type { Item } from '../canonical/item.ts';
+import type { Path } from '../canonical/path.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
+import { parameterName } from '../openai/parameter-names.ts';
+import { responsesNames } from '../openai/responses/names.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -13,7 +16,7 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const placeOf = (item: number): string => places[item] ?? 'nowhere';
+const nameOf = (path: Path): string => parameterName(path, responsesNames(places));
 
 const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
 
@@ -42,8 +45,8 @@ describe('resolveAttachments', () => {
       user(dataUrl),
       { kind: 'tool-output', tool: 'function', callId: 'c', output: 'http://a.test' },
     ]);
-    expect(await resolveAttachments(plain, nothing, { signal, placeOf })).toBe(plain);
-    expect(await resolveAttachments(good, nothing, { signal, placeOf })).toBe(good);
+    expect(await resolveAttachments(plain, nothing, { signal, nameOf })).toBe(plain);
+    expect(await resolveAttachments(good, nothing, { signal, nameOf })).toBe(good);
   });
 
   it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
@@ -77,7 +80,7 @@ describe('resolveAttachments', () => {
       fetched.push([url, param]);
       return `data:${url}`;
     };
-    const resolved = await resolveAttachments(request, fetchImage, { signal, placeOf });
+    const resolved = await resolveAttachments(request, fetchImage, { signal, nameOf });
     expect(resolved).toEqual({
       ...request,
       items: [
@@ -127,24 +130,41 @@ describe('resolveAttachments', () => {
       return `data:${url}`;
     };
     const urls = Array.from({ length: 11 }, (_, index) => `http://a.test/${index}`);
-    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, placeOf });
+    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, nameOf });
     expect(resolved).toEqual(requestOf([user(...urls.map((url) => `data:${url}`))]));
     expect(most).toBe(2);
   });
 
   it('refuses a bad data URL before it fetches anything', async () => {
     const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal, placeOf }))).toEqual(
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal, nameOf }))).toEqual(
       failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
     );
   });
 
+  it('replaces masks of tools too', async () => {
+    const masked = (url: string): TurnRequest =>
+      turnRequest({
+        tools: [
+          { kind: 'hosted', raw: { type: 'web_search' } },
+          { kind: 'hosted', raw: { type: 'image_generation' }, mask: { kind: 'image', url } },
+        ],
+      });
+    const fetchImage: FetchImage = async (url, param) => `${url} for ${param}`;
+    const options = { signal, nameOf };
+    expect(await resolveAttachments(masked('http://a.test/m'), fetchImage, options)).toEqual(
+      masked('http://a.test/m for tools[1].input_image_mask'),
+    );
+    const good = masked(dataUrl);
+    expect(await resolveAttachments(good, nothing, options)).toBe(good);
+  });
+
   it('names places in the words of the caller', async () => {
-    const options = { signal, placeOf: (item: number) => `messages[${item + 7}]` };
+    const options = { signal, nameOf: (path: Path) => `my ${JSON.stringify(path)}` };
     expect(
       await failureFrom(resolveAttachments(requestOf([user('data:x')]), nothing, options)),
     ).toMatchObject({
-      param: 'messages[7].content[0]',
+      param: 'my {"file":{"item":0,"of":"content","part":0}}',
     });
   });
 
@@ -153,7 +173,7 @@ describe('resolveAttachments', () => {
       user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
     ]);
     expect(
-      await failureFrom(resolveAttachments(request, nothing, { signal, placeOf, maxFetches: 2 })),
+      await failureFrom(resolveAttachments(request, nothing, { signal, nameOf, maxFetches: 2 })),
     ).toEqual(
       failure('invalid_image', {
         message: 'Too many image URLs: at most 2 images are fetched for one request.',
@@ -165,14 +185,14 @@ describe('resolveAttachments', () => {
   it('refuses images that are too large together', async () => {
     const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
     expect(
-      await failureFrom(resolveAttachments(request, fortyBytes, { signal, placeOf, maxTotalBytes: 79 })),
+      await failureFrom(resolveAttachments(request, fortyBytes, { signal, nameOf, maxTotalBytes: 79 })),
     ).toEqual(
       failure('invalid_image', {
         message: 'The images of the request are too large together.',
         param: 'input[0].content[1]',
       }),
     );
-    expect(await resolveAttachments(request, fortyBytes, { signal, placeOf, maxTotalBytes: 80 })).toEqual(
+    expect(await resolveAttachments(request, fortyBytes, { signal, nameOf, maxTotalBytes: 80 })).toEqual(
       requestOf([user('x'.repeat(40), 'x'.repeat(40))]),
     );
   });
@@ -199,7 +219,7 @@ describe('resolveAttachments', () => {
       'http://a.test/4',
     ];
     expect(
-      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, placeOf })),
+      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, nameOf })),
     ).toEqual(failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }));
     expect(started).toEqual(urls.slice(0, 2));
     expect(ended).toEqual(['http://a.test/0']);
@@ -208,7 +228,7 @@ describe('resolveAttachments', () => {
   it('fetches nothing for a caller that is gone', async () => {
     const gone = AbortSignal.abort(new Error('the client went away'));
     const request = requestOf([user('http://a.test/1')]);
-    await expect(resolveAttachments(request, nothing, { signal: gone, placeOf })).rejects.toThrow(
+    await expect(resolveAttachments(request, nothing, { signal: gone, nameOf })).rejects.toThrow(
       'the client went away',
     );
   });

@@ -1,5 +1,7 @@
 import { gatewayError } from '../canonical/failure.ts';
 import { partsOf, withParts, type ImagePart, type Item } from '../canonical/item.ts';
+import type { Path } from '../canonical/path.ts';
+import type { HostedTool, Tool } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -7,8 +9,8 @@ import { canonicalDataUrl } from './image-data-url.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
-  /** The caller's name for the place of an item. */
-  readonly placeOf: (item: number) => string;
+  /** The caller's name for the place of an image. */
+  readonly nameOf: (path: Path) => string;
   readonly maxFetches?: number;
   /** All fetched images together, as data URLs: they are held in memory and sent on at once. */
   readonly maxTotalBytes?: number;
@@ -28,15 +30,30 @@ interface PlacedImage {
   readonly param: string;
 }
 
-const imagesOf = (request: TurnRequest, placeOf: AttachmentOptions['placeOf']): readonly PlacedImage[] =>
-  request.items.flatMap((item, itemIndex) => placedImages(item, placeOf(itemIndex)));
+const imagesOf = (
+  { items, tools }: TurnRequest,
+  nameOf: AttachmentOptions['nameOf'],
+): readonly PlacedImage[] => [
+  ...items.flatMap((item, index) => placedImages(item, index, nameOf)),
+  ...tools.flatMap((tool, index) => {
+    const part = maskOf(tool);
+    if (part === null) return [];
+    return [{ part, param: nameOf({ toolField: { tool: index, field: 'input_image_mask' } }) }];
+  }),
+];
 
-const placedImages = (item: Item, place: string): readonly PlacedImage[] => {
+const placedImages = (
+  item: Item,
+  index: number,
+  nameOf: AttachmentOptions['nameOf'],
+): readonly PlacedImage[] => {
   const { field, parts } = partsOf(item);
-  return parts.flatMap((part, index) =>
-    part.kind === 'image' ? [{ part, param: `${place}.${field}[${index}]` }] : [],
+  return parts.flatMap((part, at) =>
+    part.kind === 'image' ? [{ part, param: nameOf({ file: { item: index, of: field, part: at } }) }] : [],
   );
 };
+
+const maskOf = (tool: Tool): ImagePart | null => (tool.kind === 'hosted' && tool.mask) || null;
 
 /** What each URL stands for. Data URLs are known by their part: comparing megabytes is slow. */
 class Images {
@@ -98,16 +115,28 @@ const fetchAll = async (
 };
 
 const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
-  const items = request.items.map((item) => {
+  const replaced = (part: ImagePart): ImagePart => {
+    const url = images.of(part);
+    // Most are as they were, and telling so must not take long.
+    return url === part.url ? part : { ...part, url };
+  };
+  const items = mapChanged(request.items, (item) => {
     const { parts } = partsOf(item);
-    const replaced = parts.map((part) => {
-      const url = part.kind === 'image' ? images.of(part) : null;
-      // Most are as they were, and telling so must not take long.
-      return part.kind === 'image' && url !== null && url !== part.url ? { ...part, url } : part;
-    });
-    return replaced.some((part, index) => part !== parts[index]) ? withParts(item, replaced) : item;
+    const changed = mapChanged(parts, (part) => (part.kind === 'image' ? replaced(part) : part));
+    return changed === parts ? item : withParts(item, changed);
   });
-  return items.some((item, index) => item !== request.items[index]) ? { ...request, items } : request;
+  const tools = mapChanged(request.tools, (tool) => {
+    const mask = maskOf(tool);
+    const changed = mask === null ? null : replaced(mask);
+    return changed === mask || changed === null ? tool : { ...(tool as HostedTool), mask: changed };
+  });
+  return items === request.items && tools === request.tools ? request : { ...request, items, tools };
+};
+
+/** The same list where nothing in it changes. */
+const mapChanged = <One>(list: readonly One[], map: (one: One) => One): readonly One[] => {
+  const mapped = list.map(map);
+  return mapped.some((one, index) => one !== list[index]) ? mapped : list;
 };
 
 /**
@@ -120,7 +149,7 @@ export const resolveAttachments = async (
   options: AttachmentOptions,
 ): Promise<TurnRequest> => {
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
-  const placed = imagesOf(request, options.placeOf);
+  const placed = imagesOf(request, options.nameOf);
   if (placed.length === 0) return request;
   const images = new Images();
   const jobs = new Map<string, string>();

@@ -1,10 +1,13 @@
 import type { ModelNames } from '../canonical/model-names.ts';
 import type { Reply } from '../canonical/accumulate.ts';
+import type { Failure } from '../canonical/failure.ts';
 import type { Path } from '../canonical/path.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
+import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
@@ -32,10 +35,14 @@ export interface TurnAsk {
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
   render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   project(replies: OneOrMore<Reply>): unknown;
+  /** For an API that is nothing but a tool of the backend: what is said where the backend has none such. */
+  readonly withoutTool?: (why: string) => Failure;
 }
 
 /** An API that runs turns is a value: everything else about serving it is shared (`serve-turn`). */
 export interface Endpoint {
   readonly path: string;
+  /** The body that a form stands for; absent: the API takes JSON only. */
+  readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
   read(body: unknown, context: RequestContext): TurnAsk;
 }

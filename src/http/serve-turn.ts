@@ -22,10 +22,13 @@ import { conversationKey } from './conversation-key.ts';
 import type { Endpoint, TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
+
+import type { ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
+import { isForm, type Forms } from './read-form.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -41,6 +44,7 @@ export interface TurnDeps {
   readonly onObserverError: (error: unknown) => void;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
+  readonly forms: Pick<Forms, 'read'>;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
@@ -92,7 +96,7 @@ export const serveTurn =
     exchange.atEnd(() => places.forEach((place) => place.leave()));
     const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
       signal,
-      placeOf: (item) => ask.nameOf({ item }),
+      nameOf: (path) => ask.nameOf(path),
     });
     await breathe();
     // Made anew: while the request waited, more may have been learnt about its backend.
@@ -155,7 +159,8 @@ const readAsk = async (
   { exchange, held, deps }: { exchange: Exchange; held: HeldBytes; deps: TurnDeps },
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
-  const body = await unlessAborted(readJson(http, { maxBytes: deps.maxBodyBytes, room: held }), signal);
+  const limits = { maxBytes: deps.maxBodyBytes, room: held };
+  const body = await unlessAborted(readBody(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
 };
@@ -175,6 +180,12 @@ const withRepair = (
     onRepair,
   });
 };
+const readBody = async (
+  { bodyOf }: Endpoint,
+  http: Request,
+  { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
+): Promise<unknown> =>
+  bodyOf !== undefined && isForm(http) ? bodyOf(await forms.read(http, limits)) : readJson(http, limits);
 
 /** What is fetched for a request is held as long as its body. */
 const counted =

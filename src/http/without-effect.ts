@@ -1,4 +1,4 @@
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, GatewayError } from '../canonical/failure.ts';
 import type { Path } from '../canonical/path.ts';
 import { NO_EFFECT_IN_STRICT, type Refusal } from '../canonical/refusal.ts';
 import type { TurnAsk } from './endpoint.ts';
@@ -18,6 +18,8 @@ export const refusalOf = (
   const [unread] = isStrict ? ask.ignored : [];
   if (unread !== undefined) return refusal(unread, 'unsupported_parameter', NO_EFFECT_IN_STRICT);
   const [first] = refused;
+  if (first?.kind === 'unsupported_tool' && ask.withoutTool !== undefined)
+    return new GatewayError(ask.withoutTool(first.why));
   return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
 };
 

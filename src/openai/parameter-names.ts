@@ -1,4 +1,4 @@
-import type { Path, Setting } from '../canonical/path.ts';
+import type { PartPlace, Path, Setting } from '../canonical/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
 
 /** What the caller of one request calls the parts of its turn request. */
@@ -7,6 +7,9 @@ export interface ParameterNames {
   /** Where each item of the conversation stood in the body. */
   readonly places: readonly string[];
   readonly tool: (index: number) => string;
+  readonly toolField: (index: number, field: string) => string;
+  /** Where an API has a place of its own for parts. */
+  readonly part?: (place: PartPlace) => string;
   readonly include: (value: string) => string;
 }
 
@@ -38,18 +41,16 @@ export const SHARED_SETTINGS = {
 export const parameterName = (path: Path, names: ParameterNames): string => {
   if (typeof path === 'string') return names.settings[path];
   if ('item' in path) return placeOf(path.item, names);
-  if ('imageDetail' in path) {
-    const { item, of, part } = path.imageDetail;
-    return `${placeOf(item, names)}.${of}[${part}].detail`;
-  }
-  if ('file' in path) {
-    const { item, of, part } = path.file;
-    return `${placeOf(item, names)}.${of}[${part}]`;
-  }
+  if ('imageDetail' in path) return `${partName(path.imageDetail, names)}.detail`;
+  if ('file' in path) return partName(path.file, names);
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
+  if ('toolField' in path) return names.toolField(path.toolField.tool, path.toolField.field);
   return assertNever(path);
 };
+
+const partName = (place: PartPlace, names: ParameterNames): string =>
+  names.part?.(place) ?? `${placeOf(place.item, names)}.${place.of}[${place.part}]`;
 
 const placeOf = (item: number, { places, settings }: ParameterNames): string =>
   places[item] ?? settings.items;

@@ -105,7 +105,7 @@ describe('completions', () => {
 });
 
 describe('what is not served', () => {
-  it.each(['/v1/embeddings', '/v1/images/generations', '/v1/audio/speech'])(
+  it.each(['/v1/embeddings', '/v1/images/variations', '/v1/audio/speech'])(
     '%s is answered at once',
     async (path) => {
       const response = await proxy.post(path, { input: 'x' });
@@ -113,7 +113,7 @@ describe('what is not served', () => {
         404,
         {
           error: {
-            message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, GET /v1/models.`,
+            message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, POST /v1/images/generations, POST /v1/images/edits, GET /v1/models.`,
             type: 'invalid_request_error',
             param: null,
             code: 'endpoint_not_supported',

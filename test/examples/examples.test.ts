@@ -44,6 +44,13 @@ const LIST: readonly Example[] = [
     prints: [HELLO, 'The model calls get_weather with {"city":"Paris"}', TOLD],
   },
   {
+    ...byNode,
+    file: 'images.mjs',
+    packages: ['openai'],
+    isExpectedInCi: true,
+    prints: ['Drew ', 'image_edit.partial_image', 'image_edit.completed'],
+  },
+  {
     file: 'python.py',
     program: 'python3',
     packages: [],

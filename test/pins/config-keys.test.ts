@@ -43,6 +43,7 @@ it('has these settings, each with its default', () => {
     PROXY_TOOL_REPAIR_STREAMS: 'false',
     PROXY_IMAGE_FETCH: 'true',
     PROXY_IMAGE_FETCH_PRIVATE: 'false',
+    PROXY_IMAGE_MODEL: 'codex-5',
     PROXY_SANDBOX_MODE: 'read-only',
     PROXY_APPROVAL_POLICY: 'never',
     PROXY_CODEX_WORKDIR: '/tmp/codex-work',

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import type { Tool } from '../../canonical/tool.ts';
-import { chatgptTool, refusedTools } from './tool-kinds.ts';
+import type { HostedTool, Tool } from '../../canonical/tool.ts';
+import { chatgptTool, lostOfTools, refusedTools } from './tool-kinds.ts';
 
-const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
+const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
   functionTool('f'),
   { kind: 'custom', name: 'c', description: null, format: null },
@@ -45,4 +45,10 @@ it('knows what a ChatGPT login calls its tools', () => {
     null,
     null,
   ]);
+});
+
+it('does not tell a service that chooses for itself which model runs its tools', () => {
+  const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
+  expect(lostOfTools(tools, PROVIDER)).toEqual([]);
+  expect(lostOfTools(tools, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
 });

@@ -1,3 +1,4 @@
+import type { Path } from '../../canonical/path.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
 import { quoted } from '../../kit/quote.ts';
@@ -29,6 +30,14 @@ export const refusedTools = (tools: readonly Tool[], way: ToolWay): readonly Ref
     const why = whyRefused(tool, way);
     return why === null ? [] : [{ path: { tool: index }, kind: 'unsupported_tool', why }];
   });
+
+/** What of the tools a backend is not told. The service behind a ChatGPT login chooses the models of its tools. */
+export const lostOfTools = (tools: readonly Tool[], profile: ToolWay['profile']): readonly Path[] =>
+  tools.flatMap((tool, index): readonly Path[] =>
+    tool.kind === 'hosted' && tool.model !== undefined && profile?.isChatgpt === true
+      ? [{ toolField: { tool: index, field: 'model' } }]
+      : [],
+  );
 
 const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
   if (tool.kind === 'function') return null;

@@ -76,7 +76,7 @@ const either =
 const QUOTA = /usage_limit|usage_not_included|insufficient_quota|quota_exceeded|billing|credits_/;
 const OVERLOAD = /^(?:server_is_overloaded|slow_down|overloaded(?:_error)?)$/;
 /** cyber_policy, bio_policy, misalignment_policy_violation, content_policy_violation … */
-const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$|^moderation_blocked$/;
+const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$/;
 const CREDENTIALS =
   /^(?:invalid_api_key|API_KEY_INVALID|token_(?:expired|invalidated|revoked)|refresh_token_\w+)$/;
 /** Complaints about the request that come inside of an answer. */
@@ -91,6 +91,7 @@ const RULES: readonly Rule[] = [
     is: named(OVERLOAD),
     tell: (said) => failure('upstream_overloaded', { ...wordsOf(said), ...waitOf(said) }),
   },
+  { is: named(/^moderation_blocked$/), tell: (said) => failure('moderation_blocked', wordsOf(said)) },
   { is: named(POLICY), tell: (said) => failure('content_policy_violation', aboutRequest(said)) },
   {
     is: named(/^invalid_encrypted_content$/),

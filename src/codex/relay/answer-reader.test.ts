@@ -76,7 +76,6 @@ describe('reading an answer on its way', () => {
       'response.created',
       'response.content_part.added',
       'response.output_text.done',
-      'response.function_call_arguments.done',
       'response.audio.delta',
       'response.tomorrow',
       'keepalive',

@@ -1,4 +1,4 @@
-import type { FunctionTool, RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import type { FunctionTool, HostedTool, RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
@@ -60,13 +60,20 @@ const writeTool = (tool: Tool, profile: ToolsPlace['profile']): JsonObject => {
     case 'namespace':
       return tool.raw;
     case 'hosted':
-      return hosted(tool.raw, profile);
+      return hosted(tool, profile);
     default:
       return assertNever(tool);
   }
 };
 
-const hosted = (raw: RawTool, { isChatgpt }: ToolsPlace['profile']): RawTool =>
+const hosted = ({ raw, model, mask }: HostedTool, profile: ToolsPlace['profile']): JsonObject => ({
+  ...named(raw, profile),
+  ...(model === undefined || profile.isChatgpt ? {} : { model }),
+  ...(mask === undefined ? {} : { input_image_mask: { image_url: mask.url } }),
+});
+
+/** A hosted tool by the name that its backend has for it. */
+const named = (raw: RawTool, { isChatgpt }: ToolsPlace['profile']): RawTool =>
   (isChatgpt ? chatgptTool(raw) : null) ?? raw;
 
 /** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
@@ -108,7 +115,7 @@ export const toolChoiceField = (choice: ToolChoice, profile: ToolsPlace['profile
 
 const writeRef = (ref: ToolRef, profile: ToolsPlace['profile']): JsonObject =>
   ref.kind === 'hosted'
-    ? hosted(ref.raw, profile)
+    ? named(ref.raw, profile)
     : {
         type: ref.kind,
         name: ref.name,

@@ -118,7 +118,7 @@ export class WireSource implements TurnSource {
       case 'incomplete': {
         this.#missing(ended.response, events);
         if (this.#telling.ended) return;
-        this.#usage = addUsage(this.#usage, readUsage(ended.response['usage']));
+        this.#usage = addUsage(this.#usage, readUsage(ended.response));
         const details = ended.response['incomplete_details'];
         const reason = isJsonObject(details) ? details['reason'] : null;
         const isKnown = reason === 'max_output_tokens' || reason === 'content_filter';
@@ -151,7 +151,7 @@ export class WireSource implements TurnSource {
     this.#missing(response, events);
     if (this.#telling.ended) return;
     this.#telling.finishOpen(events);
-    this.#usage = addUsage(this.#usage, readUsage(response?.['usage']));
+    this.#usage = addUsage(this.#usage, readUsage(response));
     this.#isAnswered = true;
     // What codex would answer in the client's place must not reach the backend.
     if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);

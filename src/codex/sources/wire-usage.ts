@@ -1,9 +1,11 @@
-import type { Usage } from '../../canonical/usage.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import type { ImageUsage, TokensByKind, Usage } from '../../canonical/usage.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** The usage of a response as the backend gave it; null: it gave none. */
-export const readUsage = (usage: unknown): Usage | null => {
+export const readUsage = (response: JsonObject | null): Usage | null => {
+  const usage = response?.['usage'];
   if (!isJsonObject(usage)) return null;
+  const images = readImages(response?.['tool_usage']);
   const input = isJsonObject(usage['input_tokens_details']) ? usage['input_tokens_details'] : {};
   const output = isJsonObject(usage['output_tokens_details']) ? usage['output_tokens_details'] : {};
   return {
@@ -13,7 +15,22 @@ export const readUsage = (usage: unknown): Usage | null => {
     outputTokens: numberOf(usage['output_tokens']),
     reasoningTokens: numberOf(output['reasoning_tokens']),
     totalTokens: numberOf(usage['total_tokens']),
+    ...(images === null ? {} : { images }),
   };
+};
+
+/** Null where no image was drawn, or nobody counted. */
+const readImages = (used: Json | undefined): ImageUsage | null => {
+  const images = isJsonObject(used) && isJsonObject(used['image_gen']) ? used['image_gen'] : {};
+  if (numberOf(images['total_tokens']) === 0) return null;
+  const side = (name: 'input' | 'output'): TokensByKind => {
+    const details = images[`${name}_tokens_details`];
+    const of = isJsonObject(details)
+      ? { text: numberOf(details['text_tokens']), image: numberOf(details['image_tokens']) }
+      : null;
+    return { tokens: numberOf(images[`${name}_tokens`]), of };
+  };
+  return { input: side('input'), output: side('output') };
 };
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -34,6 +34,7 @@ export const chatNames = ({ places, isLegacy, webSearchAt, hasReasoning }: Spell
     if (index === webSearchAt) return 'web_search_options';
     return isLegacy ? `functions[${index}]` : `tools[${index}]`;
   },
+  toolField: (index, field) => `tools[${index}].${field}`,
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });

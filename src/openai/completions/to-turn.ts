@@ -58,6 +58,7 @@ const NAMES: ParameterNames = {
   settings: { ...CHAT_SETTINGS, items: 'prompt', 'reasoning.effort': 'model', maxOutputTokens: 'max_tokens' },
   places: ['prompt'],
   tool: () => CHAT_SETTINGS.tools,
+  toolField: () => CHAT_SETTINGS.tools,
   include: () => CHAT_SETTINGS.include,
 };
 

@@ -17,5 +17,6 @@ export const responsesNames = (places: readonly string[]): ParameterNames => ({
   settings: SETTINGS,
   places,
   tool: (index) => `tools[${index}]`,
+  toolField: (index, field) => `tools[${index}].${field}`,
   include: (value) => `include.${quoted(value)}`,
 });

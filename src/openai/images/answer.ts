@@ -1,0 +1,126 @@
+import type { Reply } from '../../canonical/accumulate.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { addUsage, type Usage } from '../../canonical/usage.ts';
+import { interleave } from '../../kit/interleave.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { OneOrMore } from '../../kit/one-or-more.ts';
+import type { UsagePolicy } from '../completion-usage.ts';
+import { errorBody } from '../error-body.ts';
+import { DONE, type Frame } from '../sse.ts';
+import { drawnBy, imageCallOf } from './only-images.ts';
+
+/** What an answer needs beside the replies. */
+export interface ImagesMeta {
+  /** How the events of a stream begin. */
+  readonly prefix: 'image_generation' | 'image_edit';
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** What was asked for, where the backend does not say what it took. */
+  readonly asked: ImageSettings;
+  readonly usagePolicy: UsagePolicy;
+}
+
+const SETTINGS = ['background', 'output_format', 'quality', 'size'] as const;
+type ImageSettings = Readonly<Partial<Record<(typeof SETTINGS)[number], string | null | undefined>>>;
+
+/** The body of the JSON answer: an image of each turn, the last where a model drew several. */
+export const projectImages = (replies: OneOrMore<Reply>, meta: ImagesMeta) => {
+  const calls = replies.flatMap(({ items }) => {
+    const call = items.map(imageCallOf).findLast((one) => drawnBy(one) !== null);
+    return call === null || call === undefined ? [] : [call];
+  });
+  const usage = projectUsage(replies, meta.usagePolicy);
+  return {
+    created: meta.createdAt,
+    data: calls.map((call) => ({ b64_json: drawnBy(call), ...revisedPrompt(call) })),
+    ...known(settingsOf(calls[0] ?? {}, meta)),
+    ...(usage === null ? {} : { usage }),
+  };
+};
+
+/** The events of each image's turn → OpenAI's typed stream. */
+export async function* renderImages(
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  meta: ImagesMeta,
+): AsyncGenerator<Frame> {
+  const drawn = new Map<number, JsonObject>();
+  const frame = (name: string, payload: object): Frame => {
+    const type = `${meta.prefix}.${name}`;
+    return { event: type, data: { type, ...payload } };
+  };
+  for await (const [index, event] of interleave(turns)) {
+    if (event.type === 'item-status' && event.status === 'partial_image') {
+      const { partial_image_b64: b64_json, partial_image_index } = event.more ?? {};
+      yield frame('partial_image', {
+        b64_json,
+        partial_image_index,
+        created_at: meta.createdAt,
+        ...settingsOf(event.more ?? {}, meta),
+      });
+    }
+    if (event.type === 'item-ended') {
+      const call = imageCallOf(event.item);
+      if (call !== null && drawnBy(call) !== null) drawn.set(index, call);
+    }
+    if (event.type !== 'turn-ended') continue;
+    if (event.outcome.kind === 'failed') {
+      yield { event: 'error', data: { type: 'error', ...errorBody(event.outcome.failure) } };
+      break;
+    }
+    const call = drawn.get(index) ?? {};
+    const usage = projectUsage([event], meta.usagePolicy);
+    // Its usage is part of the event, so it waits for the end of the turn.
+    yield frame('completed', {
+      b64_json: drawnBy(call),
+      ...revisedPrompt(call),
+      created_at: Math.floor(event.at / 1000),
+      ...settingsOf(call, meta),
+      ...(usage === null ? {} : { usage }),
+    });
+    drawn.delete(index);
+  }
+  yield { event: 'done', data: DONE };
+}
+
+const revisedPrompt = ({ revised_prompt }: JsonObject) =>
+  typeof revised_prompt === 'string' && revised_prompt !== '' ? { revised_prompt } : {};
+
+/** What the backend says it took, else what it was asked for, else what it takes by itself. */
+const settingsOf = (said: JsonObject, { asked }: ImagesMeta): Record<(typeof SETTINGS)[number], string> => {
+  const value = (name: (typeof SETTINGS)[number], otherwise: string): string =>
+    textOf(said[name]) ?? asked[name] ?? otherwise;
+  return {
+    background: value('background', 'auto'),
+    output_format: value('output_format', 'png'),
+    quality: value('quality', 'auto'),
+    size: value('size', 'auto'),
+  };
+};
+
+/** `auto` is no setting of a finished image. */
+const known = (settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== 'auto'));
+
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
+
+/** The tokens of the image model where the backend counts them, else those of the turn, which are text. */
+const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
+  const given = turns.map((turn) => turn.usage);
+  // A sum of some is not exact.
+  if (policy === 'exact' && given.includes(null)) return null;
+  const usage = given.reduce<Usage | null>(addUsage, null);
+  const input = usage?.images?.input ?? { tokens: usage?.inputTokens ?? 0, of: null };
+  const output = usage?.images?.output ?? { tokens: usage?.outputTokens ?? 0, of: null };
+  return {
+    input_tokens: input.tokens,
+    input_tokens_details: {
+      text_tokens: input.of?.text ?? input.tokens,
+      image_tokens: input.of?.image ?? 0,
+    },
+    output_tokens: output.tokens,
+    ...(output.of === null
+      ? {}
+      : { output_tokens_details: { text_tokens: output.of.text, image_tokens: output.of.image } }),
+    total_tokens: input.tokens + output.tokens,
+  };
+};

@@ -1,0 +1,86 @@
+import { failure, type Failure } from '../../canonical/failure.ts';
+import { isMessage, wordsOf, type Item, type Produced } from '../../canonical/item.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+
+/** How much of what a model wrote in place of an image is told. */
+const MAX_WORDS = 1_000;
+
+/** The call that drew an image, as its backend tells it; null: the item is none. */
+export const imageCallOf = (item: Item): JsonObject | null =>
+  item.kind === 'hosted-call' && item.raw.type === 'image_generation_call' ? item.raw : null;
+
+/** The image of a call, in base64; null: it has none. */
+export const drawnBy = (call: JsonObject | null): string | null => {
+  const result = call?.['result'];
+  return typeof result === 'string' && result !== '' ? result : null;
+};
+
+/** What of a turn the API of images shows: images. A turn that ends without one has failed. */
+export async function* onlyImages(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+  const shown = new Set<string>();
+  const all: Produced[] = [];
+  let hasImage = false;
+  for await (const event of events) {
+    switch (event.type) {
+      case 'item-started':
+        if (imageCallOf(event.item) === null) break;
+        shown.add(event.item.id);
+        yield event;
+        break;
+      case 'item-ended':
+        hasImage ||= drawnBy(imageCallOf(event.item)) !== null;
+        if (shown.has(event.item.id)) yield event;
+        all.push(event.item);
+        break;
+      case 'item-delta':
+      case 'item-status':
+        if (shown.has(event.itemId)) yield event;
+        break;
+      case 'turn-ended':
+        yield hasImage || event.outcome.kind === 'failed' ? event : without(event, all);
+        break;
+      case 'turn-accepted':
+        yield event;
+    }
+  }
+}
+
+const without = (ended: TurnEnded, items: readonly Produced[]): TurnEnded => ({
+  ...ended,
+  outcome: { kind: 'failed', failure: whyNone(ended, items) },
+});
+
+const whyNone = ({ outcome }: TurnEnded, items: readonly Produced[]): Failure => {
+  const refused = items.map(refusalOf).find((refusal) => refusal !== null);
+  if (refused !== undefined) return refused;
+  if (outcome.kind === 'incomplete' && outcome.reason === 'content_filter')
+    return failure('moderation_blocked');
+  const words = items
+    .filter(isMessage)
+    .map((message) => wordsOf(message, 'text'))
+    .join('\n')
+    .trim();
+  if (words === '') return failure('image_not_generated');
+  return failure('image_not_generated', {
+    message: `The model answered without an image. It said: ${cut(words)}`,
+  });
+};
+
+/** What the backend says of a call that it would not run, or the model of one that it would not make. */
+const refusalOf = (item: Produced): Failure | null => {
+  if (isMessage(item)) {
+    const message = wordsOf(item, 'refusal');
+    return message === '' ? null : failure('moderation_blocked', { message: cut(message) });
+  }
+  const error = imageCallOf(item)?.['error'];
+  if (!isJsonObject(error)) return null;
+  const { code, message } = error;
+  return failure('moderation_blocked', {
+    ...(typeof code === 'string' && code !== '' ? { code } : {}),
+    ...(typeof message === 'string' && message !== '' ? { message: cut(message) } : {}),
+  });
+};
+
+const cut = (words: string): string =>
+  words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS).toWellFormed()}…` : words;

@@ -1,0 +1,191 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import type { ImagePart, Part } from '../../canonical/item.ts';
+import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
+import type { HostedTool } from '../../canonical/tool.ts';
+import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { Json } from '../../kit/json.ts';
+import { bodyObject } from '../chat/common.ts';
+import { CHAT_SETTINGS } from '../chat/names.ts';
+import type { ParameterNames } from '../parameter-names.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { missing, parseBody } from '../validation.ts';
+import { IMAGE_PARAMETERS } from './parameters.ts';
+import {
+  createImageSchema,
+  editImageSchema,
+  type CreateImage,
+  type EditImage,
+  type ImageRef,
+} from './schema.ts';
+
+export interface ImageOptions {
+  readonly models: ModelNames;
+  /** Which chat model runs the image tool. */
+  readonly chatModel: string;
+}
+
+export interface ImageAsk {
+  readonly given: (CreateImage | EditImage) & { readonly model: string };
+  readonly request: AskedTurn;
+  readonly names: ParameterNames;
+  /** Fields that will have no effect, by their place in the body. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * The tool draws what the chat model tells it to, so the model is asked to say what the client said. It
+ * is the only text that this server adds to a prompt.
+ */
+export const INSTRUCTIONS =
+  "Call the image generation tool once, with the user's message as the prompt, word for word. Do nothing else.";
+
+const TYPE = 'image_generation';
+
+/** A request for an image is a turn that must call the image tool of its backend. */
+export const toImageTurn = (body: unknown, options: ImageOptions): ImageAsk => {
+  const object = bodyObject(body);
+  const given = parseBody(createImageSchema, object);
+  return toTurn(given, {
+    options,
+    unread: unreadFields(createImageSchema, object, ''),
+    parts: [],
+    tool: toolOf(given, { svg: given.svg }),
+    names: namesOf('images'),
+  });
+};
+
+/** A request to change images is the same, with the images in front of the model. */
+export const toEditTurn = (body: unknown, options: ImageOptions): ImageAsk => {
+  const object = bodyObject(body);
+  const given = parseBody(editImageSchema, object);
+  const place = given.image ? 'image' : 'images';
+  const images = (given.image ?? given.images ?? []).map((ref, index) => imageOf(ref, `${place}[${index}]`));
+  if (images.length === 0) throw missing(place);
+  const tool = toolOf(given, { action: 'edit', input_fidelity: given.input_fidelity });
+  return toTurn(given, {
+    options,
+    unread: unreadFields(editImageSchema, object, ''),
+    parts: images,
+    tool: given.mask ? { ...tool, mask: imageOf(given.mask, 'mask') } : tool,
+    names: namesOf(place),
+  });
+};
+
+interface Translated {
+  readonly options: ImageOptions;
+  readonly unread: readonly string[];
+  readonly parts: readonly ImagePart[];
+  readonly tool: HostedTool;
+  readonly names: ParameterNames;
+}
+
+const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAsk => {
+  const { options, unread, parts, tool, names } = translated;
+  if (given.response_format === 'url') {
+    throw gatewayError('unsupported_value', {
+      param: 'response_format',
+      message: `Unsupported value: 'url'. ${IMAGE_PARAMETERS.response_format.note}`,
+    });
+  }
+  const model = chatModelOf(options);
+  const text: Part = { kind: 'text', text: given.prompt };
+  return {
+    given: { ...given, model: given.model ?? options.chatModel },
+    names,
+    ignored: [...unread, ...withoutEffect(given)],
+    request: {
+      model: model.model,
+      instructions: INSTRUCTIONS,
+      items: [{ kind: 'message', role: 'user', parts: [text, ...parts] }],
+      tools: [tool],
+      toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: TYPE } } },
+      parallelToolCalls: null,
+      maxToolCalls: null,
+      reasoning: { effort: model.effort, summary: null },
+      format: { kind: 'text' },
+      verbosity: null,
+      serviceTier: model.serviceTier,
+      maxOutputTokens: null,
+      stop: [],
+      sampling: {
+        temperature: null,
+        topP: null,
+        presencePenalty: null,
+        frequencyPenalty: null,
+        seed: null,
+      },
+      logprobs: { top: null, isNeeded: false },
+      truncation: null,
+      include: [],
+      cache: { key: null, retention: null, options: null },
+      metadata: null,
+      user: given.user ?? null,
+      safetyIdentifier: given.safety_identifier ?? null,
+    },
+  };
+};
+
+/** Passing a prompt on takes little thought; below `low` some backends have no image tool. */
+const LITTLE_EFFORT = 'low';
+
+const chatModelOf = ({ models, chatModel }: ImageOptions): ResolvedModel => {
+  const resolved = models.resolve(chatModel);
+  if (resolved.effort !== null) return resolved;
+  // A model that is known to have the effort has a name for it.
+  const { model, effort } = models.resolve(`${resolved.model}-${LITTLE_EFFORT}`);
+  return model === resolved.model ? { ...resolved, effort } : resolved;
+};
+
+/** What DALL·E called it. */
+const QUALITIES: Readonly<Record<string, string>> = { standard: 'auto', hd: 'high' };
+
+const isRetired = (model: string): boolean => model.startsWith('dall-e');
+
+const toolOf = (given: CreateImage | EditImage, more: Record<string, Json | undefined>): HostedTool => {
+  const { size, quality, background, output_format, output_compression, moderation } = given;
+  const { complexity, frame_count, frame_duration_ms, stream, partial_images, model } = given;
+  const fields = {
+    size,
+    quality: QUALITIES[quality ?? ''] ?? quality,
+    background,
+    output_format,
+    output_compression,
+    moderation,
+    complexity,
+    frame_count,
+    frame_duration_ms,
+    partial_images: stream === true ? partial_images : null,
+    ...more,
+  };
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return {
+    kind: 'hosted',
+    raw: { type: TYPE, ...Object.fromEntries(said) },
+    ...(typeof model === 'string' && !isRetired(model) ? { model } : {}),
+  };
+};
+
+const imageOf = ({ image_url, file_id }: ImageRef, at: string): ImagePart => {
+  if (typeof image_url === 'string') return { kind: 'image', url: image_url };
+  if (typeof file_id !== 'string') throw missing(`${at}.image_url`);
+  throw gatewayError('unsupported_value', {
+    param: `${at}.file_id`,
+    message: 'Uploaded files are not supported here: there is no Files API. Send the image itself.',
+  });
+};
+
+const withoutEffect = (given: CreateImage | EditImage): readonly string[] => [
+  ...(isRetired(given.model ?? '') ? ['model'] : []),
+  ...('style' in given && given.style ? ['style'] : []),
+  ...((given.partial_images ?? 0) > 0 && given.stream !== true ? ['partial_images'] : []),
+];
+
+/** The first part of the one message is the prompt, the images follow. */
+const namesOf = (place: 'image' | 'images'): ParameterNames => ({
+  settings: { ...CHAT_SETTINGS, instructions: 'prompt', items: 'prompt', 'reasoning.effort': 'model' },
+  places: ['prompt'],
+  part: ({ part }) => (part === 0 ? 'prompt' : `${place}[${part - 1}]`),
+  tool: () => 'prompt',
+  toolField: (_, field) => (field === 'input_image_mask' ? 'mask' : field),
+  include: () => CHAT_SETTINGS.include,
+});
