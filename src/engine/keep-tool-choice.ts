@@ -1,7 +1,7 @@
 import { failure } from '../canonical/failure.ts';
 import { meetsChoice } from '../canonical/forced-choice.ts';
 import { wordsOf, type Produced } from '../canonical/item.ts';
-import { isForced } from '../canonical/tool.ts';
+import { isForced, type ToolChoice } from '../canonical/tool.ts';
 import { itemIdOf, type TurnEvent } from '../canonical/turn-event.ts';
 import { addUsage, type Usage } from '../canonical/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
@@ -21,7 +21,7 @@ const MAX_HELD_BYTES = 1024 * 1024;
 export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
   plan(request) {
     const plan = engine.plan(request);
-    if (!isForced(request.toolChoice)) return plan;
+    if (!isForced(request.toolChoice) || isOfBackend(request.toolChoice)) return plan;
     // Planned when it is run: by then more may be known of the backend.
     const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }).run(...how);
     const meets = meetsChoice(request.toolChoice);
@@ -31,6 +31,9 @@ export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
     };
   },
 });
+
+/** A tool that the backend runs is the backend's to call: who names it knows what it is without. */
+const isOfBackend = (choice: ToolChoice): boolean => choice.mode === 'named' && choice.tool.kind === 'hosted';
 
 interface Keeping {
   readonly meets: (item: Produced) => boolean;
