@@ -13,7 +13,18 @@ export type Path =
   /** One of the tools. */
   | { readonly tool: number }
   /** The name of one of the tools. */
-  | { readonly toolName: number };
+  | { readonly toolName: number }
+  /** A field of one of the tools. */
+  | { readonly toolField: ToolFieldPlace }
+  /** The namespace of a call. */
+  | { readonly callNamespace: number };
+
+export interface ToolFieldPlace {
+  /** The item that brings the tool along; absent: it stands among the tools of the request. */
+  readonly item?: number;
+  readonly tool: number;
+  readonly field: string;
+}
 
 export interface PartPlace {
   readonly item: number;

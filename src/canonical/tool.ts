@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { ToolCall } from './item.ts';
+import type { Item, RawItem, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
@@ -12,6 +12,8 @@ export interface FunctionTool {
   /** The JSON schema of the arguments, as the client sent it. Absent parameters are an empty schema. */
   readonly parameters: JsonObject | null;
   readonly strict: boolean | null;
+  /** Further fields, as the client sent them: when the tool is loaded, who may call it. */
+  readonly more?: JsonObject;
 }
 
 /** A tool that the client runs, whose input is any text. */
@@ -21,6 +23,8 @@ export interface CustomTool {
   readonly description: string | null;
   /** What the text must look like, as the Responses API says it; null: like anything. */
   readonly format: JsonObject | null;
+  /** Further fields, as the client sent them. */
+  readonly more?: JsonObject;
 }
 
 /** Tools that the client runs, under one name. Nobody between the client and the backend reads what they are. */
@@ -86,12 +90,30 @@ export const refKey = (ref: ToolRef): string =>
     ? JSON.stringify([ref.kind, ref.raw.type, ref.raw['server_label'] ?? null])
     : JSON.stringify([ref.kind, ref.name, ref.namespace ?? null]);
 
+/** The tools of a request, and those that items of its conversation bring along. */
+export const allTools = ({
+  tools,
+  items,
+}: {
+  readonly tools: readonly Tool[];
+  readonly items: readonly Item[];
+}): readonly Tool[] => [
+  ...tools,
+  ...items.flatMap((item) => (item.kind === 'loaded-tools' ? item.tools : [])),
+];
+
+/** Tools that are in no namespace are in this one where a model knows nothing else. */
+export const FLAT_NAMESPACE = 'functions';
+
 /** The tools that the client runs, and that the model may call. */
 export class CallableTools {
   readonly #known: ReadonlySet<string>;
+  /** The tools whose calls have a form of their own. */
+  readonly #hosted: readonly RawTool[];
 
   constructor(tools: readonly Tool[]) {
-    this.#known = new Set(tools.flatMap(refsOf).map(refKey));
+    this.#known = new Set(tools.flatMap(calledBy).map(refKey));
+    this.#hosted = tools.flatMap((tool) => (tool.kind === 'hosted' ? [tool.raw] : []));
   }
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */
@@ -102,7 +124,28 @@ export class CallableTools {
     return this.has(name, kind) ? flat : null;
   }
 
-  has(name: string, kind: ToolCall['tool'] = 'function'): boolean {
-    return this.#known.has(refKey({ kind, name }));
+  has(name: string, kind: ToolCall['tool'] = 'function', namespace?: string): boolean {
+    return this.#known.has(refKey({ kind, name, ...(namespace === undefined ? {} : { namespace }) }));
+  }
+
+  /** Who runs what such an item calls; `nobody`: codex would, if it were asked to. */
+  runnerOf(call: RawItem): 'client' | 'backend' | 'nobody' {
+    const toolType = CLIENT_FORMS[call.type];
+    if (toolType === undefined) return 'backend';
+    const tool = this.#hosted.find(({ type }) => type === toolType);
+    if (tool === undefined) return 'nobody';
+    const isSearch = toolType === 'tool_search';
+    return isSearch && (call['execution'] ?? tool['execution']) !== 'client' ? 'backend' : 'client';
   }
 }
+
+/** Calls that have a form of their own, and the tool that is called. A search may run on either side. */
+const CLIENT_FORMS: Readonly<Record<string, string>> = {
+  tool_search_call: 'tool_search',
+  local_shell_call: 'local_shell',
+};
+
+const calledBy = (tool: Tool): readonly ToolRef[] => {
+  if (tool.kind !== 'namespace' || tool.name !== FLAT_NAMESPACE) return refsOf(tool);
+  return [...refsOf(tool), ...tool.members.map(({ tool: kind, name }) => ({ kind, name }))];
+};

@@ -1,5 +1,5 @@
 import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
-import { CallableTools, toolsLeft } from '../canonical/tool.ts';
+import { allTools, CallableTools, toolsLeft } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -108,7 +108,7 @@ export class TurnAttempt {
       MAILBOX_MAX_BYTES,
       deps.unread.account(() => this.#giveUpOnReader()),
     );
-    this.#callable = new CallableTools(toolsLeft(request.tools, request.toolChoice));
+    this.#callable = new CallableTools(toolsLeft(allTools(request), request.toolChoice));
     this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,

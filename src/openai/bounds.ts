@@ -59,7 +59,7 @@ export const listOf = <Element extends z.ZodType>(element: Element, max: number,
   list(max).pipe(z.array(element).min(min));
 
 /** Members of an item that are lists, in either API. */
-const LISTS = ['content', 'output', 'summary', 'tool_calls'] as const;
+const LISTS = ['content', 'output', 'summary', 'tool_calls', 'tools'] as const;
 
 /** All the parts of all the items together; they are counted before the first one is read. */
 export const refuseTooManyParts = (items: readonly unknown[], param: string): void => {

@@ -1,5 +1,6 @@
 import type { Path, Setting } from '../canonical/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
+import { quoted } from '../kit/quote.ts';
 
 /** What the caller of one request calls the parts of its turn request. */
 export interface ParameterNames {
@@ -8,6 +9,7 @@ export interface ParameterNames {
   readonly places: readonly string[];
   readonly tool: (index: number) => string;
   readonly toolName: (index: number) => string;
+  readonly toolField: (index: number, field: string) => string;
   readonly include: (value: string) => string;
 }
 
@@ -45,6 +47,12 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
   if ('toolName' in path) return names.toolName(path.toolName);
+  if ('toolField' in path) {
+    const { item, tool, field } = path.toolField;
+    if (item === undefined) return names.toolField(tool, quoted(field));
+    return `${placeOf(item, names)}.tools[${tool}].${quoted(field)}`;
+  }
+  if ('callNamespace' in path) return `${placeOf(path.callNamespace, names)}.namespace`;
   return assertNever(path);
 };
 

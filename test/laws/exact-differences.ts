@@ -155,7 +155,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
       const { input } = own;
       const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? []);
       return mapItems({ ...own, input: items }, (item) => {
-        if (item['role'] === undefined) return item;
+        if (item['role'] === undefined || isCarried(item)) return item;
         const { content } = item;
         const type = item['role'] === 'assistant' ? 'output_text' : 'input_text';
         return {
@@ -262,8 +262,10 @@ const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
 /** Items that nobody reads on their way. */
-const isCarried = (item: JsonObject): boolean =>
-  item['type'] === 'web_search_call' || item['type'] === 'image_generation_call';
+const isCarried = ({ type }: JsonObject): boolean =>
+  /^(?:web_search_call|image_generation_call|tool_search_(?:call|output)|additional_tools)$/.test(
+    textOf(type),
+  );
 
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 

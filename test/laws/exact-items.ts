@@ -128,7 +128,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
         kind === 'function'
           ? fc.oneof(text, fc.constantFrom('{ "city":"Oslo" }', '{}')).map((value) => ({ arguments: value }))
           : text.map((value) => ({ input: value })),
-        kind === 'function' ? maybe('namespace', fc.constantFrom('tools', null)) : fc.constant({}),
+        maybe('namespace', fc.constantFrom('tools', null)),
       ),
       merged(
         fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
@@ -154,7 +154,31 @@ const carried: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
   { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
   { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAA-compacted' },
   { type: 'compaction', encrypted_content: 'gAAAAA-compacted' },
+  {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [
+      { type: 'function', name: 'brought', parameters: { type: 'object', minProperties: 1 } },
+      { type: 'custom', name: 'written', format: { type: 'text' } },
+    ],
+  },
 );
+
+const SEARCHED: readonly JsonObject[] = [
+  {
+    type: 'tool_search_call',
+    id: 'tsc_1',
+    status: 'completed',
+    execution: 'client',
+    arguments: { query: 'days', more: [null, { '': 1e300 }] },
+  },
+  {
+    type: 'tool_search_output',
+    status: null,
+    execution: 'client',
+    tools: [{ type: 'namespace', name: 'days', description: '', tools: [{ type: 'custom', name: 'day' }] }],
+  },
+];
 
 const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as const;
 
@@ -162,7 +186,7 @@ const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as con
 const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string): readonly JsonObject[] =>
   blocks.flatMap((block, at) =>
     block.map((item, index) => {
-      const isPaired = 'name' in item || 'output' in item;
+      const isPaired = 'name' in item || 'output' in item || 'execution' in item;
       const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
       return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
     }),
@@ -176,6 +200,7 @@ export const conversation: fc.Arbitrary<readonly JsonObject[]> = fc
         { weight: 2, arbitrary: reasoning.map((one) => [one]) },
         { weight: 2, arbitrary: calls },
         { weight: 1, arbitrary: carried.map((one) => [one]) },
+        { weight: 1, arbitrary: fc.constant(SEARCHED) },
       ),
       { maxLength: 6 },
     ),

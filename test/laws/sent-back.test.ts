@@ -16,6 +16,7 @@ import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply } from '../../src/openai/responses/project.ts';
 import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
 import { modelList } from '../support/models.ts';
+import { without } from './exact-differences.ts';
 import { emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
 
 /**
@@ -69,7 +70,15 @@ describe('an answer of the Responses API, sent back', () => {
       case 'tool-call':
         return [{ id: item.id, ...calledAs(item) }];
       case 'hosted-call':
-        return [{ ...item.raw, id: item.id, ...(item.status === 'incomplete' ? { status: 'failed' } : {}) }];
+        return [
+          {
+            ...item.raw,
+            id: item.id,
+            ...(item.status === 'incomplete'
+              ? { status: item.raw.type === 'tool_search_call' ? 'incomplete' : 'failed' }
+              : {}),
+          },
+        ];
       case 'compaction':
         return [{ type: 'compaction', id: item.id, encrypted_content: item.encryptedContent }];
       case 'opaque':
@@ -168,7 +177,8 @@ describe('an answer of the Chat API, sent back', () => {
                     content: content.map((one) => ({ type: 'output_text', text: one })),
                   },
                 ]),
-            ...calls.map(calledAs),
+            // A chat has no namespaces, so no tools in them either.
+            ...calls.map((call) => without(calledAs(call), 'namespace')),
             ...calls.map(answeredAs),
           ]),
         );
@@ -181,10 +191,14 @@ describe('an answer of the Chat API, sent back', () => {
 
 const callsOf = ({ items }: Reply) => items.filter(isToolCall);
 
-const calledAs = ({ tool, callId, name, input }: ToolCall) =>
-  tool === 'function'
-    ? { type: 'function_call', call_id: callId, name, arguments: input }
-    : { type: 'custom_tool_call', call_id: callId, name, input };
+const calledAs = ({ tool, callId, name, namespace, input }: ToolCall) => ({
+  call_id: callId,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(tool === 'function'
+    ? { type: 'function_call', arguments: input }
+    : { type: 'custom_tool_call', input }),
+});
 
 const answeredAs = ({ tool, callId }: ToolCall) => ({
   type: tool === 'function' ? 'function_call_output' : 'custom_tool_call_output',

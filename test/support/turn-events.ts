@@ -161,12 +161,15 @@ const call: fc.Arbitrary<Shape> = fc
     tool: fc.constantFrom('function' as const, 'function' as const, 'custom' as const),
     deltas: texts(4),
     name: fc.constantFrom('get_weather', 'b'),
+    namespace: fc.constantFrom({}, {}, { namespace: 'n' }),
   })
-  .map(({ tool, deltas, name }) => ({
-    head: (id) => ({ kind: 'tool-call', id, tool, callId: `call_${id}`, name, input: '' }),
+  .map(({ tool, deltas, name, namespace }) => ({
+    head: (id) => ({ kind: 'tool-call', id, tool, callId: `call_${id}`, name, ...namespace, input: '' }),
     told: deltas.map((delta) => ({ at: 'input', delta })),
     ended: (head) => ({ ...head, input: deltas.join(''), status: 'completed' }) as Produced,
   }));
+
+const SEARCH = { type: 'tool_search_call', call_id: 'c', execution: 'client' } as const;
 
 /** Items of which nobody reads more than that they are there. */
 const whole = fc.constantFrom<Shape[]>(
@@ -186,6 +189,15 @@ const whole = fc.constantFrom<Shape[]>(
         status: 'completed',
         action: { type: 'search', query: 'q', queries: ['q'] },
       },
+    }),
+  },
+  {
+    head: (id) => ({ kind: 'hosted-call', id, raw: { ...SEARCH, id, status: 'in_progress', arguments: {} } }),
+    told: [],
+    ended: ({ id }) => ({
+      kind: 'hosted-call',
+      id,
+      raw: { ...SEARCH, id, status: 'completed', arguments: { query: 'q' } },
     }),
   },
   {
@@ -220,10 +232,13 @@ const PREFIXES: Readonly<Record<Produced['kind'], string>> = {
   opaque: 'x',
 };
 
+const prefixOf = (item: Produced): string => {
+  if (item.kind === 'tool-call' && item.tool === 'custom') return 'ctc';
+  return item.kind === 'hosted-call' && item.raw.type === SEARCH.type ? 'tsc' : PREFIXES[item.kind];
+};
+
 const eventsOf = ({ head, told, ended }: Shape, index: number): TurnEvent[] => {
-  const started = head('');
-  const prefix = started.kind === 'tool-call' && started.tool === 'custom' ? 'ctc' : PREFIXES[started.kind];
-  const itemId = `${prefix}_${index}`;
+  const itemId = `${prefixOf(head(''))}_${index}`;
   const item = head(itemId);
   return [
     { type: 'item-started', item },

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
+import type { Item } from '../../canonical/item.ts';
 import type { Tool } from '../../canonical/tool.ts';
-import { refusedTools } from './tool-kinds.ts';
+import { lostOfTools, refusedTools } from './tool-kinds.ts';
 
 const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
@@ -12,21 +13,43 @@ const TOOLS: readonly Tool[] = [
   hosted('web_search_preview_2025_03_11'),
   hosted('image_generation'),
   hosted('file_search'),
+  hosted('tool_search'),
 ];
+const bringing = (...tools: readonly Tool[]): Item => ({
+  kind: 'loaded-tools',
+  raw: { type: 'additional_tools' },
+  tools,
+});
 
 it('refuses what a way to a backend has no place for', () => {
-  expect(refusedTools(TOOLS, PROVIDER)).toEqual([]);
-  expect(refusedTools(TOOLS, CHATGPT)).toEqual([
-    {
-      path: { tool: 4 },
-      kind: 'unsupported_tool',
-      why: "is of type 'file_search', which a ChatGPT login does not have",
-    },
+  const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
+  expect(refusedTools(request, PROVIDER)).toEqual([]);
+  const why = "is of type 'file_search', which a ChatGPT login does not have";
+  expect(refusedTools(request, CHATGPT)).toEqual([
+    { path: { tool: 4 }, kind: 'unsupported_tool', why },
+    { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },
   ]);
-  expect(refusedTools(TOOLS, null).map(({ path }) => path)).toEqual([
-    { tool: 1 },
+  expect(refusedTools(request, null).map(({ path }) => path)).toEqual([
     { tool: 2 },
     { tool: 3 },
     { tool: 4 },
+    { item: 0 },
+  ]);
+});
+
+it('names what of the tools does not reach a backend', () => {
+  const more = { defer_loading: true, allowed_callers: ['direct'] };
+  const tools = [functionTool('f', { more }), hosted('tool_search')];
+  const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
+  expect(lostOfTools(request, PROVIDER)).toEqual([]);
+  expect(lostOfTools(request, CHATGPT)).toEqual([
+    { toolField: { tool: 0, field: 'allowed_callers' } },
+    { toolField: { item: 0, tool: 0, field: 'x' } },
+  ]);
+  expect(lostOfTools(request, null)).toEqual([
+    { tool: 1 },
+    { toolField: { tool: 0, field: 'defer_loading' } },
+    { toolField: { tool: 0, field: 'allowed_callers' } },
+    { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
 });

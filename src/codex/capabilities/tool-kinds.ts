@@ -1,25 +1,77 @@
+import type { LoadedTools } from '../../canonical/item.ts';
+import type { Path } from '../../canonical/path.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import type { Tool } from '../../canonical/tool.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { BackendProfile } from './profile.ts';
 
 /** The tools that the service behind a ChatGPT login runs itself. */
 const CHATGPT_RUNS = /^(?:web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?|image_generation|tool_search)$/;
 
+/** What is known of the backend; null: there is no relay, so the app-server tells it of the tools. */
+type Known = Pick<BackendProfile, 'isChatgpt'> | null;
+
 /** Tools that cannot be put before a backend at all. What it does not know it says itself. */
 export const refusedTools = (
-  tools: readonly Tool[],
-  profile: Pick<BackendProfile, 'isChatgpt'> | null,
-): readonly Refusal[] =>
-  tools.flatMap((tool, index): readonly Refusal[] => {
-    const why = whyRefused(tool, profile);
-    return why === null ? [] : [{ path: { tool: index }, kind: 'unsupported_tool', why }];
-  });
+  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
+  profile: Known,
+): readonly Refusal[] => {
+  const refusal = (path: Path, why: string | null): readonly Refusal[] =>
+    why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
+  return [
+    ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, profile))),
+    ...items.flatMap((item, index) =>
+      item.kind === 'loaded-tools'
+        ? item.tools.flatMap((tool) => refusal({ item: index }, whyRefused(tool, profile)))
+        : [],
+    ),
+  ];
+};
 
-const whyRefused = (tool: Tool, profile: Pick<BackendProfile, 'isChatgpt'> | null): string | null => {
-  if (tool.kind === 'function') return null;
-  const type = quoted(tool.kind === 'hosted' ? tool.raw.type : tool.kind);
+const whyRefused = (tool: Tool, profile: Known): string | null => {
+  if (tool.kind !== 'hosted' || isSearch(tool)) return null;
+  const type = quoted(tool.raw.type);
   if (profile === null) return `is of type '${type}', and only the relay of this server could pass it on`;
-  if (tool.kind !== 'hosted' || !profile.isChatgpt || CHATGPT_RUNS.test(tool.raw.type)) return null;
+  if (!profile.isChatgpt || CHATGPT_RUNS.test(tool.raw.type)) return null;
   return `is of type '${type}', which a ChatGPT login does not have`;
 };
+
+/** Further fields of tools that codex itself sends to its backend. */
+const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
+
+/** Whether a further field of a function or of a custom tool reaches the backend. */
+export const takesField = (field: string, profile: Known): boolean =>
+  profile !== null && (!profile.isChatgpt || CODEX_SENDS.has(field));
+
+/** What of the tools does not reach the backend, though the rest does. */
+export const lostOfTools = (
+  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
+  profile: Known,
+): readonly Path[] => {
+  const fieldsOf = (tool: Tool): readonly string[] =>
+    tool.kind === 'function' || tool.kind === 'custom'
+      ? Object.keys(tool.more ?? {}).filter((field) => !takesField(field, profile))
+      : [];
+  return [
+    // Without the relay nobody can search: all tools are there from the beginning.
+    ...tools.flatMap((tool, index) => (profile === null && isSearch(tool) ? [{ tool: index }] : [])),
+    ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
+    ...items.flatMap((item, index) =>
+      item.kind === 'loaded-tools' && isLifted(item, profile)
+        ? item.tools.flatMap((tool, at) =>
+            fieldsOf(tool).map((field) => ({ toolField: { item: index, tool: at, field } })),
+          )
+        : [],
+    ),
+  ];
+};
+
+/**
+ * Whether the tools of an item are told among the others, because the item as such is not understood: codex's
+ * own backend takes them in one place only, and the app-server calls no tool that it was not told of.
+ */
+export const isLifted = ({ raw }: LoadedTools, profile: Known): boolean =>
+  profile === null || (profile.isChatgpt && raw.type === 'additional_tools');
+
+const isSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'tool_search';

@@ -54,9 +54,8 @@ export class Telling {
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
-    if (item === 'codex-call') return this.#undeclared();
-    if (item.kind !== 'tool-call') return item;
-    const call = this.#options.callable.known(item);
+    const call = this.#callIn(item);
+    if (call === 'none') return item;
     // codex answers what it does not know itself and asks the model again.
     if (call === null) return this.#undeclared();
     if (this.#calls > 0 && !this.#options.parallelToolCalls) {
@@ -65,6 +64,15 @@ export class Telling {
     }
     this.#calls += 1;
     return call;
+  }
+
+  /** The call that the client is to answer, as it knows it; null: it has no such tool. */
+  #callIn(item: OutputItem): OutputItem | 'none' | null {
+    const { callable } = this.#options;
+    if (item.kind === 'tool-call') return callable.known(item);
+    if (item.kind !== 'hosted-call') return 'none';
+    const runner = callable.runnerOf(item.raw);
+    return runner === 'client' ? item : runner === 'backend' ? 'none' : null;
   }
 
   /** Set when the model has called undeclared tools too often. */

@@ -12,6 +12,7 @@ import {
   told,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
+import { CallableTools, type Tool } from '../../canonical/tool.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { SourceSignal } from './source.ts';
 describe('calls', () => {
@@ -67,6 +68,20 @@ describe('calls', () => {
     expect(events).toMatchObject([{ type: 'item-started' }, { type: 'item-delta' }, { type: 'item-ended' }]);
     expect([oddities, ended]).toEqual([['undeclared-call'], false]);
     expect(replyOf([...signals, turnCompleted()])).toMatchObject({ items: [told('Then.')] });
+  });
+
+  it('of a search that the client runs are told as they are, and end the turn', () => {
+    const search = { type: 'tool_search_call', id: 'tsc_1', call_id: 'c', execution: 'client' };
+    const whole = { ...search, arguments: { query: 'q' } };
+    const signals = [BEGUN, added({ ...search, arguments: {} }), done(whole), completed()];
+    const tools: readonly Tool[] = [{ kind: 'hosted', raw: { type: 'tool_search', execution: 'client' } }];
+    const { events, oddities } = eventsOf(signals, { callable: new CallableTools(tools) });
+    expect(events).toMatchObject([
+      { type: 'item-started', item: { kind: 'hosted-call', id: 'tsc_1' } },
+      { type: 'item-ended', item: { kind: 'hosted-call', id: 'tsc_1', raw: whole } },
+      { type: 'turn-ended', outcome: { kind: 'tool-calls' } },
+    ]);
+    expect(oddities).toEqual([]);
   });
 
   it('of undeclared tools come to an end', () => {

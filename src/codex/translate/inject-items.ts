@@ -36,8 +36,26 @@ export const toInjectItems = (
 ): readonly JsonObject[] => {
   const own = items.map(toResponseItem);
   const raw = instructions === null ? own : [developerMessage(instructions), ...own];
-  return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeOf(place) }));
+  if (ids === 'own') return raw;
+  return raw.map((item, place) => ({ ...(isKept(item) ? item : PLACEHOLDER), id: placeOf(place) }));
 };
+
+/** What the app-server neither drops nor changes beyond recognition. */
+const KEPT: ReadonlySet<unknown> = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'compaction',
+  'web_search_call',
+  'image_generation_call',
+]);
+const isKept = ({ type }: JsonObject): boolean => KEPT.has(type);
+
+/** Holds the place of an item that the relay puts there. */
+const PLACEHOLDER: JsonObject = { type: 'web_search_call' };
 
 /** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
 export const placeOf = (place: number): string => `px_${place}`;
@@ -53,6 +71,7 @@ export const typeOf = (item: Item): string => {
     case 'tool-output':
       return item.tool === 'function' ? 'function_call_output' : 'custom_tool_call_output';
     case 'hosted-call':
+    case 'loaded-tools':
     case 'opaque':
       return item.raw.type;
     case 'message':
@@ -97,6 +116,7 @@ export const toResponseItem = (item: Item): JsonObject => {
     case 'compaction':
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':
+    case 'loaded-tools':
     case 'opaque':
       return rawOf(item);
     default:

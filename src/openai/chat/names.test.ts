@@ -13,13 +13,27 @@ const PATHS: readonly Path[] = [
   { imageDetail: { item: 0, of: 'content', part: 2 } },
   { include: 'message.output_text.logprobs' },
   { toolName: 3 },
+  { toolField: { tool: 0, field: 'defer_loading' } },
 ];
 
 it('names the parts of a request as its caller wrote them', () => {
+  const tools = [{ kind: 'custom', name: 'c', description: null, format: null }] as const;
   const places = ['messages[0]', 'messages[2]'];
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
-    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, hasReasoning })));
+    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, hasReasoning, tools })));
   const rest = ['messages', 'messages[2]', 'messages', 'messages[0].content[2].detail', 'logprobs'];
-  expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3].function.name']);
-  expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3].name']);
+  expect(named(false, false)).toEqual([
+    'tool_choice',
+    'reasoning_effort',
+    ...rest,
+    'tools[3].function.name',
+    'tools[0].custom.defer_loading',
+  ]);
+  expect(named(true, true)).toEqual([
+    'function_call',
+    'reasoning.effort',
+    ...rest,
+    'functions[3].name',
+    'functions[0].defer_loading',
+  ]);
 });

@@ -49,6 +49,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
     names: chatNames({
       places: prompt.places,
       isLegacy: tools.isLegacy,
+      tools: tools.tools,
       hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,

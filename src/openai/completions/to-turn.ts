@@ -58,6 +58,7 @@ const NAMES: ParameterNames = {
   places: ['prompt'],
   tool: () => CHAT_SETTINGS.tools,
   toolName: () => CHAT_SETTINGS.tools,
+  toolField: () => CHAT_SETTINGS.tools,
   include: () => CHAT_SETTINGS.include,
 };
 

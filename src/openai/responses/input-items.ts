@@ -5,13 +5,24 @@ import {
   saysNothing,
   type HostedCall,
   type Item,
+  type LoadedTools,
   type Message,
   type Part,
   type RawItem,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
+import {
+  idText,
+  list,
+  listOf,
+  longText,
+  MAX_ID_CHARS,
+  MAX_PARTS,
+  MAX_TOOLS,
+  refuseTooManyParts,
+} from '../bounds.ts';
+import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
@@ -66,6 +77,7 @@ const schemas = {
     status,
     call_id: idText,
     name: idText,
+    namespace: z.string().nullish(),
     input: longText,
   }),
   custom_tool_call_output: z.object({
@@ -77,6 +89,13 @@ const schemas = {
   }),
   compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
   web_search_call: z.looseObject({ type: z.literal('web_search_call') }),
+  tool_search_call: z.looseObject({ type: z.literal('tool_search_call'), arguments: z.unknown() }),
+  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
+  additional_tools: z.looseObject({
+    type: z.literal('additional_tools'),
+    role: z.literal('developer'),
+    tools: list(MAX_TOOLS),
+  }),
   image_generation_call: z.looseObject({ type: z.literal('image_generation_call'), result: z.string() }),
 } as const;
 
@@ -166,6 +185,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         ...idOf(given),
         callId: given.call_id,
         name: given.name,
+        ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.input,
       };
     }
@@ -183,9 +203,14 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       const given = parseBody(schemas.compaction, value, at);
       return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
     }
+    case 'tool_search_output':
+    case 'additional_tools':
+      return loadedTools(value as RawItem, parseBody(schemas[type], value, at).tools, at);
     case 'web_search_call':
+    case 'tool_search_call':
     case 'image_generation_call':
-      return hostedCall(parseBody(schemas[type], value, at) as RawItem);
+      parseBody(schemas[type], value, at);
+      return hostedCall(value as RawItem);
     default:
       return assertNever(type);
   }
@@ -202,11 +227,18 @@ const message = (given: z.output<typeof schemas.message>, at: string, unread: st
   ...(given.phase ? { phase: given.phase } : {}),
 });
 
-const hostedCall = (raw: RawItem): HostedCall => ({
-  kind: 'hosted-call',
-  ...(typeof raw['id'] === 'string' && raw['id'] !== '' ? { id: raw['id'] } : {}),
+const hostedCall = (raw: RawItem): HostedCall => ({ kind: 'hosted-call', ...rawIdOf(raw), raw });
+
+/** The tools are read to be known: the item goes on as it is. */
+const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): LoadedTools => ({
+  kind: 'loaded-tools',
+  ...rawIdOf(raw),
   raw,
+  tools: readToolList(tools, PLAIN_READERS, `${at}.tools`),
 });
+
+const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
+  typeof given === 'string' && given !== '' ? { id: given } : {};
 
 const output = (given: string | readonly unknown[], at: string, unread: string[]): string | readonly Part[] =>
   typeof given === 'string' ? given : parts(given, `${at}.output`, unread);

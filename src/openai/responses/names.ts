@@ -18,5 +18,6 @@ export const responsesNames = (places: readonly string[]): ParameterNames => ({
   places,
   tool: (index) => `tools[${index}]`,
   toolName: (index) => `tools[${index}].name`,
+  toolField: (index, field) => `tools[${index}].${field}`,
   include: (value) => `include.${quoted(value)}`,
 });

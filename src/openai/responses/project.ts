@@ -1,6 +1,6 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
-import { rawOf, type ItemStatus, type Part, type Produced } from '../../canonical/item.ts';
+import { rawOf, type ItemStatus, type Part, type Produced, type RawItem } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
@@ -93,12 +93,18 @@ const responseFields = (meta: ResponseMeta) => {
 const projectTool = (tool: Tool) => {
   switch (tool.kind) {
     case 'function': {
-      const { kind: type, name, description, parameters, strict } = tool;
-      return { type, name, description, parameters, strict: strict ?? false };
+      const { kind: type, name, description, parameters, strict, more } = tool;
+      return { type, name, description, parameters, strict: strict ?? false, ...more };
     }
     case 'custom': {
-      const { kind: type, name, description, format } = tool;
-      return { type, name, description, format: format ?? { type: 'text' } };
+      const { kind: type, name, description, format, more } = tool;
+      return {
+        type,
+        name,
+        ...(description === null ? {} : { description }),
+        format: format ?? { type: 'text' },
+        ...more,
+      };
     }
     case 'namespace':
     case 'hosted':
@@ -201,8 +207,7 @@ export const projectItem = (
         ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
       };
     case 'hosted-call':
-      // Not every type of such calls can be incomplete, and each can fail.
-      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: 'failed' } : {}) };
+      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: brokenOff(item.raw) } : {}) };
     case 'opaque':
       return rawOf(item);
     case 'compaction':
@@ -211,6 +216,10 @@ export const projectItem = (
       return assertNever(item);
   }
 };
+
+/** Calls of the client can be incomplete; what a backend runs can fail, and not every type of it be incomplete. */
+const brokenOff = ({ type }: RawItem): 'incomplete' | 'failed' =>
+  /^(?:tool_search|local_shell|shell|computer)_call$/.test(type) ? 'incomplete' : 'failed';
 
 /** A model says text or refuses; it sends no images here. */
 const projectPart = (

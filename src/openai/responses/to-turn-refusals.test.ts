@@ -100,7 +100,7 @@ describe('toTurnRequest', () => {
         code: 'invalid_value',
         param: 'input[1].type',
         message:
-          "Invalid value: 'telepathy'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'compaction', 'web_search_call', and 'image_generation_call'.",
+          "Invalid value: 'telepathy'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'compaction', 'web_search_call', 'tool_search_call', 'tool_search_output', 'additional_tools', and 'image_generation_call'.",
       },
     ],
     [
