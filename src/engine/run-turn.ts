@@ -49,7 +49,7 @@ async function* runTurn(
     const lease = await deps.workers.lease(signal);
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
     try {
-      for await (const event of turn.events()) {
+      for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {
           deps.approaches.worked(request, tried);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
