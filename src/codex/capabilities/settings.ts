@@ -48,7 +48,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   tools: {
     always: 'mapped',
-    note: 'Without the relay the app-server thins the schema out, and `strict` is lost.',
+    note: 'A backend that does not know custom tools is told of functions with one text. With a ChatGPT login further fields of tools other than `defer_loading` are named as ignored. Without the relay the app-server thins the schema out, `strict` is lost, and further fields and `tool_search` are named as ignored.',
   },
   toolChoice: {
     field: 'tool_choice',

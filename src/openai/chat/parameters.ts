@@ -45,7 +45,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 128 function tools; another type gets 400 `unsupported_tool`.',
+    note: 'Up to 128 functions and custom tools; further fields of them go to the backend as they are. Another type gets 400 `unsupported_tool` where the backend does not have it.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },

@@ -21,7 +21,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 1,024 function tools, each with its whole schema and `strict`. Another type gets 400 `unsupported_tool`.',
+    note: 'Up to 1,024: functions, each with its whole schema and `strict`, custom tools, namespaces, `tool_search`; further fields of them go to the backend as they are. Tools in items (`additional_tools`, `tool_search_output`) count too. Another type gets 400 `unsupported_tool` where the backend does not have it.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
