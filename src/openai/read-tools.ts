@@ -12,10 +12,10 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../canonical/tool.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import { customFields, functionFields } from './fields.ts';
-import { idText, list, longText, MAX_TOOLS } from './bounds.ts';
-import { invalidChoice, parseBody, readTagged } from './validation.ts';
+import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';
+import { parseBody, readTagged } from './validation.ts';
 import { quoted } from '../kit/quote.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
@@ -101,8 +101,9 @@ export const readToolList = (
   given: readonly unknown[],
   readers: ToolReaders,
   place = 'tools',
-): readonly Tool[] =>
-  given.map((value, index) => {
+): readonly Tool[] => {
+  refuseTooManyParts([{ tools: given as Json }], place);
+  return given.map((value, index) => {
     const at = `${place}[${index}]`;
     const type = parseBody(idText, isJsonObject(value) ? value['type'] : undefined, `${at}.type`);
     if (type === 'function') return toFunctionTool(readers.function(value, at));
@@ -112,16 +113,15 @@ export const readToolList = (
     const { name, tools } = parseBody(namespaceSchema, raw, at);
     return { kind: 'namespace', name, raw, members: readMembers(tools, `${at}.tools`) };
   });
+};
 
 const namespaceSchema = z.object({ name: idText, tools: list(MAX_TOOLS) });
 
 const readMembers = (given: readonly unknown[], place: string): readonly NamespaceMember[] =>
-  readToolList(given, PLAIN_READERS, place).map((tool, index) => {
-    if (tool.kind === 'function' || tool.kind === 'custom') return { tool: tool.kind, name: tool.name };
-    throw invalidChoice(`${place}[${index}].type`, tool.kind === 'hosted' ? tool.raw.type : tool.kind, [
-      'function',
-      'custom',
-    ]);
+  given.map((value, index) => {
+    const at = `${place}[${index}]`;
+    const { tag: tool } = readTagged(value, 'type', ['function', 'custom'], at);
+    return { tool, name: PLAIN_READERS[tool](value, at).name };
   });
 
 /** The choices that are a word; null for a choice that is not. */
