@@ -1,15 +1,27 @@
 import { assertNever } from '../kit/assert-never.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
+import type { Tool } from './tool.ts';
 
 /**
  * A unit of conversation, in both directions: what a caller sent, and what the model produced. Nothing
  * is flattened: type, role, order, ids and argument strings stay as they were. Only readers, projectors
  * and renderers ask what kind an item is; what a new kind means to everybody else is said in this file.
  */
-export type Item = Message | Reasoning | ToolCall | ToolOutput | HostedCall | Compaction | Opaque;
+export type Item =
+  | Message
+  | Reasoning
+  | ToolCall
+  | ToolOutput
+  | HostedCall
+  | LoadedTools
+  | Compaction
+  | Opaque;
 
-/** An item of an answer: it always has an id, and is no output of a tool that the client runs. */
-export type Produced<I extends Exclude<Item, ToolOutput> = Exclude<Item, ToolOutput>> = I & {
+/** What only a client can say. */
+export type FromClient = ToolOutput | LoadedTools;
+
+/** An item of an answer: it always has an id. */
+export type Produced<I extends Exclude<Item, FromClient> = Exclude<Item, FromClient>> = I & {
   readonly id: string;
 };
 
@@ -107,6 +119,14 @@ export interface HostedCall {
   readonly status?: ItemStatus;
 }
 
+/** Tools that a conversation brings along: from here on the model may call them. */
+export interface LoadedTools {
+  readonly kind: 'loaded-tools';
+  readonly id?: string;
+  readonly raw: RawItem;
+  readonly tools: readonly Tool[];
+}
+
 export interface Compaction {
   readonly kind: 'compaction';
   readonly id?: string;
@@ -124,7 +144,7 @@ export interface Opaque {
 export type RawItem = JsonObject & { readonly type: string };
 
 /** A raw item as it is written: its id is the item's own, or none. */
-export const rawOf = ({ id, raw }: HostedCall | Opaque): RawItem => {
+export const rawOf = ({ id, raw }: HostedCall | LoadedTools | Opaque): RawItem => {
   if (id !== undefined) return { ...raw, id };
   const { id: _, ...rest } = raw;
   return { ...rest, type: raw.type };
@@ -220,7 +240,10 @@ export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall
 export const isModels = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role === 'assistant'
-    : !isReasoning(item) && item.kind !== 'tool-output' && item.kind !== 'opaque';
+    : !isReasoning(item) &&
+      item.kind !== 'tool-output' &&
+      item.kind !== 'loaded-tools' &&
+      item.kind !== 'opaque';
 
 /** The content parts of an item and the wire's name of the field that holds them. */
 export const partsOf = (

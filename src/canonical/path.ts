@@ -14,19 +14,22 @@ export type Path =
   | { readonly include: string }
   /** One of the tools. */
   | { readonly tool: number }
-  /** Something else that a tool says. */
-  | { readonly toolField: ToolPlace };
+  /** A field of one of the tools. */
+  | { readonly toolField: ToolFieldPlace }
+  /** The namespace of a call. */
+  | { readonly callNamespace: number };
+
+export interface ToolFieldPlace {
+  /** The item that brings the tool along; absent: it stands among the tools of the request. */
+  readonly item?: number;
+  readonly tool: number;
+  readonly field: string;
+}
 
 export interface PartPlace {
   readonly item: number;
   readonly of: 'content' | 'output';
   readonly part: number;
-}
-
-export interface ToolPlace {
-  readonly tool: number;
-  /** By the name of the Responses API. */
-  readonly field: string;
 }
 
 /** What a turn request may ask for, as a whole. */

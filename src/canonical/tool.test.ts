@@ -1,6 +1,63 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { isRunByClient, type RawTool } from './tool.ts';
+import { functionTool } from '../../test/support/turn-request.ts';
+import type { ToolCall } from './item.ts';
+import { CallableTools, isRunByClient, type RawTool, type Tool } from './tool.ts';
+
+const namespace = (name: string, ...members: readonly string[]): Tool => ({
+  kind: 'namespace',
+  name,
+  raw: { type: 'namespace' },
+  members: members.map((member) => ({ tool: 'custom', name: member })),
+});
+const call = (name: string, different: Partial<ToolCall> = {}): ToolCall => ({
+  kind: 'tool-call',
+  tool: 'function',
+  callId: 'c',
+  name,
+  input: '',
+  ...different,
+});
+
+describe('the tools that may be called', () => {
+  const tools = new CallableTools([
+    functionTool('f'),
+    { kind: 'custom', name: 'c', description: null, format: null },
+    namespace('n', 'm'),
+    namespace('functions', 'x'),
+  ]);
+
+  it('are known by kind, name and namespace', () => {
+    const custom = { tool: 'custom' } as const;
+    for (const known of [
+      call('f'),
+      call('c', custom),
+      call('m', { ...custom, namespace: 'n' }),
+      call('x', { ...custom, namespace: 'functions' }),
+      // It is where tools are that are in no other.
+      call('x', custom),
+    ]) {
+      expect(tools.known(known)).toEqual(known);
+    }
+    expect(tools.known(call('f', { namespace: 'functions' }))).toEqual(call('f'));
+    for (const unknown of [call('c'), call('f', custom), call('m', custom), call('x')]) {
+      expect(tools.known(unknown)).toBeNull();
+    }
+  });
+
+  it.each([
+    ['undeclared', [], { type: 'tool_search_call', execution: 'client' }],
+    ['undeclared', [], { type: 'local_shell_call' }],
+    ['told', [], { type: 'web_search_call' }],
+    ['asked', [{ type: 'tool_search', execution: 'client' }], { type: 'tool_search_call' }],
+    ['asked', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'client' }],
+    ['told', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'server' }],
+    ['asked', [{ type: 'local_shell' }], { type: 'local_shell_call' }],
+  ])('%s: what an item means beside the tools %j: %j', (meaning, declared, raw) => {
+    const callable = new CallableTools(declared.map((tool) => ({ kind: 'hosted', raw: tool })));
+    expect(callable.meaningOf({ kind: 'hosted-call', raw })).toBe(meaning);
+  });
+});
 
 it('knows the hosted tools that the client runs', () => {
   const tools: readonly RawTool[] = [

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../kit/json.ts';
-import type { HostedCall, ImagePart, Opaque, ToolCall } from './item.ts';
+import type { HostedCall, ImagePart, Item, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
@@ -12,6 +12,8 @@ export interface FunctionTool {
   /** The JSON schema of the arguments, as the client sent it. Absent parameters are an empty schema. */
   readonly parameters: JsonObject | null;
   readonly strict: boolean | null;
+  /** Further fields, as the client sent them: when the tool is loaded, who may call it. */
+  readonly more?: JsonObject;
 }
 
 /** A tool that the client runs, whose input is any text. */
@@ -21,6 +23,8 @@ export interface CustomTool {
   readonly description: string | null;
   /** What the text must look like, as the Responses API says it; null: like anything. */
   readonly format: JsonObject | null;
+  /** Further fields, as the client sent them. */
+  readonly more?: JsonObject;
 }
 
 /** Tools that the client runs, under one name. Nobody between the client and the backend reads what they are. */
@@ -103,6 +107,7 @@ const ASKING: Readonly<Record<string, RegExp>> = {
   shell_call: /^shell$/,
   apply_patch_call: /^apply_patch$/,
   mcp_approval_request: /^mcp$/,
+  tool_search_call: /^tool_search$/,
 };
 
 /** Whether an item of this type wants an answer of the client. */
@@ -117,23 +122,42 @@ export const isRunByClient = (tool: Tool): boolean => {
   return Object.values(ASKING).some((name) => name.test(type));
 };
 
+/** The tools of a request, and those that items of its conversation bring along. */
+export const allTools = ({
+  tools,
+  items,
+}: {
+  readonly tools: readonly Tool[];
+  readonly items: readonly Item[];
+}): readonly Tool[] => [
+  ...tools,
+  ...items.flatMap((item) => (item.kind === 'loaded-tools' ? item.tools : [])),
+];
+
+/** Tools that are in no namespace are in this one where a model knows nothing else. */
+export const FLAT_NAMESPACE = 'functions';
+
 /** The tools that the client runs, and that the model may call. */
 export class CallableTools {
   readonly #known: ReadonlySet<string>;
-  readonly #hosted: readonly string[];
+  readonly #hosted: readonly RawTool[];
 
   /** Where a call is forced, all of them: whether it is the right one is asked of the whole answer. */
   constructor(tools: readonly Tool[], choice: ToolChoice = { mode: 'auto' }) {
     const callable = isForced(choice) ? tools : toolsLeft(tools, choice);
-    this.#known = new Set(callable.flatMap(refsOf).map(refKey));
-    this.#hosted = [...new Set(callable.flatMap((tool) => (tool.kind === 'hosted' ? [tool.raw.type] : [])))];
+    this.#known = new Set(callable.flatMap(calledBy).map(refKey));
+    this.#hosted = callable.flatMap((tool) => (tool.kind === 'hosted' ? [tool.raw] : []));
   }
 
   /** What an item of a hosted tool means to the client; `undeclared`: it asks for something that the client never offered. */
-  meaningOf({ raw: { type } }: HostedCall | Opaque): 'told' | 'asked' | 'undeclared' {
-    const asking = isAsking(type) ? ASKING[type] : undefined;
+  meaningOf({ raw }: HostedCall | Opaque): 'told' | 'asked' | 'undeclared' {
+    const asking = isAsking(raw.type) ? ASKING[raw.type] : undefined;
     if (asking === undefined) return 'told';
-    return this.#hosted.some((name) => asking.test(name)) ? 'asked' : 'undeclared';
+    const tool = this.#hosted.find(({ type }) => asking.test(type));
+    if (tool === undefined) return 'undeclared';
+    // A search among tools may run on either side.
+    const isSearch = raw.type === 'tool_search_call';
+    return isSearch && (raw['execution'] ?? tool['execution']) !== 'client' ? 'told' : 'asked';
   }
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */
@@ -144,7 +168,12 @@ export class CallableTools {
     return this.has(name, kind) ? flat : null;
   }
 
-  has(name: string, kind: ToolCall['tool'] = 'function'): boolean {
-    return this.#known.has(refKey({ kind, name }));
+  has(name: string, kind: ToolCall['tool'] = 'function', namespace?: string): boolean {
+    return this.#known.has(refKey({ kind, name, ...(namespace === undefined ? {} : { namespace }) }));
   }
 }
+
+const calledBy = (tool: Tool): readonly ToolRef[] => {
+  if (tool.kind !== 'namespace' || tool.name !== FLAT_NAMESPACE) return refsOf(tool);
+  return [...refsOf(tool), ...tool.members.map(({ tool: kind, name }) => ({ kind, name }))];
+};

@@ -23,6 +23,22 @@ const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', refusal
 const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text });
 const reasoningPart = (text: string): JsonObject => ({ type: 'reasoning_text', text });
 
+/** How calls of each kind are written. */
+const CALL_FORMS = {
+  function: {
+    type: 'function_call',
+    prefix: 'fc',
+    field: 'arguments',
+    events: 'function_call_arguments',
+  },
+  custom: {
+    type: 'custom_tool_call',
+    prefix: 'ctc',
+    field: 'input',
+    events: 'custom_tool_call_input',
+  },
+} as const;
+
 /** Writes output items as event sequences, numbers every event, and remembers what was put out. */
 export class ItemWriter {
   readonly output: JsonObject[] = [];
@@ -116,24 +132,26 @@ export class ItemWriter {
   }
 
   async call(step: CallStep): Promise<void> {
-    const { name, namespace } = step.call;
-    const id = step.call.id ?? this.#ids.mint('fc');
+    const { name, namespace, tool = 'function' } = step.call;
+    const form = CALL_FORMS[tool];
+    const id = step.call.id ?? this.#ids.mint(form.prefix);
     const callId = step.call.callId ?? this.#ids.mint('call');
     const args =
       typeof step.call.arguments === 'string' ? step.call.arguments : JSON.stringify(step.call.arguments);
     const item = (status: Exclude<ItemEnd, 'open'> | 'in_progress', written: string): ModelEvent => ({
       id,
-      type: 'function_call',
+      type: form.type,
       status,
-      arguments: written,
+      [form.field]: written,
       call_id: callId,
       name,
       ...(namespace !== undefined && { namespace }),
     });
     const at = this.#added(id, item('in_progress', ''));
-    await this.#deltas('response.function_call_arguments.delta', at, args, step);
+    await this.#deltas(`response.${form.events}.delta`, at, args, step);
     if (step.end === 'open') return;
-    this.event({ type: 'response.function_call_arguments.done', ...at, name, arguments: args });
+    const called = tool === 'function' ? { name } : {};
+    this.event({ type: `response.${form.events}.done`, ...at, ...called, [form.field]: args });
     this.#done(at, item(step.end ?? 'completed', args));
   }
 

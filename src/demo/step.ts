@@ -56,6 +56,8 @@ export interface ReasoningStep extends Pace {
 export interface CallStep extends Pace {
   readonly call: {
     readonly name: string;
+    /** Default: a function. The input of a custom tool is its `arguments`. */
+    readonly tool?: 'function' | 'custom';
     /** A string goes out byte for byte. */
     readonly arguments: Json;
     readonly callId?: string;

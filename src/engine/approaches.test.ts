@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
+import type { Item } from '../canonical/item.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import { Approaches, type ApproachesOptions } from './approaches.ts';
@@ -15,8 +16,22 @@ const clock = { now: () => 0 };
 const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
   new Approaches({ lanes, hasRelay: true, clock, onLearnt() {}, ...different });
 
-const LITE: Approach = { lane: 'lite', slug: 'sol', instructions: 'message', reasoning: 'kept' };
-const FULL: Approach = { lane: 'full', slug: 'sol--full', instructions: 'field', reasoning: 'kept' };
+const LITE: Approach = {
+  lane: 'lite',
+  slug: 'sol',
+  instructions: 'message',
+  reasoning: 'kept',
+  customTools: 'native',
+  namespaces: 'kept',
+};
+const FULL: Approach = {
+  lane: 'full',
+  slug: 'sol--full',
+  instructions: 'field',
+  reasoning: 'kept',
+  customTools: 'native',
+  namespaces: 'kept',
+};
 const tool = functionTool('f');
 const image = (detail: 'auto' | 'high') => ({
   kind: 'message' as const,
@@ -55,10 +70,12 @@ describe('the first approach', () => {
       ...FULL,
       slug: 'sol',
       instructions: 'message',
+      customTools: 'functions',
     });
-    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual(
-      LITE,
-    );
+    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual({
+      ...LITE,
+      customTools: 'functions',
+    });
   });
 });
 
@@ -115,6 +132,39 @@ describe('the next approach', () => {
     expect(approaches().next(request, [LITE], unreadable)).toEqual(without);
     expect(approaches().next(request, [LITE, without], unreadable)).toBeNull();
     expect(approaches().next(sol(), [LITE], unreadable)).toBeNull();
+  });
+});
+
+describe('tools that a backend does not know', () => {
+  const custom = { kind: 'custom', name: 'c', description: null, format: null } as const;
+  const called = { kind: 'tool-call', tool: 'function', callId: '1', name: 'f', namespace: 'n', input: '' };
+  const request = sol({ tools: [custom], items: [called as Item] });
+  const FUNCTIONS = { ...FULL, customTools: 'functions' } as const;
+  const FLAT = { ...FUNCTIONS, namespaces: 'left-out' } as const;
+
+  it('are told in another way, one after the other, and that is learnt', () => {
+    const ways = approaches({ lanes: null });
+    const first = ways.first(request);
+    const next = (tried: readonly Approach[], message: string) =>
+      ways.next(request, tried, refusal(message, 'invalid_value'));
+    const slug = { slug: 'sol' };
+    expect(next([first], 'Unsupported tool type: custom')).toEqual({ ...FUNCTIONS, ...slug });
+    expect(next([first, { ...FUNCTIONS, ...slug }], 'Unknown field: namespace')).toEqual({
+      ...FLAT,
+      ...slug,
+    });
+    expect(next([{ ...FLAT, ...slug }], 'Unsupported: custom, namespace')).toBeNull();
+    ways.worked(request, [first, { ...FUNCTIONS, ...slug }, { ...FLAT, ...slug }]);
+    expect(ways.first(request)).toEqual({ ...FLAT, ...slug });
+    expect(ways.first({ ...request, caller: 'another' })).toEqual(first);
+  });
+
+  it('are not the reason where there are none', () => {
+    const ways = approaches({ lanes: null });
+    const plain = sol({ tools: [tool] });
+    for (const message of ['Unsupported tool type: custom', 'Unknown field: namespace']) {
+      expect(ways.next(plain, [FULL], refusal(message))).toBeNull();
+    }
   });
 });
 

@@ -1,10 +1,13 @@
 import type { Failure } from '../canonical/failure.ts';
 import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
 import { isOnlyOnFull, needsFullLane } from '../codex/capabilities/lanes.ts';
+import { hasNamespace } from '../codex/translate/fit-tools.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
 import { wholeHistory, withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/recent.ts';
+import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
+import { hasCustomTools } from './custom-as-functions.ts';
 
 /** The lanes of a ChatGPT login. */
 export interface LaneChoice {
@@ -41,6 +44,10 @@ export class Approaches {
   readonly #answered: Recent<true>;
   /** Where instructions do not stand in their field. */
   readonly #asMessage: Recent<true>;
+  /** Where custom tools are told as functions. */
+  readonly #asFunctions: Recent<true>;
+  /** Where calls say nothing of their namespace. */
+  readonly #withoutNamespaces: Recent<true>;
   /** A conversation stays on its lane: its prompt is cached there. */
   readonly #lanes: Recent<Lane>;
 
@@ -49,6 +56,8 @@ export class Approaches {
     this.#refusedLanes = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#answered = new Recent(2 * MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#asMessage = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#asFunctions = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#withoutNamespaces = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
@@ -68,11 +77,22 @@ export class Approaches {
     if (last.instructions === 'field' && isAboutInstructions(refusal)) {
       return { ...last, instructions: 'message' };
     }
+    if (
+      last.customTools === 'native' &&
+      hasCustomTools(request) &&
+      isAboutCustomTools(refusal, request.tools)
+    ) {
+      return { ...last, customTools: 'functions' };
+    }
+    if (last.namespaces === 'kept' && request.items.some(hasNamespace) && isAboutNamespaces(refusal)) {
+      return { ...last, namespaces: 'left-out' };
+    }
     const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
     if (lane === 'lite' && request.tools.some(isOnlyOnFull)) return null;
     const isTried = tried.some((approach) => approach.lane === lane);
     if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
-    return this.#on(lane, request, last.reasoning);
+    const { reasoning, customTools, namespaces } = last;
+    return { ...this.#on(lane, request, reasoning), customTools, namespaces };
   }
 
   /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
@@ -94,6 +114,13 @@ export class Approaches {
         this.#asMessage.set(circumstancesOf(request), true);
       }
       this.#options.onLearnt(request.model, refused, last);
+    }
+    const circumstances = circumstancesOf(request);
+    if (tried.some(({ customTools }) => customTools !== last.customTools)) {
+      this.#asFunctions.set(circumstances, true);
+    }
+    if (tried.some(({ namespaces }) => namespaces !== last.namespaces)) {
+      this.#withoutNamespaces.set(circumstances, true);
     }
     if (!this.#hasTwoLanes(request.model)) return;
     this.#answered.set(`${last.lane} ${request.model}`, true);
@@ -117,15 +144,17 @@ export class Approaches {
 
   #on(lane: Lane, request: TurnRequest, reasoning: Approach['reasoning']): Approach {
     const { model } = request;
-    const isMessage =
-      lane === 'lite' ||
-      !this.#options.hasRelay ||
-      this.#asMessage.get(circumstancesOf(request)) !== undefined;
+    const { hasRelay } = this.#options;
+    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(request)) !== undefined;
+    const isMessage = lane === 'lite' || !hasRelay || isLearnt(this.#asMessage);
     return {
       lane,
       slug: lane === 'full' && this.#hasTwoLanes(model) ? this.#fullSlug(model) : model,
       instructions: isMessage ? 'message' : 'field',
       reasoning,
+      // The app-server itself can tell of functions only.
+      customTools: !hasRelay || isLearnt(this.#asFunctions) ? 'functions' : 'native',
+      namespaces: isLearnt(this.#withoutNamespaces) ? 'left-out' : 'kept',
     };
   }
 
@@ -147,8 +176,8 @@ export class Approaches {
 const ONLY_WITH_RELAY =
   '(This model wants instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
-/** Both lanes, instructions in both places, with and without reasoning: more is no answer. */
-const MAX_APPROACHES = 5;
+/** Both lanes, instructions in both places, with and without reasoning, custom tools, namespaces: more is no answer. */
+const MAX_APPROACHES = 7;
 
 /** Reasoning of another account, or of a key that is gone. */
 export const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';

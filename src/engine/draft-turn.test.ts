@@ -26,7 +26,14 @@ const CHATGPT: DraftDeps = {
   effortsOf: () => ['low', 'high'],
   settings: { knows: () => true },
 };
-const KEPT = { lane: 'full', slug: 'm', instructions: 'field', reasoning: 'kept' } as const;
+const KEPT = {
+  lane: 'full',
+  slug: 'm',
+  instructions: 'field',
+  reasoning: 'kept',
+  customTools: 'native',
+  namespaces: 'kept',
+} as const;
 const warm = { ...NO_SAMPLING, temperature: 0.5 };
 
 describe('a draft', () => {
@@ -43,6 +50,7 @@ describe('a draft', () => {
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, { imageDetail: { item: 2, of: 'content', part: 0 } }],
       refused: [],
+      shown: expect.any(Function),
     });
     expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
       approach: KEPT,
@@ -50,6 +58,7 @@ describe('a draft', () => {
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, 'reasoning.effort'],
       refused: [],
+      shown: expect.any(Function),
     });
   });
 
@@ -69,7 +78,11 @@ describe('a draft', () => {
 
   it('leaves out reasoning that could not be read', () => {
     const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
-    const draft = draftTurn(turnRequest({ items }), { ...KEPT, reasoning: 'left-out' }, CHATGPT);
+    const draft = draftTurn(
+      turnRequest({ items }),
+      { ...KEPT, reasoning: 'left-out', customTools: 'native', namespaces: 'kept' },
+      CHATGPT,
+    );
     expect([draft.request.items.length, draft.leftOut]).toEqual([3, [{ item: 1 }]]);
   });
 

@@ -2,10 +2,11 @@ import { choiceInWords } from '../canonical/forced-choice.ts';
 import type { Path } from '../canonical/path.ts';
 import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import { isForced } from '../canonical/tool.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { refusedItems } from '../codex/capabilities/raw-items.ts';
-import { lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
+import { isLifted, lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
@@ -19,7 +20,9 @@ import {
   type History,
   type HistoryRules,
 } from '../codex/translate/fit-history.ts';
+import { liftTools, withoutNamespaces } from '../codex/translate/fit-tools.ts';
 import { saysVerbosity, type ThreadSettings } from '../codex/translate/thread-start.ts';
+import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 
 /** What is known of the backend before it is asked. */
 export interface DraftDeps {
@@ -37,6 +40,8 @@ export interface Draft {
   readonly approach: Approach;
   /** What its backend takes of it. */
   readonly request: TurnRequest;
+  /** The events of that, as the caller is to see them. */
+  readonly shown: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
   /** What only a field of the backend's request could say, and none will. */
   readonly unsaid: readonly Path[];
   /** What is left out or changed beside that. */
@@ -56,14 +61,20 @@ export const draftTurn = (
   const files = takesFiles ? { history: given, refused: [] } : withoutFiles(given);
   const whole = files.history;
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
-  const { items, ignored } = fitHistory(rest ?? whole, {
+  const { ignored, ...history } = fitHistory(rest ?? whole, {
     ...historyRules,
     images: relay === null ? 'whole' : 'any',
   });
+  const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
-  const fitted = { ...request, items, reasoning: { ...request.reasoning, effort } };
+  const profile = relay?.profile ?? null;
+  const flat = approach.namespaces === 'kept' ? null : withoutNamespaces(history);
+  const lifted = liftTools({ items: flat?.items ?? items, tools: request.tools }, (item) =>
+    isLifted(item, profile),
+  );
+  const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
-    profile: relay?.profile ?? null,
+    profile,
     lane: approach.lane,
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
@@ -73,21 +84,33 @@ export const draftTurn = (
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
-    ...lostOfTools(request.tools, relay?.profile ?? null),
+    ...lostOfTools(request, profile),
+    ...(flat?.ignored ?? []),
   ];
+  const told = insisting(fitted, says('tool_choice'));
   return {
     approach,
-    request: insisting(fitted, says('tool_choice')),
+    ...(approach.customTools === 'native' ? asItIs(told) : withFunctions(told)),
     unsaid,
     leftOut,
     refused: [
-      ...refusedTools(request.tools, { profile: relay?.profile ?? null, lane: approach.lane }),
+      ...refusedTools(request, { profile, lane: approach.lane }),
       ...refusedItems(request.items, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
     ],
   };
+};
+
+const asItIs = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => ({
+  request,
+  shown: (events) => events,
+});
+
+const withFunctions = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => {
+  if (!hasCustomTools(request)) return asItIs(request);
+  return { request: withoutCustomTools(request), shown: (events) => customAgain(events, request) };
 };
 
 const NOTHING_LEFT: Refusal = {

@@ -28,9 +28,12 @@ export class HeldCalls {
       request.reject('not supported');
       return;
     }
-    const tool = isJsonObject(request.params) ? request.params['tool'] : null;
-    if (typeof tool !== 'string' || !this.#callable.has(tool)) {
-      answer(request, `unsupported call: ${JSON.stringify(tool)}`);
+    const { tool, namespace } = isJsonObject(request.params) ? request.params : {};
+    const known =
+      typeof tool === 'string' &&
+      this.#callable.has(tool, 'function', typeof namespace === 'string' ? namespace : undefined);
+    if (!known) {
+      answer(request, `unsupported call: ${JSON.stringify(tool ?? null)}`);
     } else if (this.#isLetGo) answer(request, 'aborted');
     else this.#held.push(request);
   }

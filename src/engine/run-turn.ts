@@ -71,7 +71,7 @@ async function* runTurn(
     let hasCalled = false;
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
     try {
-      for await (const event of turn.events()) {
+      for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {
           deps.approaches.worked(request, tried);
           if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);

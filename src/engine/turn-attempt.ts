@@ -1,6 +1,6 @@
 import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import type { Produced } from '../canonical/item.ts';
-import { CallableTools } from '../canonical/tool.ts';
+import { allTools, CallableTools } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
@@ -93,7 +93,7 @@ export class TurnAttempt {
       MAILBOX_MAX_BYTES,
       deps.unread.account(() => this.#giveUpOnReader()),
     );
-    this.#callable = new CallableTools(request.tools, request.toolChoice);
+    this.#callable = new CallableTools(allTools(request), request.toolChoice);
     this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,

@@ -99,8 +99,17 @@ describe('the bounds of a request', () => {
       param: 'input',
       code: 'array_above_max_length',
       message:
-        "Invalid 'input': too many parts of content. Expected at most 20000 in all items together, but got 20002 instead.",
+        "Invalid 'input': too many parts. Expected at most 20000 in all items together, but got 20002 instead.",
     });
+  });
+
+  it('count tools, also those in namespaces and in items', () => {
+    const spaces = many(20, () => ({ type: 'namespace', name: 'n', tools: many(1_000, tool) }));
+    const item = { type: 'additional_tools', role: 'developer', tools: spaces.slice(10) };
+    const said = { status: 400, code: 'array_above_max_length' };
+    expect(response({ tools: spaces })).toMatchObject({ ...said, param: 'tools' });
+    expect(response({ input: [item, item, message([])] })).toMatchObject({ ...said, param: 'input' });
+    expect(response({ input: [item, message([])] })).toBeNull();
   });
 
   it('are wide enough', () => {

@@ -59,7 +59,10 @@ export const listOf = <Element extends z.ZodType>(element: Element, max: number,
   list(max).pipe(z.array(element).min(min));
 
 /** Members of an item that are lists, in either API. */
-const LISTS = ['content', 'output', 'summary', 'tool_calls'] as const;
+const LISTS = ['content', 'output', 'summary', 'tool_calls', 'tools'] as const;
+
+const membersIn = (tool: unknown): number =>
+  isJsonObject(tool) && Array.isArray(tool['tools']) ? tool['tools'].length : 0;
 
 /** All the parts of all the items together; they are counted before the first one is read. */
 export const refuseTooManyParts = (items: readonly unknown[], param: string): void => {
@@ -68,13 +71,16 @@ export const refuseTooManyParts = (items: readonly unknown[], param: string): vo
     if (!isJsonObject(item)) continue;
     for (const name of LISTS) {
       const members = item[name];
-      if (Array.isArray(members)) parts += members.length;
+      if (!Array.isArray(members)) continue;
+      parts += members.length;
+      // Tools may stand in namespaces.
+      if (name === 'tools') for (const member of members) parts += membersIn(member);
     }
   }
   if (parts <= MAX_PARTS) return;
   throw gatewayError('invalid_value', {
     param,
     code: 'array_above_max_length',
-    message: `Invalid '${param}': too many parts of content. Expected at most ${MAX_PARTS} in all items together, but got ${parts} instead.`,
+    message: `Invalid '${param}': too many parts. Expected at most ${MAX_PARTS} in all items together, but got ${parts} instead.`,
   });
 };

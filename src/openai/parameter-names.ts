@@ -1,5 +1,6 @@
 import type { PartPlace, Path, Setting } from '../canonical/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
+import { quoted } from '../kit/quote.ts';
 
 /** What the caller of one request calls the parts of its turn request. */
 export interface ParameterNames {
@@ -45,7 +46,12 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
   if ('file' in path) return partName(path.file, names);
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
-  if ('toolField' in path) return names.toolField(path.toolField.tool, path.toolField.field);
+  if ('toolField' in path) {
+    const { item, tool, field } = path.toolField;
+    if (item === undefined) return names.toolField(tool, quoted(field));
+    return `${placeOf(item, names)}.tools[${tool}].${quoted(field)}`;
+  }
+  if ('callNamespace' in path) return `${placeOf(path.callNamespace, names)}.namespace`;
   return assertNever(path);
 };
 

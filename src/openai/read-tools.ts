@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 import { gatewayError } from '../canonical/failure.ts';
 import {
   refKey,
@@ -10,10 +12,11 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../canonical/tool.ts';
-import { isJsonObject, type Json } from '../kit/json.ts';
-import { idText } from './bounds.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { customFields, functionFields } from './fields.ts';
+import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
-import { parseBody } from './validation.ts';
+import { parseBody, readTagged } from './validation.ts';
 import { quoted } from '../kit/quote.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
@@ -22,22 +25,56 @@ export interface FunctionBody {
   readonly description?: string | null | undefined;
   readonly parameters?: FunctionTool['parameters'] | undefined;
   readonly strict?: boolean | null | undefined;
+  /** What else was said of it. */
+  readonly [further: string]: unknown;
 }
 
-export const toFunctionTool = (given: FunctionBody): FunctionTool => ({
+export const toFunctionTool = ({
+  name,
+  description,
+  parameters,
+  strict,
+  ...more
+}: FunctionBody): FunctionTool => ({
   kind: 'function',
-  name: given.name,
-  description: given.description ?? null,
-  parameters: given.parameters ?? null,
-  strict: given.strict ?? null,
+  name,
+  description: description ?? null,
+  parameters: parameters ?? null,
+  strict: strict ?? null,
+  ...furtherFields(more),
 });
+
+/** A field that is null says as much as one that is absent. */
+const furtherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
+  const said = Object.entries(given).filter(([, value]) => value !== null);
+  return said.length === 0 ? {} : { more: Object.fromEntries(said) as JsonObject };
+};
 
 /** A custom tool, the format in the words of the Responses API. */
 export interface CustomBody {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly format?: CustomTool['format'] | undefined;
+  readonly [further: string]: unknown;
 }
+
+const toCustomTool = ({ name, description, format, ...more }: CustomBody): CustomTool => ({
+  kind: 'custom',
+  name,
+  description: description ?? null,
+  format: format ?? null,
+  ...furtherFields(more),
+});
+
+export const FORMATS = ['text', 'grammar'] as const;
+export const grammarSchema = z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: longText });
+
+/** What the input of a custom tool must look like. */
+const readFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
+  if (!format) return null;
+  if (readTagged(format, 'type', FORMATS, at).tag === 'grammar') parseBody(grammarSchema, format, at);
+  return format;
+};
 
 /** How an API writes the tools that the client runs. All others are written alike, and go on as they are. */
 export interface ToolReaders {
@@ -45,32 +82,48 @@ export interface ToolReaders {
   readonly custom: (value: unknown, at: string) => CustomBody;
 }
 
-/** The tools of a request. Which of them its backend has is not known here. */
-export const readToolList = (given: readonly unknown[], readers: ToolReaders): readonly Tool[] =>
-  given.map((value, index) => {
-    const at = `tools[${index}]`;
+const functionSchema = z.looseObject({ type: z.literal('function'), ...functionFields });
+const customSchema = z.looseObject({ type: z.literal('custom'), ...customFields });
+
+/** As Responses writes them, and whoever puts them into a namespace. */
+export const PLAIN_READERS: ToolReaders = {
+  function(value, at) {
+    const { type: _, ...tool } = parseBody(functionSchema, value, at);
+    return tool;
+  },
+  custom(value, at) {
+    const { type: _, format, ...tool } = parseBody(customSchema, value, at);
+    return { ...tool, format: readFormat(format, `${at}.format`) };
+  },
+};
+
+/** The tools of a request, or of one of its items. Which of them its backend has is not known here. */
+export const readToolList = (
+  given: readonly unknown[],
+  readers: ToolReaders,
+  place = 'tools',
+): readonly Tool[] => {
+  refuseTooManyParts([{ tools: given as Json }], place);
+  return given.map((value, index) => {
+    const at = `${place}[${index}]`;
     const type = parseBody(idText, isJsonObject(value) ? value['type'] : undefined, `${at}.type`);
     if (type === 'function') return toFunctionTool(readers.function(value, at));
-    if (type === 'custom') {
-      const { name, description = null, format = null } = readers.custom(value, at);
-      return { kind: 'custom', name, description, format };
-    }
+    if (type === 'custom') return toCustomTool(readers.custom(value, at));
     const raw: RawTool = { ...(value as RawTool), type };
     if (type !== 'namespace') return { kind: 'hosted', raw };
-    return {
-      kind: 'namespace',
-      name: parseBody(idText, raw['name'], `${at}.name`),
-      raw,
-      members: membersOf(raw['tools']),
-    };
+    const { name, tools } = parseBody(namespaceSchema, raw, at);
+    return { kind: 'namespace', name, raw, members: readMembers(tools, `${at}.tools`) };
   });
+};
 
-const membersOf = (tools: Json | undefined): readonly NamespaceMember[] =>
-  (Array.isArray(tools) ? (tools as readonly Json[]) : [])
-    .filter(isJsonObject)
-    .flatMap(({ type, name }) =>
-      (type === 'function' || type === 'custom') && typeof name === 'string' ? [{ tool: type, name }] : [],
-    );
+const namespaceSchema = z.object({ name: idText, tools: list(MAX_TOOLS) });
+
+const readMembers = (given: readonly unknown[], place: string): readonly NamespaceMember[] =>
+  given.map((value, index) => {
+    const at = `${place}[${index}]`;
+    const { tag: tool } = readTagged(value, 'type', ['function', 'custom'], at);
+    return { tool, name: PLAIN_READERS[tool](value, at).name };
+  });
 
 /**
  * What is wrong with tools whatever their backend: a name that comes twice, and a schema that is none.

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 
-import { isJsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
-import { shareProxy } from './hooks.ts';
+import { freshProxies, shareProxy } from './hooks.ts';
+import { itemsSent } from './proxy.ts';
 import type { ChatGptProxy } from './proxy.ts';
 
 let proxy: ChatGptProxy;
@@ -35,3 +36,86 @@ it.each([false, true])(
     expect(next.status).toBe(200);
   },
 );
+
+const EXEC = {
+  type: 'custom',
+  name: 'exec',
+  format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' },
+};
+const CLOCK = {
+  type: 'namespace',
+  name: 'clock',
+  description: 'Time.',
+  tools: [{ ...WEATHER, name: 'sleep' }],
+};
+const SEARCH = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: {} };
+const LATER = { ...WEATHER, name: 'later', defer_loading: true, allowed_callers: ['direct'] };
+const QUESTION = { role: 'user', content: 'The weather?' };
+const additional = (...tools: readonly JsonObject[]) => ({
+  type: 'additional_tools',
+  role: 'developer',
+  tools,
+});
+const filled = { ...WEATHER, strict: false };
+const laterSent = { ...filled, name: 'later', defer_loading: true };
+
+it('all tools of a request stand in one first item on the lite lane, one namespace for those without', async () => {
+  proxy.backend.use(
+    says([{ call: { tool: 'custom', name: 'exec', arguments: 'a', callId: 'c1', namespace: 'functions' } }]),
+  );
+  const own = { type: 'namespace', name: 'functions', description: 'Mine.', tools: [EXEC] };
+  const answered = await proxy.post('/v1/responses', {
+    model: 'gpt-6.1-sol',
+    tools: [WEATHER, LATER],
+    input: [QUESTION, additional(own, CLOCK, SEARCH)],
+  });
+  expect(answered.status).toBe(200);
+  expect(answered.headers.get('x-proxy-ignored-params')).toBe('tools[1].allowed_callers');
+  expect(answered.json['output']).toMatchObject([
+    {},
+    { type: 'custom_tool_call', name: 'exec', namespace: 'functions' },
+  ]);
+  const [request] = proxy.backend.modelRequests;
+  expect([request?.lane, request?.body['tools']]).toEqual(['lite', undefined]);
+  expect(request?.body['input']).toMatchObject([
+    {
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ ...own, tools: [filled, laterSent, EXEC] }, CLOCK, SEARCH],
+    },
+    { type: 'message', role: 'user' },
+  ]);
+});
+
+it('tools that stand in the input are tools of the request on the full lane', async () => {
+  proxy.backend.use(hello);
+  const answered = await proxy.post('/v1/responses', {
+    model: 'gpt-5.5',
+    tools: [WEATHER],
+    input: [additional(EXEC, CLOCK), QUESTION],
+  });
+  expect(answered.status).toBe(200);
+  const [request] = proxy.backend.modelRequests;
+  expect(request?.body['tools']).toEqual([filled, EXEC, CLOCK]);
+  expect(itemsSent(request)).toMatchObject([{ type: 'message', role: 'user' }]);
+});
+
+const startFresh = freshProxies();
+
+it('a backend that does not hear of namespaces in calls is not told of them, and the client hears that', async () => {
+  const fresh = await startFresh({ prepare: ({ settings }) => void (settings.namespaceOnCalls = 'refused') });
+  const history = [
+    QUESTION,
+    { type: 'function_call', call_id: 'c1', name: 'sleep', namespace: 'clock', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c1', output: 'ok' },
+  ];
+  for (const requests of [2, 3]) {
+    const answered = await fresh.post('/v1/responses', { model: 'gpt-5.5', tools: [CLOCK], input: history });
+    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([
+      200,
+      'input[1].namespace',
+    ]);
+    // What was learnt is not asked again.
+    expect(fresh.backend.modelRequests).toHaveLength(requests);
+  }
+});

@@ -29,7 +29,14 @@ const payloads = (body: object) => {
     ignoreClientPrompt: false,
   });
   const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation', insists: false };
-  const approach = { lane: 'full', slug: request.model, instructions: 'message', reasoning: 'kept' } as const;
+  const approach = {
+    lane: 'full',
+    slug: request.model,
+    instructions: 'message',
+    reasoning: 'kept',
+    customTools: 'native',
+    namespaces: 'kept',
+  } as const;
   const {
     request: drafted,
     unsaid,

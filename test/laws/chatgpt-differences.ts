@@ -54,15 +54,40 @@ export const CHATGPT_ONLY: readonly Difference[] = [
     apply: (own) => ({ tools: [], tool_choice: 'auto', parallel_tool_calls: true, reasoning: {}, ...own }),
   },
   {
-    field: '`strict` and `parameters` of a tool that are absent',
+    field: 'items of type `additional_tools`',
+    arrives: 'their tools, behind those of the request',
+    why: 'The service takes tools in one place only.',
+    apply(own) {
+      const isTools = ({ type }: JsonObject): boolean => type === 'additional_tools';
+      const items = objects(own['input']);
+      const tools = items.filter(isTools).flatMap((item) => objects(item['tools']));
+      return {
+        ...own,
+        tools: [...objects(own['tools']), ...tools],
+        input: items.filter((item) => !isTools(item)),
+      };
+    },
+  },
+  {
+    field: 'further fields of functions and custom tools, other than `defer_loading`',
+    arrives: 'nothing',
+    why: 'The service gets what codex sends it. They are named in `x-proxy-ignored-params`.',
+    apply: (own) => ({
+      ...own,
+      tools: objects(own['tools']).map((tool) => without(tool, 'allowed_callers')),
+    }),
+  },
+  {
+    field: '`strict` and `parameters` of a function that are absent',
     arrives: '`false` and an empty schema',
     why: 'The service gets what codex sends it.',
     apply: (own) => ({
       ...own,
-      tools: objects(own['tools']).map((tool) => ({
-        ...(isClients(tool) ? { strict: false, parameters: { type: 'object', properties: {} } } : {}),
-        ...tool,
-      })),
+      tools: objects(own['tools']).map((tool) =>
+        tool['type'] === 'function'
+          ? { strict: false, parameters: { type: 'object', properties: {} }, ...tool }
+          : tool,
+      ),
     }),
   },
   {
@@ -188,4 +213,6 @@ const PREFIXED: Readonly<Record<string, RegExp>> = {
   compaction: /^cmp_[\w-]+$/,
   web_search_call: /^ws_[\w-]+$/,
   image_generation_call: /^ig_[\w-]+$/,
+  tool_search_call: /^tsc_[\w-]+$/,
+  tool_search_output: /^tso_[\w-]+$/,
 };

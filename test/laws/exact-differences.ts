@@ -160,7 +160,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
       const { input } = own;
       const items = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? []);
       return mapItems({ ...own, input: items }, (item) => {
-        if (item['role'] === undefined) return item;
+        if (item['role'] === undefined || isCarried(item)) return item;
         const { content } = item;
         const type = item['role'] === 'assistant' ? 'output_text' : 'input_text';
         return {

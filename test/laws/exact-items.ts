@@ -129,7 +129,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
         kind === 'function'
           ? fc.oneof(text, fc.constantFrom('{ "city":"Oslo" }', '{}')).map((value) => ({ arguments: value }))
           : text.map((value) => ({ input: value })),
-        kind === 'function' ? maybe('namespace', fc.constantFrom('tools', null)) : fc.constant({}),
+        maybe('namespace', fc.constantFrom('tools', null)),
       ),
       merged(
         fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
@@ -172,7 +172,31 @@ const carried: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
   { type: 'telepathy', id: 'px_2', content: [{ thought: null }] },
   { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAA-compacted' },
   { type: 'compaction', encrypted_content: 'gAAAAA-compacted' },
+  {
+    type: 'additional_tools',
+    role: 'developer',
+    tools: [
+      { type: 'function', name: 'brought', parameters: { type: 'object', minProperties: 1 } },
+      { type: 'custom', name: 'written', format: { type: 'text' } },
+    ],
+  },
 );
+
+const SEARCHED: readonly JsonObject[] = [
+  {
+    type: 'tool_search_call',
+    id: 'tsc_1',
+    status: 'completed',
+    execution: 'client',
+    arguments: { query: 'days', more: [null, { '': 1e300 }] },
+  },
+  {
+    type: 'tool_search_output',
+    status: null,
+    execution: 'client',
+    tools: [{ type: 'namespace', name: 'days', description: '', tools: [{ type: 'custom', name: 'day' }] }],
+  },
+];
 
 const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as const;
 
@@ -181,7 +205,8 @@ const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string):
   blocks.flatMap((block, at) =>
     block.map((item, index) => {
       const { type } = item;
-      const isPaired = typeof type === 'string' && /^(?:function|custom_tool)_call/.test(type);
+      const isPaired =
+        typeof type === 'string' && /^(?:function_call|custom_tool_call|tool_search_)/.test(type);
       const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
       return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
     }),
@@ -195,6 +220,7 @@ export const conversation: fc.Arbitrary<readonly JsonObject[]> = fc
         { weight: 2, arbitrary: reasoning.map((one) => [one]) },
         { weight: 2, arbitrary: calls },
         { weight: 1, arbitrary: carried.map((one) => [one]) },
+        { weight: 1, arbitrary: fc.constant(SEARCHED) },
       ),
       { maxLength: 6 },
     ),

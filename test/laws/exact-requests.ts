@@ -30,13 +30,27 @@ const schema: fc.Arbitrary<JsonObject> = fc
   )
   .map((members) => ({ type: 'object', ...members }));
 
-const tool = (name: string): fc.Arbitrary<JsonObject> =>
-  merged(
-    fc.constant({ type: 'function', name }),
+/** Grammars go as they are; whether they are any is not asked here. */
+const grammar: fc.Arbitrary<Json> = fc.oneof(
+  fc.constantFrom<Json>({ type: 'text' }, null),
+  fc.tuple(fc.constantFrom('lark', 'regex'), text).map(([syntax, definition]) => ({
+    type: 'grammar',
+    syntax,
+    definition,
+  })),
+);
+const tool = (name: string): fc.Arbitrary<JsonObject> => {
+  const type = typeOf(name);
+  return merged(
+    fc.constant({ type, name }),
     maybe('description', fc.option(text)),
-    maybe('parameters', fc.option(schema)),
-    maybe('strict', fc.option(fc.boolean())),
+    ...(type === 'function'
+      ? [maybe('parameters', fc.option(schema)), maybe('strict', fc.option(fc.boolean()))]
+      : [maybe('format', grammar)]),
+    maybe('defer_loading', fc.option(fc.boolean())),
+    maybe('allowed_callers', fc.constantFrom<Json>(['direct'], { odd: [null] })),
   );
+};
 const NAMES = ['get_weather', 'b', 'a-b_C9', 'exec', 'shell', 'z'.repeat(64)] as const;
 /** Tools that every backend runs. */
 const HOSTED: readonly JsonObject[] = [
@@ -47,15 +61,30 @@ const HOSTED: readonly JsonObject[] = [
   },
   { type: 'image_generation', partial_images: 2, 'x-odd': [null] },
 ];
-const byName = (name: string): JsonObject => ({ type: 'function', name });
+const typeOf = (name: string): 'function' | 'custom' => (/^(?:b|exec)$/.test(name) ? 'custom' : 'function');
+const byName = (name: string): JsonObject => ({ type: typeOf(name), name });
+
+/** What is read only to be known. */
+const carriedTools: fc.Arbitrary<readonly JsonObject[]> = fc.subarray<JsonObject>([
+  {
+    type: 'namespace',
+    name: 'days',
+    description: '',
+    tools: [
+      { type: 'function', name: 'b', parameters: { type: 'object', 'x-odd': [] }, defer_loading: true },
+      { type: 'custom', name: 'c' },
+    ],
+  },
+  { type: 'tool_search', execution: 'client', description: 'd', parameters: { type: 'object' } },
+]);
 
 const tooling: fc.Arbitrary<JsonObject> = fc.subarray([...NAMES]).chain((names) =>
   merged(
     names.length === 0
       ? maybe('tools', fc.constantFrom<Json>([], null))
       : fc
-          .tuple(fc.tuple(...names.map(tool)), fc.subarray([...HOSTED]))
-          .map(([tools, hosted]) => ({ tools: [...tools, ...hosted] })),
+          .tuple(fc.tuple(...names.map(tool)), carriedTools, fc.subarray([...HOSTED]))
+          .map(([tools, carried, hosted]) => ({ tools: [...tools, ...carried, ...hosted] })),
     maybe(
       'tool_choice',
       names.length === 0

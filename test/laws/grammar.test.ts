@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { wellFormed } from '../../src/canonical/well-formed.ts';
+import { customAgain } from '../../src/engine/custom-as-functions.ts';
 import { runChoices } from '../../src/engine/choices.ts';
 import { withEmulations } from '../../src/engine/emulate.ts';
 import type { Engine, Plan } from '../../src/engine/engine.ts';
@@ -142,6 +143,11 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     })[0],
   observers: (events) => tap(emit(events), [{ onEvent() {} }], { clock, startedAt: 0, onObserverError() {} }),
   'a mailbox': (events) => throughMailbox(events),
+  'functions that stand for custom tools': (events) =>
+    customAgain(emit(events), {
+      tools: [{ kind: 'custom', name: 'get_weather', description: null, format: null }],
+      items: [],
+    }),
 };
 
 const size = fc.nat(20);

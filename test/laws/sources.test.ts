@@ -9,7 +9,7 @@ import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
-import { CallableTools } from '../../src/canonical/tool.ts';
+import { CallableTools, type Tool } from '../../src/canonical/tool.ts';
 import { functionTool } from '../support/turn-request.ts';
 
 /** Whatever an upstream says, and wherever it stops: what comes out of a source keeps the grammar. */
@@ -35,11 +35,15 @@ const item = fc
       'mcp_list_tools',
       'compaction',
       'tool_search_call',
+      'tool_search_output',
+      'local_shell_call',
       'something_new',
     ),
     id,
     call_id: id,
     name: fc.constantFrom('f', 'g', ''),
+    namespace: fc.constantFrom(undefined, 'functions', 'n'),
+    execution: fc.constantFrom('client', 'server'),
     status: fc.constantFrom('in_progress', 'completed', 'incomplete'),
     text: words,
     refusal: fc.option(words),
@@ -71,6 +75,7 @@ const event = fc
       'reasoning_summary_text.delta',
       'reasoning_text.delta',
       'function_call_arguments.delta',
+      'custom_tool_call_input.delta',
       'code_interpreter_call_code.delta',
       'web_search_call.searching',
       'shell_call_command.delta',
@@ -142,10 +147,32 @@ const notification: fc.Arbitrary<SourceSignal> = fc.oneof(
   fc.constantFrom(notified('rawResponse/completed', { usage: null }), completed, broken),
 );
 
-const options = () => ({
+const TOOLS: readonly Tool[] = [
+  functionTool('f'),
+  { kind: 'custom', name: 'g', description: null, format: null },
+  {
+    kind: 'namespace',
+    name: 'n',
+    raw: { type: 'namespace' },
+    members: [
+      { tool: 'function', name: 'g' },
+      { tool: 'custom', name: 'f' },
+    ],
+  },
+  { kind: 'hosted', raw: { type: 'tool_search', execution: 'client' } },
+];
+interface Declared {
+  readonly tools: readonly Tool[];
+  readonly parallelToolCalls: boolean;
+}
+const declared: fc.Arbitrary<Declared> = fc.record({
+  tools: fc.subarray([...TOOLS]),
+  parallelToolCalls: fc.boolean(),
+});
+const options = ({ tools, parallelToolCalls }: Declared) => ({
   turnId: TURN,
-  callable: new CallableTools([functionTool('f')]),
-  parallelToolCalls: false,
+  callable: new CallableTools(tools),
+  parallelToolCalls,
   ambient: fixedAmbient(),
   onOddity() {},
 });
@@ -159,8 +186,8 @@ const problems = (source: TurnSource, signals: readonly SourceSignal[]): readonl
 describe('a source keeps the grammar', () => {
   it('whatever the relay sees', () => {
     fc.assert(
-      fc.property(fc.array(wireSignal, { maxLength: 40 }), (signals) => {
-        const source = new WireSource({ ...options(), report: { signIn: null } });
+      fc.property(declared, fc.array(wireSignal, { maxLength: 40 }), (given, signals) => {
+        const source = new WireSource({ ...options(given), report: { signIn: null } });
         expect(problems(source, signals)).toEqual([]);
       }),
       { numRuns: 2_000 },
@@ -169,8 +196,8 @@ describe('a source keeps the grammar', () => {
 
   it('whatever the app-server tells', () => {
     fc.assert(
-      fc.property(fc.array(notification, { maxLength: 40 }), (signals) => {
-        expect(problems(new RpcSource(options()), signals)).toEqual([]);
+      fc.property(declared, fc.array(notification, { maxLength: 40 }), (given, signals) => {
+        expect(problems(new RpcSource(options(given)), signals)).toEqual([]);
       }),
       { numRuns: 2_000 },
     );

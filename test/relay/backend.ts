@@ -151,7 +151,14 @@ export const startTestRelay = async (
       const ticket = relay.open(threadId, {
         request: turnRequest(request),
         shape: {
-          approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
+          approach: {
+            lane: 'full',
+            slug: 'gpt-5.5',
+            instructions: 'field',
+            reasoning: 'kept',
+            customTools: 'native',
+            namespaces: 'kept',
+          },
           injected: { instructions: null, items: [] },
           developerInstructions: null,
           saysVerbosity: false,

@@ -20,7 +20,14 @@ export const SESSION = {
   model: 'gpt-5.5',
 };
 export const SHAPE: ThreadShape = {
-  approach: { lane: 'full', slug: 'gpt-5.5', instructions: 'field', reasoning: 'kept' },
+  approach: {
+    lane: 'full',
+    slug: 'gpt-5.5',
+    instructions: 'field',
+    reasoning: 'kept',
+    customTools: 'native',
+    namespaces: 'kept',
+  },
   injected: { instructions: null, items: [] },
   developerInstructions: null,
   saysVerbosity: false,

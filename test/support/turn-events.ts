@@ -168,9 +168,10 @@ const call: fc.Arbitrary<Shape> = fc
     tool: fc.constantFrom('function' as const, 'function' as const, 'custom' as const),
     deltas: texts(4),
     name: fc.constantFrom('get_weather', 'b'),
+    namespace: fc.constantFrom({}, {}, { namespace: 'n' }),
   })
-  .map(({ tool, deltas, name }) => ({
-    head: (id) => ({ kind: 'tool-call', id, tool, callId: `call_${id}`, name, input: '' }),
+  .map(({ tool, deltas, name, namespace }) => ({
+    head: (id) => ({ kind: 'tool-call', id, tool, callId: `call_${id}`, name, ...namespace, input: '' }),
     told: deltas.map((delta) => ({ at: 'input', delta })),
     ended: (head) => ({ ...head, input: deltas.join(''), status: 'completed' }) as Produced,
   }));
@@ -197,9 +198,21 @@ const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
   };
 };
 
+const SEARCH = { type: 'tool_search_call', call_id: 'c', execution: 'client' } as const;
+
 /** Items of which nobody reads more than that they are there. */
 const whole = fc.constantFrom<Shape[]>(
   ...Object.values<HostedItem>(HOSTED_ITEMS).map(hostedShape),
+  {
+    prefix: 'tsc',
+    head: (id) => ({ kind: 'hosted-call', id, raw: { ...SEARCH, id, status: 'in_progress', arguments: {} } }),
+    told: [],
+    ended: ({ id }) => ({
+      kind: 'hosted-call',
+      id,
+      raw: { ...SEARCH, id, status: 'completed', arguments: { query: 'q' } },
+    }),
+  },
   {
     head: (id) => ({ kind: 'compaction', id, encryptedContent: 'secret' }),
     told: [],

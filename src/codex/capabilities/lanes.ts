@@ -1,13 +1,14 @@
 import { partsOf, type ImageDetail } from '../../canonical/item.ts';
 import type { Path } from '../../canonical/path.ts';
-import type { Tool } from '../../canonical/tool.ts';
+import { allTools, type Tool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Lane } from '../translate/approach.ts';
 
 /** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at. */
 export const needsFullLane = (request: TurnRequest): boolean =>
-  request.tools.some(isOnlyOnFull) ||
-  (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
+  allTools(request).some(isOnlyOnFull) ||
+  (allTools(request).length > 0 &&
+    (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
 
 /** A tool that the backend runs has no place on the lite lane. */
@@ -20,7 +21,7 @@ export const isOnlyOnFull = (tool: Tool): boolean =>
  */
 export const lostOnLane = (request: TurnRequest, lane: Lane, hasRelay: boolean): readonly Path[] => {
   const isLite = lane === 'lite';
-  const isParallelLost = isLite && request.parallelToolCalls === true && request.tools.length > 0;
+  const isParallelLost = isLite && request.parallelToolCalls === true && allTools(request).length > 0;
   return [
     ...(isParallelLost ? (['parallelToolCalls'] as const) : []),
     ...imageDetails(request, (detail) => isLite || (!hasRelay && detail === 'low')),

@@ -50,7 +50,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   tools: {
     always: 'mapped',
-    note: 'Without the relay the app-server thins the schema out, `strict` is lost, and another tool than a function gets 400 `unsupported_tool`; so does, with a ChatGPT login, a hosted tool that it does not have.',
+    note: 'A backend that does not know custom tools is told of functions with one text. With a ChatGPT login further fields of tools other than `defer_loading` are named as ignored, and a hosted tool that it does not have gets 400 `unsupported_tool`. Without the relay the app-server thins the schema out, `strict` is lost, further fields and `tool_search` are named as ignored, and other hosted tools get 400 `unsupported_tool`.',
   },
   toolChoice: {
     field: 'tool_choice',

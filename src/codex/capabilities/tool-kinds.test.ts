@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
+import type { Item } from '../../canonical/item.ts';
 import type { HostedTool, Tool } from '../../canonical/tool.ts';
 import { chatgptTool, lostOfTools, refusedTools } from './tool-kinds.ts';
 
@@ -12,28 +13,48 @@ const TOOLS: readonly Tool[] = [
   hosted('web_search_preview_2025_03_11'),
   hosted('image_generation'),
   hosted('file_search'),
+  hosted('tool_search'),
 ];
+const bringing = (...tools: readonly Tool[]): Item => ({
+  kind: 'loaded-tools',
+  raw: { type: 'additional_tools' },
+  tools,
+});
 
 it('refuses what a way to a backend has no place for', () => {
-  expect(refusedTools(TOOLS, { profile: PROVIDER, lane: 'full' })).toEqual([]);
-  expect(refusedTools(TOOLS, { profile: CHATGPT, lane: 'full' })).toEqual([
-    {
-      path: { tool: 4 },
-      kind: 'unsupported_tool',
-      why: "is of type 'file_search', which a ChatGPT login does not have",
-    },
+  const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
+  expect(refusedTools(request, { profile: PROVIDER, lane: 'full' })).toEqual([]);
+  const why = "is of type 'file_search', which a ChatGPT login does not have";
+  expect(refusedTools(request, { profile: CHATGPT, lane: 'full' })).toEqual([
+    { path: { tool: 4 }, kind: 'unsupported_tool', why },
+    { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },
   ]);
-  expect(refusedTools(TOOLS, { profile: null, lane: 'full' }).map(({ path }) => path)).toEqual([
+  expect(refusedTools(request, { profile: null, lane: 'full' }).map(({ path }) => path)).toEqual([
+    { tool: 2 },
+    { tool: 3 },
+    { tool: 4 },
+    { item: 0 },
+  ]);
+});
+
+it('names what of the tools does not reach a backend', () => {
+  const more = { defer_loading: true, allowed_callers: ['direct'] };
+  const tools = [functionTool('f', { more }), hosted('tool_search')];
+  const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
+  expect(lostOfTools(request, PROVIDER)).toEqual([]);
+  expect(lostOfTools(request, CHATGPT)).toEqual([
+    { toolField: { tool: 0, field: 'allowed_callers' } },
+    { toolField: { item: 0, tool: 0, field: 'x' } },
+  ]);
+  expect(lostOfTools(request, null)).toEqual([
     { tool: 1 },
-    { tool: 2 },
-    { tool: 3 },
-    { tool: 4 },
+    { toolField: { tool: 0, field: 'defer_loading' } },
+    { toolField: { tool: 0, field: 'allowed_callers' } },
+    { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
-  expect(refusedTools(TOOLS, { profile: CHATGPT, lane: 'lite' }).map(({ path }) => path)).toEqual([
-    { tool: 2 },
-    { tool: 3 },
-    { tool: 4 },
-  ]);
+  expect(
+    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, lane: 'lite' }).map(({ path }) => path),
+  ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }]);
 });
 
 it('knows what a ChatGPT login calls its tools', () => {
@@ -49,6 +70,6 @@ it('knows what a ChatGPT login calls its tools', () => {
 
 it('does not tell a service that chooses for itself which model runs its tools', () => {
   const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
-  expect(lostOfTools(tools, PROVIDER)).toEqual([]);
-  expect(lostOfTools(tools, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
+  expect(lostOfTools({ tools, items: [] }, PROVIDER)).toEqual([]);
+  expect(lostOfTools({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
 });

@@ -1,6 +1,8 @@
+import type { LoadedTools } from '../../canonical/item.ts';
 import type { Path } from '../../canonical/path.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { Lane } from '../translate/approach.ts';
 import { isOnlyOnFull } from './lanes.ts';
@@ -17,35 +19,81 @@ export const chatgptTool = (raw: RawTool): RawTool | null => {
   return CHATGPT_RUNS.has(raw.type) ? raw : null;
 };
 
+/** What is known of the backend; null: there is no relay, so the app-server tells it of the tools. */
+type Known = Pick<BackendProfile, 'isChatgpt'> | null;
+
 /** How a backend is reached. */
-export interface ToolWay {
-  /** Null: there is no relay. */
-  readonly profile: Pick<BackendProfile, 'isChatgpt'> | null;
+interface ToolWay {
+  readonly profile: Known;
   readonly lane: Lane;
 }
 
 /** Tools that cannot be put before a backend at all. What it does not know it says itself. */
-export const refusedTools = (tools: readonly Tool[], way: ToolWay): readonly Refusal[] =>
-  tools.flatMap((tool, index): readonly Refusal[] => {
-    const why = whyRefused(tool, way);
-    return why === null ? [] : [{ path: { tool: index }, kind: 'unsupported_tool', why }];
-  });
-
-/** What of the tools a backend is not told. The service behind a ChatGPT login chooses the models of its tools. */
-export const lostOfTools = (tools: readonly Tool[], profile: ToolWay['profile']): readonly Path[] =>
-  tools.flatMap((tool, index): readonly Path[] =>
-    tool.kind === 'hosted' && tool.model !== undefined && profile?.isChatgpt === true
-      ? [{ toolField: { tool: index, field: 'model' } }]
-      : [],
-  );
+export const refusedTools = (
+  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
+  way: ToolWay,
+): readonly Refusal[] => {
+  const refusal = (path: Path, why: string | null): readonly Refusal[] =>
+    why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
+  return [
+    ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, way))),
+    ...items.flatMap((item, index) =>
+      item.kind === 'loaded-tools'
+        ? item.tools.flatMap((tool) => refusal({ item: index }, whyRefused(tool, way)))
+        : [],
+    ),
+  ];
+};
 
 const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
-  if (tool.kind === 'function') return null;
-  const type = `is of type '${quoted(tool.kind === 'hosted' ? tool.raw.type : tool.kind)}'`;
+  if (tool.kind !== 'hosted' || isSearch(tool)) return null;
+  const type = `is of type '${quoted(tool.raw.type)}'`;
   if (profile === null) return `${type}, and only the relay of this server could pass it on`;
-  if (tool.kind !== 'hosted' || !profile.isChatgpt) return null;
+  if (!profile.isChatgpt) return null;
   if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not have`;
   return lane === 'lite' && isOnlyOnFull(tool)
     ? `${type}, for which the lite lane of a ChatGPT login has no place`
     : null;
 };
+
+/** Further fields of tools that codex itself sends to its backend. */
+const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
+
+/** Whether a further field of a function or of a custom tool reaches the backend. */
+export const takesField = (field: string, profile: Known): boolean =>
+  profile !== null && (!profile.isChatgpt || CODEX_SENDS.has(field));
+
+/** What of the tools does not reach the backend, though the rest does. */
+export const lostOfTools = (
+  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
+  profile: Known,
+): readonly Path[] => {
+  const fieldsOf = (tool: Tool): readonly string[] => {
+    if (tool.kind === 'namespace') return [];
+    // The service behind a ChatGPT login chooses the models of its tools.
+    if (tool.kind === 'hosted')
+      return tool.model !== undefined && profile?.isChatgpt === true ? ['model'] : [];
+    return Object.keys(tool.more ?? {}).filter((field) => !takesField(field, profile));
+  };
+  return [
+    // Without the relay nobody can search: all tools are there from the beginning.
+    ...tools.flatMap((tool, index) => (profile === null && isSearch(tool) ? [{ tool: index }] : [])),
+    ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
+    ...items.flatMap((item, index) =>
+      item.kind === 'loaded-tools' && isLifted(item, profile)
+        ? item.tools.flatMap((tool, at) =>
+            fieldsOf(tool).map((field) => ({ toolField: { item: index, tool: at, field } })),
+          )
+        : [],
+    ),
+  ];
+};
+
+/**
+ * Whether the tools of an item are told among the others, because the item as such is not understood: codex's
+ * own backend takes them in one place only, and the app-server calls no tool that it was not told of.
+ */
+export const isLifted = ({ raw }: LoadedTools, profile: Known): boolean =>
+  profile === null || (profile.isChatgpt && raw.type === 'additional_tools');
+
+const isSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'tool_search';

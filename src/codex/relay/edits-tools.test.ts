@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { body, CHATGPT, edited, everything, nothing, SESSION, SHAPE } from '../../../test/support/edited.ts';
+import {
+  body,
+  CHATGPT,
+  edited,
+  everything,
+  nothing,
+  PROVIDER,
+  SESSION,
+  SHAPE,
+} from '../../../test/support/edited.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Tool, ToolChoice } from '../../canonical/tool.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
@@ -88,10 +97,10 @@ describe('sent edits', () => {
     expect(untold['tools']).toEqual([{ type: 'function', name: 'bare' }]);
   });
 
-  const onLite = (input: readonly JsonObject[]): Json | undefined => {
+  const onLite = (input: readonly JsonObject[], tools: readonly Tool[] = TOOLS): Json | undefined => {
     const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' as const } };
     const limits = { ...everything, profile: CHATGPT };
-    const edits = requestEdits(turnRequest({ tools: TOOLS }), shape, SESSION, limits);
+    const edits = requestEdits(turnRequest({ tools }), shape, SESSION, limits);
     return edits.apply({ ...body, input }, { ...nothing, isFirstRequest: false })['input'];
   };
   const functions = {
@@ -109,6 +118,40 @@ describe('sent edits', () => {
     expect(onLite([{ ...head, id: 'at_1', tools: [own] }, message])).toEqual([
       { ...head, id: 'at_1', tools: [functions, HOSTED, own] },
       message,
+    ]);
+  });
+
+  it('put tools without a namespace into one of the client that has codex’s name for it', () => {
+    const raw = { type: 'namespace', name: 'functions', description: 'Mine.', tools: [CUSTOM] };
+    const mine: Tool = { kind: 'namespace', name: 'functions', raw, members: [] };
+    expect(onLite([message], [mine])).toMatchObject([{ tools: [raw] }, {}]);
+    expect(onLite([message], [functionTool('bare'), mine])).toMatchObject([
+      { tools: [{ ...raw, tools: [{ type: 'function', name: 'bare' }, CUSTOM] }] },
+      {},
+    ]);
+  });
+
+  it('say all that was said of a tool, or what codex itself says', () => {
+    const more = { defer_loading: true, allowed_callers: ['direct'] };
+    const custom: Tool = { kind: 'custom', name: 'c', description: null, format: null, more };
+    const tools = [functionTool('f', { more }), custom];
+    const written = (profile: typeof CHATGPT): Json | undefined =>
+      requestEdits(turnRequest({ tools }), SHAPE, SESSION, { ...everything, profile }).apply(body, nothing)[
+        'tools'
+      ];
+    expect(written(PROVIDER)).toEqual([
+      { type: 'function', name: 'f', ...more },
+      { type: 'custom', name: 'c', ...more },
+    ]);
+    expect(written(CHATGPT)).toEqual([
+      {
+        type: 'function',
+        name: 'f',
+        strict: false,
+        parameters: { type: 'object', properties: {} },
+        defer_loading: true,
+      },
+      { type: 'custom', name: 'c', defer_loading: true },
     ]);
   });
 });

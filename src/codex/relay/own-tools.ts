@@ -1,8 +1,17 @@
-import type { FunctionTool, HostedTool, RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import {
+  FLAT_NAMESPACE,
+  type CustomTool,
+  type FunctionTool,
+  type HostedTool,
+  type RawTool,
+  type Tool,
+  type ToolChoice,
+  type ToolRef,
+} from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
-import { chatgptTool } from '../capabilities/tool-kinds.ts';
+import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';
 import { NO_PARAMETERS } from '../translate/thread-start.ts';
 
@@ -37,17 +46,29 @@ export const writeTools = (
 /** codex has a namespace for tools that are in none, on the lite lane. */
 const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject): readonly JsonObject[] => {
   const isFlat = ({ kind }: Tool): boolean => kind === 'function' || kind === 'custom';
-  const flat = tools.filter(isFlat);
-  const others = tools.filter((tool) => !isFlat(tool)).map(write);
-  if (flat.length === 0) return others;
-  return [{ type: 'namespace', name: 'functions', description: '', tools: flat.map(write) }, ...others];
+  const flat = tools.filter(isFlat).map(write);
+  const others = tools.filter((tool) => !isFlat(tool));
+  if (flat.length === 0) return others.map(write);
+  // A client may have one of this name, too: it holds both.
+  const isSame = (tool: Tool): boolean => tool.kind === 'namespace' && tool.name === FLAT_NAMESPACE;
+  const same = others.filter(isSame).map(write);
+  return [
+    {
+      type: 'namespace',
+      name: FLAT_NAMESPACE,
+      description: '',
+      ...Object.assign({}, ...same),
+      tools: [...flat, ...same.flatMap((one) => listIn(one['tools']))],
+    },
+    ...others.filter((tool) => !isSame(tool)).map(write),
+  ];
 };
 
 /** codex's own backend is used to functions in which codex has filled in what the client left out. */
 const writeTool = (tool: Tool, profile: ToolsPlace['profile']): JsonObject => {
   switch (tool.kind) {
     case 'function':
-      return profile.isChatgpt ? filledIn(tool) : ownTool(tool);
+      return { ...(profile.isChatgpt ? filledIn(tool) : ownTool(tool)), ...furtherFields(tool, profile) };
     case 'custom': {
       const { name, description, format } = tool;
       return {
@@ -55,6 +76,7 @@ const writeTool = (tool: Tool, profile: ToolsPlace['profile']): JsonObject => {
         name,
         ...(description === null ? {} : { description }),
         ...(format === null ? {} : { format }),
+        ...furtherFields(tool, profile),
       };
     }
     case 'namespace':
@@ -75,6 +97,9 @@ const hosted = ({ raw, model, mask }: HostedTool, profile: ToolsPlace['profile']
 /** A hosted tool by the name that its backend has for it. */
 const named = (raw: RawTool, { isChatgpt }: ToolsPlace['profile']): RawTool =>
   (isChatgpt ? chatgptTool(raw) : null) ?? raw;
+
+const furtherFields = ({ more }: FunctionTool | CustomTool, profile: ToolsPlace['profile']): JsonObject =>
+  Object.fromEntries(Object.entries(more ?? {}).filter(([field]) => takesField(field, profile)));
 
 /** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
 const ownTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({

@@ -1,18 +1,15 @@
 import {
   saidParts,
+  type FromClient,
   type Item,
   type ItemStatus,
   type Phase,
   type RawItem,
   type Said,
   type Slot,
-  type ToolOutput,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-
-/** Calls that codex answers itself, whatever the client declared. */
-const CODEX_ANSWERS: ReadonlySet<string> = new Set(['tool_search_call']);
 
 /** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([
@@ -24,19 +21,17 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
   'custom_tool_call_output',
   'function_call_output',
   'other',
-  'tool_search_output',
 ]);
 
 /** What a model puts out. */
-export type OutputItem = Exclude<Item, ToolOutput>;
+export type OutputItem = Exclude<Item, FromClient>;
 
-/** An item of an answer as we know it; what is not for the client is one of these words. */
-export type ReadItem = OutputItem | 'codex-call' | 'not-for-clients';
+/** An item of an answer as we know it. */
+export type ReadItem = OutputItem | 'not-for-clients';
 
 /** An output item of the Responses API, which is also how the app-server tells it. */
 export const readItem = (raw: JsonObject): ReadItem => {
   const type = textIn(raw, 'type');
-  if (CODEX_ANSWERS.has(type)) return 'codex-call';
   if (type === '' || CODEX_OWN.has(type)) return 'not-for-clients';
   switch (type) {
     case 'message':
@@ -46,6 +41,9 @@ export const readItem = (raw: JsonObject): ReadItem => {
     case 'function_call':
     case 'custom_tool_call':
       return readCall(raw, type === 'function_call' ? 'function' : 'custom');
+    case 'tool_search_output':
+      // What codex has searched for is its own; a backend that searches itself says so.
+      return raw['execution'] === 'server' ? { kind: 'opaque', raw: rawOf(raw, type) } : 'not-for-clients';
     case 'compaction': {
       const encryptedContent = raw['encrypted_content'];
       if (typeof encryptedContent === 'string') return { kind: 'compaction', encryptedContent };

@@ -82,7 +82,6 @@ export class Telling {
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
-    if (item === 'codex-call') return this.#undeclared();
     if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
     const call = this.#options.callable.known(item);

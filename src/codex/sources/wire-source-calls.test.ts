@@ -146,6 +146,20 @@ describe('calls', () => {
     expect(source.answer.map(({ id }) => id)).toEqual(['rs_2', 'fc_2']);
   });
 
+  it('of a search that the client runs are told as they are, and end the turn', () => {
+    const search = { type: 'tool_search_call', id: 'tsc_1', call_id: 'c', execution: 'client' };
+    const whole = { ...search, arguments: { query: 'q' } };
+    const signals = [BEGUN, added({ ...search, arguments: {} }), done(whole), completed()];
+    const tools: readonly Tool[] = [{ kind: 'hosted', raw: { type: 'tool_search', execution: 'client' } }];
+    const { events, oddities } = eventsOf(signals, { callable: new CallableTools(tools) });
+    expect(events).toMatchObject([
+      { type: 'item-started', item: { kind: 'hosted-call', id: 'tsc_1' } },
+      { type: 'item-ended', item: { kind: 'hosted-call', id: 'tsc_1', raw: whole } },
+      { type: 'turn-ended', outcome: { kind: 'completed' } },
+    ]);
+    expect(oddities).toEqual([]);
+  });
+
   it('of undeclared tools come to an end', () => {
     const again = Array.from({ length: 17 }, () => [BEGUN, done(call('g', '{}')), completed()]).flat();
     expect(eventsOf(again).events).toMatchObject([

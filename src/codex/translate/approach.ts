@@ -14,4 +14,8 @@ export interface Approach {
   readonly instructions: 'field' | 'message';
   /** Reasoning that the backend cannot read is left out the second time. */
   readonly reasoning: 'kept' | 'left-out';
+  /** A backend that does not know custom tools is told of functions. */
+  readonly customTools: 'native' | 'functions';
+  /** Whether earlier calls say in which namespace their tool stands. */
+  readonly namespaces: 'kept' | 'left-out';
 }

@@ -106,6 +106,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
   compaction: 'cmp',
   web_search_call: 'ws',
   image_generation_call: 'ig',
+  tool_search_call: 'tsc',
+  tool_search_output: 'tso',
 };
 
 const MAX_ID = 64;
@@ -125,8 +127,23 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   return items.map((item) => {
     const { id, ...rest } = item;
     const fitted = id === undefined || isOwn(id, PREFIXES[typeOf(item)]) ? item : rest;
-    return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
+    const callId = callIdOf(fitted);
+    return callId === null ? fitted : withCallId(fitted, callIds.of(callId));
   });
+};
+
+/** By which a call and its output belong together, also where nobody reads the rest of them. */
+const callIdOf = (item: Item): string | null => {
+  if ('callId' in item) return item.callId;
+  const callId = 'raw' in item ? item.raw['call_id'] : null;
+  return typeof callId === 'string' ? callId : null;
+};
+
+const withCallId = (item: Item, callId: string): Item => {
+  if ('callId' in item) return { ...item, callId };
+  return 'raw' in item && item.raw['call_id'] !== callId
+    ? { ...item, raw: { ...item.raw, call_id: callId } }
+    : item;
 };
 
 /**
@@ -135,11 +152,11 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
  */
 class CallIds {
   readonly #short = new Map<string, string>();
-  readonly #taken: Set<string>;
+  readonly #taken: Set<string | null>;
 
   constructor(items: readonly Item[]) {
-    const all = items.flatMap((item) => ('callId' in item ? [item.callId] : []));
-    this.#taken = new Set(all.filter((callId) => callId.length <= MAX_ID));
+    const all = items.map(callIdOf);
+    this.#taken = new Set(all.filter((callId) => callId !== null && callId.length <= MAX_ID));
   }
 
   of(callId: string): string {

@@ -174,6 +174,17 @@ describe('toInjectItems', () => {
       { ...second, id: 'px_1' },
     ]);
   });
+
+  it('hold the places of those that the app-server would drop', () => {
+    const items: readonly Item[] = [
+      { kind: 'loaded-tools', raw: { type: 'additional_tools', tools: [] }, tools: [] },
+      { kind: 'hosted-call', id: 'tsc_1', raw: { type: 'tool_search_call' } },
+      { kind: 'opaque', raw: { type: 'something_new' } },
+    ];
+    expect(toInjectItems({ instructions: null, items }, 'places')).toEqual(
+      items.map((_, place) => ({ type: 'web_search_call', id: `px_${place}` })),
+    );
+  });
 });
 
 describe('injectedOf', () => {

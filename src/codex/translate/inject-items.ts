@@ -69,6 +69,7 @@ export const typeOf = (item: Item): string => {
     case 'tool-output':
       return item.tool === 'function' ? 'function_call_output' : 'custom_tool_call_output';
     case 'hosted-call':
+    case 'loaded-tools':
     case 'opaque':
       return item.raw.type;
     case 'message':
@@ -113,6 +114,7 @@ export const toResponseItem = (item: Item): JsonObject => {
     case 'compaction':
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':
+    case 'loaded-tools':
     case 'opaque':
       return rawOf(item);
     default:

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/item.ts';
+import type { NamespaceTool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { isPromptMessage, toThreadStart } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
@@ -73,6 +74,21 @@ describe('toThreadStart', () => {
     expect(start(turnRequest({ tools })).dynamicTools).toEqual([
       { type: 'function', name: 'a', description: '', inputSchema: { type: 'object', properties: {} } },
       { type: 'function', name: 'b', description: 'B', inputSchema: parameters },
+    ]);
+  });
+
+  it('declares namespaces; the one for tools that are in none is codex’s own', () => {
+    const f = { type: 'function', name: 'f', parameters: { type: 'object' } };
+    const space = (name: string): NamespaceTool => ({
+      kind: 'namespace',
+      name,
+      raw: { type: 'namespace', name, tools: [f] },
+      members: [{ tool: 'function', name: 'f' }],
+    });
+    const member = { type: 'function', name: 'f', description: '', inputSchema: { type: 'object' } };
+    expect(start(turnRequest({ tools: [space('functions'), space('n')] })).dynamicTools).toEqual([
+      member,
+      { type: 'namespace', name: 'n', description: '', tools: [member] },
     ]);
   });
 

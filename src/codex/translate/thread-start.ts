@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/item.ts';
-import { toolsLeft } from '../../canonical/tool.ts';
+import { FLAT_NAMESPACE, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
@@ -66,19 +66,28 @@ const dynamicTools = (
 ): NonNullable<ParamsOf<'thread/start'>['dynamicTools']> => {
   if (hasRelay) return [];
   // The backend cannot be told which of them may be called, so the model sees no others.
-  return toolsLeft(tools, toolChoice).flatMap((tool) =>
-    tool.kind === 'function'
-      ? [
-          {
-            type: 'function' as const,
-            name: tool.name,
-            description: tool.description ?? '',
-            inputSchema: declaredSchema(tool.parameters ?? NO_PARAMETERS),
-          },
-        ]
-      : [],
-  );
+  return toolsLeft(tools, toolChoice).flatMap((tool): readonly DynamicTool[] => {
+    if (tool.kind === 'function') return [dynamicFunction(tool)];
+    if (tool.kind !== 'namespace') return [];
+    const { description, tools: raw } = tool.raw;
+    const members = (raw as readonly RawFunction[]).map(dynamicFunction);
+    // The app-server puts tools that are in none into it by itself, and keeps its name for that.
+    if (tool.name === FLAT_NAMESPACE) return members;
+    const text = typeof description === 'string' ? description : '';
+    return [{ type: 'namespace', name: tool.name, description: text, tools: members }];
+  });
 };
+
+type DynamicTool = NonNullable<ParamsOf<'thread/start'>['dynamicTools']>[number];
+/** What stands in a namespace was read as a function, or has become one. */
+type RawFunction = Pick<FunctionTool, 'name'> & Partial<Pick<FunctionTool, 'description' | 'parameters'>>;
+
+const dynamicFunction = ({ name, description, parameters }: RawFunction) => ({
+  type: 'function' as const,
+  name,
+  description: description ?? '',
+  inputSchema: declaredSchema(parameters ?? NO_PARAMETERS),
+});
 
 /** A message that only prompts: its text can move into the developer instructions without a loss. */
 export const isPromptMessage = (item: Item): boolean =>

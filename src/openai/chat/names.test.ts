@@ -15,12 +15,16 @@ const PATHS: readonly Path[] = [
   { tool: 4 },
   { file: { item: 1, of: 'content', part: 0 } },
   { tool: 3 },
+  { toolField: { tool: 0, field: 'defer_loading' } },
 ];
 
 it('names the parts of a request as its caller wrote them', () => {
+  const tools = [{ kind: 'custom', name: 'c', description: null, format: null }] as const;
   const places = ['messages[0]', 'messages[2]'];
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
-    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, webSearchAt: 4, hasReasoning })));
+    PATHS.map((path) =>
+      parameterName(path, chatNames({ places, isLegacy, webSearchAt: 4, hasReasoning, tools })),
+    );
   const rest = [
     'messages',
     'messages[2]',
@@ -30,6 +34,18 @@ it('names the parts of a request as its caller wrote them', () => {
     'web_search_options',
     'messages[2].content[0]',
   ];
-  expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3]']);
-  expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3]']);
+  expect(named(false, false)).toEqual([
+    'tool_choice',
+    'reasoning_effort',
+    ...rest,
+    'tools[3]',
+    'tools[0].custom.defer_loading',
+  ]);
+  expect(named(true, true)).toEqual([
+    'function_call',
+    'reasoning.effort',
+    ...rest,
+    'functions[3]',
+    'functions[0].defer_loading',
+  ]);
 });

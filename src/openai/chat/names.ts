@@ -1,4 +1,5 @@
 import type { Setting } from '../../canonical/path.ts';
+import type { Tool } from '../../canonical/tool.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
@@ -21,9 +22,16 @@ interface Spelling {
   readonly webSearchAt: number | null;
   /** The effort stands in `reasoning`, as in the Responses API. */
   readonly hasReasoning: boolean;
+  readonly tools: readonly Tool[];
 }
 
-export const chatNames = ({ places, isLegacy, webSearchAt, hasReasoning }: Spelling): ParameterNames => ({
+export const chatNames = ({
+  places,
+  isLegacy,
+  webSearchAt,
+  hasReasoning,
+  tools,
+}: Spelling): ParameterNames => ({
   settings: {
     ...CHAT_SETTINGS,
     ...(isLegacy ? { tools: 'functions', toolChoice: 'function_call' } : {}),
@@ -34,7 +42,13 @@ export const chatNames = ({ places, isLegacy, webSearchAt, hasReasoning }: Spell
     if (index === webSearchAt) return 'web_search_options';
     return isLegacy ? `functions[${index}]` : `tools[${index}]`;
   },
-  toolField: (index, field) => `tools[${index}].${field}`,
+  toolField(index, field) {
+    if (isLegacy) return `functions[${index}].${field}`;
+    const kind = tools[index]?.kind;
+    return kind === 'function' || kind === 'custom'
+      ? `tools[${index}].${kind}.${field}`
+      : `tools[${index}].${field}`;
+  },
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });

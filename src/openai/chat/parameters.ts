@@ -45,7 +45,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 128. Tools that the backend runs (`web_search` …) go to it as they are; of what they do, Chat shows citations only. Those that the client would have to answer (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
+    note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …), which go to it as they are; of what they do, Chat shows citations only. Further fields of tools go to the backend as they are. Tools that the client would have to answer in a form of their own (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },

@@ -50,6 +50,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       places: prompt.places,
       isLegacy: tools.isLegacy,
       webSearchAt: tools.webSearchAt,
+      tools: tools.tools,
       hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,

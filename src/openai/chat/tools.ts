@@ -14,6 +14,8 @@ import { customFields, functionFields } from '../fields.ts';
 import {
   checkDeclared,
   checkTools,
+  FORMATS,
+  grammarSchema,
   readChoiceWord,
   readToolList,
   TOOL_CHOICES,
@@ -22,7 +24,7 @@ import {
 } from '../read-tools.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, parseBody } from '../validation.ts';
+import { invalidChoice, parseBody, readTagged } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
 
 export interface ReadTools {
@@ -84,8 +86,10 @@ const refuseUnanswerable = (tools: readonly Tool[]): void => {
   });
 };
 
-const functionSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });
-const customSchema = z.object({ type: z.literal('custom'), custom: z.object(customFields) });
+const functionSchema = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
+const customSchema = z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) });
+/** Chat puts a grammar one level deeper than Responses. */
+const formatSchema = z.looseObject({ grammar: grammarSchema });
 
 const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[] => {
   const tools = readToolList(given, {
@@ -97,7 +101,7 @@ const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[
     custom(value, at) {
       const { format, ...tool } = parseBody(customSchema, value, at).custom;
       noteUnread(ignored, customSchema, value, at);
-      return { ...tool, format: flatFormat(format) };
+      return { ...tool, format: flatFormat(format, `${at}.custom.format`) };
     },
   });
   checkTools(tools, ({ kind }, index) =>
@@ -106,11 +110,10 @@ const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[
   return tools;
 };
 
-/** Chat puts a grammar one level deeper than Responses. */
-const flatFormat = (format: JsonObject | null | undefined): JsonObject | null => {
-  if (!format) return null;
-  const { grammar, ...rest } = format;
-  return isJsonObject(grammar) ? { ...rest, ...grammar } : format;
+const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
+  if (!format || readTagged(format, 'type', FORMATS, at).tag !== 'grammar') return format ?? null;
+  const { grammar, ...rest } = parseBody(formatSchema, format, at);
+  return { ...rest, ...grammar } as JsonObject;
 };
 
 /** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */

@@ -5,6 +5,7 @@ import {
   saysNothing,
   type HostedCall,
   type Item,
+  type LoadedTools,
   type Message,
   type Opaque,
   type Part,
@@ -12,7 +13,17 @@ import {
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
-import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
+import {
+  idText,
+  list,
+  listOf,
+  longText,
+  MAX_ID_CHARS,
+  MAX_PARTS,
+  MAX_TOOLS,
+  refuseTooManyParts,
+} from '../bounds.ts';
+import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
@@ -68,6 +79,7 @@ const schemas = {
     status,
     call_id: idText,
     name: idText,
+    namespace: z.string().nullish(),
     input: longText,
   }),
   custom_tool_call_output: z.object({
@@ -78,6 +90,12 @@ const schemas = {
     output: z.unknown(),
   }),
   compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
+  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
+  additional_tools: z.looseObject({
+    type: z.literal('additional_tools'),
+    role: z.literal('developer'),
+    tools: list(MAX_TOOLS),
+  }),
   /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
   raw: z.looseObject({ type: idText, id }),
 } as const;
@@ -167,6 +185,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         ...idOf(given),
         callId: given.call_id,
         name: given.name,
+        ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.input,
       };
     }
@@ -184,6 +203,9 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       const given = parseBody(schemas.compaction, value, at);
       return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
     }
+    case 'tool_search_output':
+    case 'additional_tools':
+      return loadedTools(value as RawItem, parseBody(schemas[type], value, at).tools, at);
     case 'raw':
       return rawItem(parseBody(schemas.raw, value, at) as RawItem);
     default:
@@ -204,9 +226,20 @@ const message = (given: z.output<typeof schemas.message>, at: string, unread: st
 
 const rawItem = (raw: RawItem): HostedCall | Opaque => ({
   kind: raw.type.endsWith('_call') ? 'hosted-call' : 'opaque',
-  ...(typeof raw['id'] === 'string' && raw['id'] !== '' ? { id: raw['id'] } : {}),
+  ...rawIdOf(raw),
   raw,
 });
+
+/** The tools are read to be known: the item goes on as it is. */
+const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): LoadedTools => ({
+  kind: 'loaded-tools',
+  ...rawIdOf(raw),
+  raw,
+  tools: readToolList(tools, PLAIN_READERS, `${at}.tools`),
+});
+
+const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
+  typeof given === 'string' && given !== '' ? { id: given } : {};
 
 const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   parseParts(given, at, unread);

@@ -21,7 +21,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 1,024: functions with their whole schema and `strict`, and tools of any other type as they are. What the backend does not have it refuses itself.',
+    note: 'Up to 1,024: functions, each with its whole schema and `strict`, custom tools, namespaces, and tools of any other type; they and further fields of them go to the backend as they are. Tools in items (`additional_tools`, `tool_search_output`) count too. What the backend does not have it refuses itself.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },

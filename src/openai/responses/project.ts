@@ -93,12 +93,18 @@ const responseFields = (meta: ResponseMeta) => {
 const projectTool = (tool: Tool) => {
   switch (tool.kind) {
     case 'function': {
-      const { kind: type, name, description, parameters, strict } = tool;
-      return { type, name, description, parameters, strict: strict ?? false };
+      const { kind: type, name, description, parameters, strict, more } = tool;
+      return { type, name, description, parameters, strict: strict ?? false, ...more };
     }
     case 'custom': {
-      const { kind: type, name, description, format } = tool;
-      return { type, name, description, format: format ?? { type: 'text' } };
+      const { kind: type, name, description, format, more } = tool;
+      return {
+        type,
+        name,
+        ...(description === null ? {} : { description }),
+        format: format ?? { type: 'text' },
+        ...more,
+      };
     }
     case 'namespace':
     case 'hosted':
@@ -214,7 +220,12 @@ export const projectItem = (
 /** What such a call is that was cut: those that the client runs cannot fail, and most of the others cannot be incomplete. */
 const cutStatus = ({ type }: RawItem): string => (CLIENT_RUNS.has(type) ? 'incomplete' : 'failed');
 
-const CLIENT_RUNS: ReadonlySet<string> = new Set(['computer_call', 'local_shell_call', 'shell_call']);
+const CLIENT_RUNS: ReadonlySet<string> = new Set([
+  'computer_call',
+  'local_shell_call',
+  'shell_call',
+  'tool_search_call',
+]);
 
 /** A model says text or refuses; it sends no images here. */
 const projectPart = (

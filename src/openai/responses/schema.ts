@@ -3,9 +3,7 @@ import { z } from 'zod';
 import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   cacheFields,
-  customFields,
   EFFORTS,
-  functionFields,
   metadata,
   modelName,
   SERVICE_TIERS,
@@ -67,6 +65,3 @@ export const createResponseSchema = z.object({
 });
 
 export type CreateResponse = z.output<typeof createResponseSchema>;
-
-export const functionToolSchema = z.object({ type: z.literal('function'), ...functionFields });
-export const customToolSchema = z.object({ type: z.literal('custom'), ...customFields });

@@ -151,13 +151,7 @@ describe('toTurnRequest', () => {
       made_up: 1,
       reasoning: { effort: 'low', mode: 'x' },
     });
-    expect(ignored).toEqual([
-      'made_up',
-      'reasoning.mode',
-      'input[0].name',
-      'tools[0].defer_loading',
-      'store',
-    ]);
+    expect(ignored).toEqual(['made_up', 'reasoning.mode', 'input[0].name', 'store']);
     expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
   });
 

@@ -1,10 +1,12 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
+import { allTools } from '../../canonical/tool.ts';
 import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
+import { checkTools, PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../validation.ts';
@@ -12,7 +14,7 @@ import { readInput, type ReadItems } from './input-items.ts';
 import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
-import { readToolChoice, readTools } from './tools.ts';
+import { readToolChoice } from './tools.ts';
 import { append } from '../../kit/append.ts';
 import { quoted } from '../../kit/quote.ts';
 
@@ -76,8 +78,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const input = readInput(given.input);
   append(ignored, input.unread);
   checkInput(input);
-  const tools = readTools(given.tools ?? [], ignored);
-  const toolChoice = readToolChoice(given.tool_choice, tools);
+  const tools = readToolList(given.tools ?? [], PLAIN_READERS);
+  checkTools(tools, (_, index) => `tools[${index}]`);
+  const toolChoice = readToolChoice(given.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(given.model);
   append(ignored, withoutEffect(given));
   let prompt: ClientPrompt = {

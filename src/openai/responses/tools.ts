@@ -3,26 +3,8 @@ import { z } from 'zod';
 import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
-import { checkDeclared, checkTools, readChoiceWord, readToolList, TOOL_CHOICES } from '../read-tools.ts';
-import { noteUnread } from '../unread-fields.ts';
+import { checkDeclared, readChoiceWord, TOOL_CHOICES } from '../read-tools.ts';
 import { invalidChoice, parseBody } from '../validation.ts';
-import { customToolSchema, functionToolSchema } from './schema.ts';
-
-export const readTools = (given: readonly unknown[], unread: string[]): readonly Tool[] => {
-  const reader =
-    <S extends z.ZodType>(schema: S) =>
-    (value: unknown, at: string): z.output<S> => {
-      const tool = parseBody(schema, value, at);
-      noteUnread(unread, schema, value, at);
-      return tool;
-    };
-  const tools = readToolList(given, {
-    function: reader(functionToolSchema),
-    custom: reader(customToolSchema),
-  });
-  checkTools(tools, (_, index) => `tools[${index}]`);
-  return tools;
-};
 
 const named = z.looseObject({ type: z.string().min(1) });
 const calledSchema = z.object({

@@ -1,0 +1,37 @@
+import type { Item } from '../../canonical/item.ts';
+import type { Path } from '../../canonical/path.ts';
+import type { Tool } from '../../canonical/tool.ts';
+import type { History } from './fit-history.ts';
+
+/** Tools that items bring along, among the others: for a way on which the items do not say it. */
+export const liftTools = (
+  { items, tools }: { readonly items: readonly Item[]; readonly tools: readonly Tool[] },
+  isLifted: (item: Extract<Item, { kind: 'loaded-tools' }>) => boolean,
+): { readonly items: readonly Item[]; readonly tools: readonly Tool[] } => {
+  const lifted = items.filter((item) => item.kind === 'loaded-tools').filter(isLifted);
+  if (lifted.length === 0) return { items, tools };
+  const gone = new Set<Item>(lifted.filter(({ raw }) => raw.type === 'additional_tools'));
+  return {
+    // What a search found stays to be read.
+    items: items.filter((item) => !gone.has(item)),
+    tools: [...tools, ...lifted.flatMap((item) => item.tools)],
+  };
+};
+
+/** Calls that do not say in which namespace their tool stands: for a backend that refuses to hear it. */
+export const withoutNamespaces = ({
+  items,
+  places,
+}: History): { readonly items: readonly Item[]; readonly ignored: readonly Path[] } => ({
+  items: items.map((item) => {
+    if (!hasNamespace(item)) return item;
+    const { namespace: _, ...flat } = item as Extract<Item, { kind: 'tool-call' }>;
+    return flat;
+  }),
+  ignored: items.flatMap((item, index): readonly Path[] =>
+    hasNamespace(item) ? [{ callNamespace: places[index] ?? index }] : [],
+  ),
+});
+
+export const hasNamespace = (item: Item): boolean =>
+  item.kind === 'tool-call' && item.namespace !== undefined;
