@@ -21,6 +21,8 @@ describe('createMetrics', () => {
       'proxy_turns_queued 0',
       'proxy_bytes_in_flight 0',
       'proxy_bytes_unread 0',
+      'proxy_reasoning_memory_bytes 0',
+      'proxy_reasoning_recalled_total 0',
       'proxy_tokens_total{kind="input"} 12',
       'proxy_format_mismatch_total 0',
       'proxy_token_guesses_total 0',

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import {
-  isClients,
   mapItems,
   mapParts,
   objects,

@@ -17,7 +17,7 @@ import { projectReply } from '../../src/openai/responses/project.ts';
 import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
 import { modelList } from '../support/models.ts';
 import { without } from './exact-differences.ts';
-import { emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
+import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 
 /**
  * Law D: who sends an answer back as input puts before the model what the model said, in its order.

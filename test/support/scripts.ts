@@ -63,17 +63,25 @@ export const toolCall = (name = 'get_weather', args: Json = { city: 'Paris' }): 
 /** Calls what it must call, and says hello otherwise. */
 export const obedient: Script = (request, connection) => {
   const { tool_choice: choice, tools } = request.body as {
-    readonly tool_choice?:
-      | string
-      | { readonly name?: string; readonly mode?: string; readonly tools?: Named };
-    readonly tools?: Named;
+    readonly tool_choice?: string | (Named & { readonly mode?: string; readonly tools?: readonly Named[] });
+    readonly tools?: readonly Named[];
   };
-  const [first] = (typeof choice === 'object' ? choice.tools : tools) ?? [];
   const isForced = choice === 'required' || (typeof choice === 'object' && choice.mode !== 'auto');
-  const name = typeof choice === 'object' ? (choice.name ?? first?.name) : first?.name;
-  return (isForced && name !== undefined ? toolCall(name) : hello)(request, connection);
+  const named = typeof choice === 'object' && choice.name !== undefined ? choice : null;
+  const [first] = (typeof choice === 'object' ? choice.tools : tools) ?? [];
+  const called = named ?? first;
+  return (isForced && called !== undefined ? callOf(called) : hello)(request, connection);
 };
-type Named = readonly { readonly name?: string }[];
+interface Named {
+  readonly type?: string;
+  readonly name?: string;
+}
+
+const callOf = ({ type, name }: Named): Script => {
+  if (name === undefined) return says([{ item: { type: `${type ?? ''}_call`, status: 'completed' } }]);
+  if (type !== 'custom') return toolCall(name);
+  return says([{ item: { type: 'custom_tool_call', call_id: 'call_weather', name, input: 'Paris' } }]);
+};
 
 export const parallelCalls = says([
   { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_paris' } },
