@@ -113,6 +113,28 @@ export const BACKEND_SETTINGS = {
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description: 'The working directory that codex is told.',
   },
+  PROXY_MCP_CONFIG: {
+    slice: 'mcp',
+    field: 'configFile',
+    type: directory,
+    default: null,
+    description:
+      'A JSON file with the MCP servers that requests may use, in the usual `mcpServers` form; see [MCP servers](mcp.md).',
+  },
+  PROXY_MCP_CLIENT_SERVERS: {
+    slice: 'mcp',
+    field: 'clientServers',
+    type: yesOrNo,
+    default: 'false',
+    description: 'Whether a request may also name an MCP server by its URL, which this server then talks to.',
+  },
+  PROXY_MCP_CLIENT_PRIVATE: {
+    slice: 'mcp',
+    field: 'clientPrivate',
+    type: yesOrNo,
+    default: 'false',
+    description: 'Whether such a URL may lead to a private, loopback or link-local address.',
+  },
   PROXY_WORKERS: {
     slice: 'worker',
     field: 'count',

@@ -45,6 +45,8 @@ const defaults: Config = {
   codex: { sandboxMode: 'read-only', approvalPolicy: 'never', workDir: resolve('/tmp/codex-work') },
   worker: { count: 1, hangTimeoutMs: 10_000, maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
   log: { level: 'info', content: false },
+  mcp: { configFile: null, clientServers: false, clientPrivate: false },
+  mcpServers: [],
   warnings: [],
 };
 
@@ -95,6 +97,8 @@ describe('loadConfig', () => {
       PROXY_SANDBOX_MODE: 'workspace-write',
       PROXY_APPROVAL_POLICY: 'untrusted',
       PROXY_CODEX_WORKDIR: 'work',
+      PROXY_MCP_CLIENT_SERVERS: 'true',
+      PROXY_MCP_CLIENT_PRIVATE: '1',
       PROXY_WORKERS: '2',
       PROXY_WORKER_HANG_TIMEOUT_MS: '2000',
       PROXY_WORKER_MAX_THREADS: '7',
@@ -141,6 +145,8 @@ describe('loadConfig', () => {
       codex: { sandboxMode: 'workspace-write', approvalPolicy: 'untrusted', workDir: resolve('work') },
       worker: { count: 2, hangTimeoutMs: 2_000, maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
       log: { level: 'silent', content: true },
+      mcp: { configFile: null, clientServers: true, clientPrivate: true },
+      mcpServers: [],
       warnings: [],
     } satisfies Config);
   });

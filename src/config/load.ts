@@ -1,3 +1,4 @@
+import { readMcpFile, type McpFile } from './mcp-file.ts';
 import { SETTINGS } from './schema.ts';
 import { SLICES, type SettingRow } from './setting-row.ts';
 import type { Config } from './schema.ts';
@@ -12,6 +13,8 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 type Read = { readonly value: unknown } | { readonly problem: string };
 
@@ -28,7 +31,7 @@ const readSetting = (name: string, row: SettingRow, given: string | undefined): 
   return { problem: `${name}: ${shown(row, text)} is not allowed; allowed is ${row.type.allowed}.` };
 };
 
-const unknownKeys = (env: Record<string, string | undefined>): string[] =>
+const unknownKeys = (env: Environment): string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith('PROXY_') && env[name] !== undefined && !Object.hasOwn(SETTINGS, name))
     .toSorted()
@@ -40,6 +43,13 @@ const keyOfNobody = (upstream: Record<string, unknown> | undefined): string[] =>
     ? ['PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.']
     : [];
 
+const NO_SERVERS: McpFile = { servers: [], problems: [], warnings: [] };
+
+const mcpFileOf = (mcp: Record<string, unknown> | undefined, env: Environment): McpFile => {
+  const file = mcp?.['configFile'];
+  return typeof file === 'string' ? readMcpFile(file, env) : NO_SERVERS;
+};
+
 const deepFreeze = <T>(value: T): T => {
   if (typeof value === 'object' && value !== null) {
     Object.values(value).forEach(deepFreeze);
@@ -48,7 +58,7 @@ const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
-export const loadConfig = (env: Record<string, string | undefined>): Config => {
+export const loadConfig = (env: Environment): Config => {
   const slices: Record<string, Record<string, unknown>> = {};
   for (const slice of Object.keys(SLICES)) slices[slice] = {};
   const problems: string[] = [];
@@ -57,7 +67,9 @@ export const loadConfig = (env: Record<string, string | undefined>): Config => {
     if ('problem' in read) problems.push(read.problem);
     else Object.assign(slices[row.slice] ?? {}, { [row.field]: read.value });
   }
+  const mcp = mcpFileOf(slices['mcp'], env);
+  problems.push(...mcp.problems);
   if (problems.length > 0) throw new ConfigError(problems);
-  const warnings = [...unknownKeys(env), ...keyOfNobody(slices['upstream'])];
-  return deepFreeze({ ...slices, warnings }) as unknown as Config;
+  const warnings = [...unknownKeys(env), ...keyOfNobody(slices['upstream']), ...mcp.warnings];
+  return deepFreeze({ ...slices, mcpServers: mcp.servers, warnings }) as unknown as Config;
 };

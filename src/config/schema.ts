@@ -1,3 +1,4 @@
+import type { McpServer } from '../canonical/mcp-server.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import type { SettingRow, Slice } from './setting-row.ts';
@@ -19,6 +20,8 @@ type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly slice: S
 export type Config = {
   readonly [S in Slice]: { readonly [R in RowOf<S> as R['field']]: Value<R> };
 } & {
+  /** What the file of PROXY_MCP_CONFIG names. */
+  readonly mcpServers: readonly McpServer[];
   /** What is odd but does not stop a start, such as a misspelt key. */
   readonly warnings: readonly string[];
 };

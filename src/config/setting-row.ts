@@ -9,6 +9,7 @@ export const SLICES = {
   api: 'How requests and answers are shaped',
   images: 'Images given by URL',
   codex: 'What codex may do',
+  mcp: 'MCP servers',
   worker: 'App-server processes',
   log: 'Logs',
 } as const;

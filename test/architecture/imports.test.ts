@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   observe: [...CENTRE, 'pino', 'prom-client'],
   threads: ['node:'],
   tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
-  config: ['kit', 'zod', 'node:'],
+  config: [...CENTRE, 'zod', 'node:'],
   demo: [...CENTRE, 'threads', 'node:'],
   http: [...CENTRE, 'openai', 'engine', 'observe', 'threads', 'node:', ...WEB_PACKAGES],
   // Files at the top. Only `app` puts all the parts together.
