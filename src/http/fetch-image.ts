@@ -1,28 +1,20 @@
-import { isIP } from 'node:net';
-import { Agent, request as httpRequest } from 'undici';
+import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../canonical/failure.ts';
 import { outOfResources } from '../canonical/resources.ts';
-import { unlessAborted } from '../kit/abort.ts';
-import { isPublicAddress } from './guards/public-address.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
-import { createNameResolver, type ResolveName } from './resolve-name.ts';
+import { createAgentPinner, type PinnedAgentOptions } from './pinned-agent.ts';
 
 /** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
 export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;
 
-export interface ImageFetcherOptions {
+export interface ImageFetcherOptions extends Omit<PinnedAgentOptions, 'keepsConnections'> {
   readonly enabled: boolean;
-  readonly allowPrivate: boolean;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
   readonly maxRedirects?: number;
-  /** All addresses of a name. Handed in by tests. */
-  readonly resolve?: ResolveName;
-  /** Handed in by tests, which have only loopback addresses to play with. */
-  readonly isPublic?: (address: string) => boolean;
 }
 
 const MAX_BYTES = 20 * 1024 * 1024;
@@ -41,25 +33,6 @@ const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
     throw invalidImage('Invalid image URL: it must not contain a user name or a password.', param);
   }
   return url;
-};
-
-/**
- * An agent that can only connect to the given addresses. The name is not resolved a second time,
- * so an answer that changes between the check and the connection changes nothing.
- */
-const pinnedAgent = (addresses: readonly string[]): Agent => {
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
-  return new Agent({
-    pipelining: 0,
-    connect: {
-      lookup: (_hostname, options, callback) => {
-        const first = all[0];
-        if (options.all === true) callback(null, all);
-        else if (first === undefined) callback(new Error('the name has no address'), '', 0);
-        else callback(null, first.address, first.family);
-      },
-    },
-  });
 };
 
 const codeOf = (error: unknown): string | null =>
@@ -109,21 +82,11 @@ const readAnswer = async (answer: Dispatcher.ResponseData, maxBytes: number, par
 
 export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => {
   const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, maxRedirects = MAX_REDIRECTS } = options;
-  const { isPublic = isPublicAddress } = options;
-  const resolve = options.resolve ?? createNameResolver({ isLocalAllowed: options.allowPrivate });
-
-  /** Every address must be allowed: which one is connected to is up to the network. */
-  const addressesOf = async (url: URL, param: string, signal: AbortSignal): Promise<readonly string[]> => {
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    const addresses = isIP(host) === 0 ? await unlessAborted(resolve(host, signal), signal) : [host];
-    if (addresses.length === 0 || !(options.allowPrivate || addresses.every(isPublic))) {
-      throw invalidImage('The image URL does not lead to a public address.', param);
-    }
-    return addresses;
-  };
+  const pinAgent = createAgentPinner({ ...options, keepsConnections: false });
 
   const hop = async (url: URL, param: string, signal: AbortSignal): Promise<Hop> => {
-    const agent = pinnedAgent(await addressesOf(url, param, signal));
+    const agent = await pinAgent(url, signal);
+    if (agent === null) throw invalidImage('The image URL does not lead to a public address.', param);
     try {
       const answer = await httpRequest(url, {
         dispatcher: agent,

@@ -38,6 +38,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   version: ['node:'],
   backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
   'open-models': ['codex', 'engine', 'kit', 'observe', 'node:'],
+  'open-mcp': ['canonical', 'codex', 'engine', 'kit', 'undici'],
   'place-relay': ['codex', 'config', 'kit', 'observe'],
   banner: ['kit'],
   main: ['command'],

@@ -28,9 +28,12 @@ export const unreachable = (host: string, code: string | null): Failure => {
   const ours = outOfResources(code);
   if (ours !== null) return ours;
   if (host === '') return failure('upstream_unreachable');
-  const why = code === null ? '' : `: ${reasonOf(code)} (${code})`;
+  const why = code === null ? '' : `: ${whyUnreachable(code)}`;
   return failure('upstream_unreachable', { message: `The upstream at ${host} could not be reached${why}.` });
 };
+
+/** In words, and with the code for those who know it. */
+export const whyUnreachable = (code: string): string => `${reasonOf(code)} (${code})`;
 
 const reasonOf = (code: string): string =>
   REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed');

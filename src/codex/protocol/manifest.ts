@@ -17,6 +17,8 @@ export const PROTOCOL_ROOTS = [
   'v2/TurnInterruptResponse',
   'v2/ThreadUnsubscribeParams',
   'v2/ThreadUnsubscribeResponse',
+  'v2/ListMcpServerStatusParams',
+  'v2/ListMcpServerStatusResponse',
   'v2/ServerDiagnosticsParams',
   'v2/ServerDiagnosticsResponse',
   // Notifications that we read.

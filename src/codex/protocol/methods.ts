@@ -6,6 +6,8 @@ import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts'
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
+import type { ListMcpServerStatusParams } from './generated/v2/ListMcpServerStatusParams.ts';
+import type { ListMcpServerStatusResponse } from './generated/v2/ListMcpServerStatusResponse.ts';
 import type { RawResponseCompletedNotification } from './generated/v2/RawResponseCompletedNotification.ts';
 import type { RawResponseItemCompletedNotification } from './generated/v2/RawResponseItemCompletedNotification.ts';
 import type { ReasoningSummaryPartAddedNotification } from './generated/v2/ReasoningSummaryPartAddedNotification.ts';
@@ -53,6 +55,15 @@ interface ClientMethods {
   };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
+  readonly 'mcpServerStatus/list': {
+    params: ListMcpServerStatusParams;
+    result: {
+      readonly data: readonly Pick<
+        ListMcpServerStatusResponse['data'][number],
+        'name' | 'runtimeStatus' | 'tools' | 'toolsError'
+      >[];
+    };
+  };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,6 +13,7 @@ import type { ForwardOptions, Hop } from './hop.ts';
 import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
+import { behindSecret, newSecret } from './secret-path.ts';
 import { Ticket } from './ticket.ts';
 import { forgetOldest } from '../../kit/forget-oldest.ts';
 
@@ -89,7 +89,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const closed = new Set<string>();
   const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
-  const secret = randomBytes(24).toString('base64url');
+  const secret = newSecret();
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const way = wayOf(secret, incoming.url ?? '', options.targets);
@@ -206,11 +206,8 @@ interface Way {
 
 /** Where a request of the app-server is to go; null for anybody who does not know the secret. */
 const wayOf = (secret: string, url: string, targets: RelayTargets): Way | null => {
-  const prefix = Buffer.from(`/${secret}/`);
-  const given = Buffer.from(url).subarray(0, prefix.length);
-  // In constant time: how much of a guess is right must not be seen.
-  if (given.length !== prefix.length || !timingSafeEqual(given, prefix)) return null;
-  const rest = url.slice(prefix.length);
+  const rest = behindSecret(secret, url);
+  if (rest === null) return null;
   for (const name of Object.keys(SEGMENTS) as (keyof RelayAddresses)[]) {
     const target = targets[name];
     const path = rest.slice(SEGMENTS[name].length);

@@ -27,6 +27,8 @@ export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** Answered, or given up on. */
+  isOver(): boolean;
 }
 
 export interface HttpMcpServer {
@@ -67,7 +69,7 @@ export const startHttpMcp = async (options: HttpOptions = {}): Promise<HttpMcpSe
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method = '', url = '', headers } = incoming;
-    requests.push({ method, path: url, headers });
+    requests.push({ method, path: url, headers, isOver: () => outgoing.closed });
     if (mood === 'silent') return;
     if (mood === 'cuts') return void incoming.socket.destroy();
     if (mood === 'broken') return void outgoing.writeHead(500).end('out of order');

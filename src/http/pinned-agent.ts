@@ -1,0 +1,54 @@
+import { isIP } from 'node:net';
+
+import { Agent } from 'undici';
+
+import { unlessAborted } from '../kit/abort.ts';
+import { isPublicAddress } from './guards/public-address.ts';
+import { createNameResolver, type ResolveName } from './resolve-name.ts';
+
+/** An agent that reaches nothing but the host of the URL; null if that is not a public address. */
+export type PinAgent = (url: URL, signal: AbortSignal) => Promise<Agent | null>;
+
+export interface PinnedAgentOptions {
+  readonly allowPrivate: boolean;
+  /** Whether a connection serves several requests. */
+  readonly keepsConnections: boolean;
+  /** All addresses of a name. Handed in by tests. */
+  readonly resolve?: ResolveName;
+  /** Handed in by tests, which have only loopback addresses to play with. */
+  readonly isPublic?: (address: string) => boolean;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export const createAgentPinner = (options: PinnedAgentOptions): PinAgent => {
+  const { allowPrivate, isPublic = isPublicAddress } = options;
+  const resolve = options.resolve ?? createNameResolver({ isLocalAllowed: allowPrivate });
+  return async (url, signal) => {
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const addresses = isIP(host) === 0 ? await unlessAborted(resolve(host, signal), signal) : [host];
+    // Every address must be allowed: which one is connected to is up to the network.
+    const isAllowed = addresses.length > 0 && (allowPrivate || addresses.every(isPublic));
+    return isAllowed ? agentFor(addresses, options) : null;
+  };
+};
+
+/**
+ * An agent that can only connect to the given addresses. The name is not resolved a second time,
+ * so an answer that changes between the check and the connection changes nothing.
+ */
+const agentFor = (addresses: readonly string[], { keepsConnections }: PinnedAgentOptions): Agent => {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return new Agent({
+    pipelining: keepsConnections ? 1 : 0,
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      lookup: (_hostname, options, callback) => {
+        const first = all[0];
+        if (options.all === true) callback(null, all);
+        else if (first === undefined) callback(new Error('the name has no address'), '', 0);
+        else callback(null, first.address, first.family);
+      },
+    },
+  });
+};
