@@ -5,7 +5,7 @@ import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
-import type { KnownNotification } from '../protocol/methods.ts';
+import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
@@ -18,6 +18,8 @@ export class RpcSource implements TurnSource {
   readonly #options: SourceOptions;
   readonly #telling: Telling;
   #usage: Usage | null = null;
+  /** The newest answer is whole. */
+  #isAnswered = false;
   /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
   #threadUsage: Usage | null = null;
 
@@ -28,6 +30,14 @@ export class RpcSource implements TurnSource {
 
   get ended(): boolean {
     return this.#telling.ended;
+  }
+
+  get isLastAnswer(): boolean {
+    return this.#isAnswered && this.#telling.lastOutcome !== null;
+  }
+
+  get runsTools(): boolean {
+    return this.#telling.isRunning;
   }
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -77,8 +87,15 @@ export class RpcSource implements TurnSource {
         return;
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        if (this.#telling.hasCalls) this.#end({ kind: 'tool-calls' }, events);
+        this.#isAnswered = true;
+        this.#endIfLast(events);
         return;
+      case 'item/completed': {
+        const call = mcpToolCall(params);
+        if (call !== null) this.#telling.ran(call.id, call, events);
+        this.#endIfLast(events);
+        return;
+      }
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return;
@@ -93,6 +110,12 @@ export class RpcSource implements TurnSource {
       default:
         assertNever(method);
     }
+  }
+
+  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  #endIfLast(events: TurnEvent[]): void {
+    const { lastOutcome, isRunning } = this.#telling;
+    if (this.#isAnswered && lastOutcome !== null && !isRunning) this.#end(lastOutcome, events);
   }
 
   #itemStarted(
@@ -117,11 +140,15 @@ export class RpcSource implements TurnSource {
   }
 
   #itemCompleted(raw: ResponseItem, events: TurnEvent[]): void {
-    const item = this.#telling.judge(readItem(raw as unknown as JsonObject));
+    const read = readItem(raw as unknown as JsonObject);
+    const item = this.#telling.judge(read);
+    if (item !== null) this.#isAnswered = false;
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
       const itemId = this.#openId(upstreamId, item) ?? this.#telling.start(item, upstreamId, events);
-      this.#telling.finish(itemId, item, events);
+      // Of a call that the app-server runs, the model's own words are all there is so far.
+      const isRun = item.kind === 'hosted-call' && item.modelCallId !== undefined && typeof read !== 'string';
+      this.#telling.finish(itemId, isRun ? read : item, events);
     }
     const { hopeless } = this.#telling;
     if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);

@@ -6,6 +6,7 @@ import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { ItemIds } from './item-ids.ts';
+import { approvalRequest, endedCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   factsOf,
   headOf,
@@ -33,7 +34,10 @@ export class Telling {
   readonly #ids: ItemIds;
   /** Citations that came in front of the text that they are about, by item. */
   readonly #early = new Map<string, ItemDelta[]>();
+  /** The items of calls that the app-server runs, by what the model calls them. */
+  readonly #running = new Map<string, string>();
   #calls = 0;
+  #approvals = 0;
   #undeclaredCalls = 0;
   #ended = false;
 
@@ -46,9 +50,15 @@ export class Telling {
     return this.#ended;
   }
 
-  /** Whether the client has calls to answer. */
-  get hasCalls(): boolean {
-    return this.#calls > 0;
+  /** How the turn ends with this answer: the client has calls to answer, or to agree to. Null: it may go on. */
+  get lastOutcome(): Outcome | null {
+    if (this.#calls > 0) return { kind: 'tool-calls' };
+    return this.#approvals > 0 ? { kind: 'completed' } : null;
+  }
+
+  /** Whether the app-server runs tools. */
+  get isRunning(): boolean {
+    return this.#running.size > 0;
   }
 
   /** The item, if the client may see it; it is asked once for each item. */
@@ -56,6 +66,12 @@ export class Telling {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
     if (item.kind !== 'tool-call') return item;
+    const target = this.#options.findMcpTool(item);
+    if (target !== null) {
+      if (!target.needsApproval) return mcpCallHead(target, item.callId);
+      this.#approvals += 1;
+      return approvalRequest(target, item);
+    }
     const call = this.#options.callable.known(item);
     // codex answers what it does not know itself and asks the model again.
     if (call === null) return this.#undeclared();
@@ -83,9 +99,13 @@ export class Telling {
   }
 
   start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
-    const id = this.#ids.create(upstreamId, ID_PREFIXES[item.kind]);
+    const id = this.#ids.create(item.id ?? upstreamId, ID_PREFIXES[item.kind]);
     const head: Produced = { ...headOf(item), id };
     this.#say({ type: 'item-started', item: head }, into);
+    if (item.kind === 'hosted-call' && item.modelCallId !== undefined) {
+      this.#running.set(item.modelCallId, id);
+      this.status(id, 'in_progress', into);
+    }
     return id;
   }
 
@@ -118,17 +138,33 @@ export class Telling {
     const said = this.#all.saidOf(itemId);
     if (head === null || said === null) return;
     for (const [at, text] of textsOf(whole)) this.rest(itemId, at, text, into);
+    // The app-server runs it, and says how that ended.
+    if (head.kind === 'hosted-call' && whole.kind === 'tool-call') return;
     const item = { ...withSaid(whole, said), ...factsOf(head), id: itemId } as Produced;
     this.#say({ type: 'item-ended', item }, into);
   }
 
-  /** The items that are open are whole, and nobody says them again. */
+  /** A tool that the app-server ran has come to its end. */
+  ran(callId: string, outcome: McpOutcome, into: TurnEvent[]): void {
+    const itemId = this.#running.get(callId);
+    const head = itemId === undefined ? null : this.#all.headOf(itemId);
+    this.#running.delete(callId);
+    if (itemId === undefined || head?.kind !== 'hosted-call') return;
+    const whole = endedCall(head.raw, this.#all.textOf(itemId, 'input'), outcome);
+    this.status(itemId, outcome.status === 'completed' ? 'completed' : 'failed', into);
+    const { modelCallId } = head;
+    this.#say({ type: 'item-ended', item: { ...whole, id: itemId, ...(modelCallId === undefined ? {} : { modelCallId }) } }, into);
+  }
+
+  /** The items that are open are whole, and nobody says them again; tools that run go on. */
   finishOpen(into: TurnEvent[]): void {
-    for (const event of this.#all.endOpen('completed')) into.push(event);
+    const running = new Set(this.#running.values());
+    for (const event of this.#all.endOpen('completed', (itemId) => running.has(itemId))) into.push(event);
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
     this.#ended = true;
+    for (const callId of this.#running.keys()) this.ran(callId, NOT_RUN, into);
     for (const event of this.#all.endOpen(statusAfter(outcome))) into.push(event);
     into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
   }

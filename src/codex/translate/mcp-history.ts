@@ -1,0 +1,185 @@
+import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
+import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
+import type { Refusal } from '../../canonical/refusal.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { quoted } from '../../kit/quote.ts';
+import type { History } from './fit-history.ts';
+import { fromOutputText } from './mcp-output.ts';
+
+/** A call to which somebody agreed, and that has not been run. */
+export interface ApprovedCall {
+  readonly requestId: string;
+  readonly label: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** Under which it stands in the history; what it gave is not known yet. */
+  readonly callId: string;
+}
+
+export interface McpHistory extends History {
+  readonly approved: readonly ApprovedCall[];
+  /** Servers of which the client has a list of tools. */
+  readonly listed: ReadonlySet<string>;
+  readonly refused: readonly Refusal[];
+}
+
+/**
+ * What a client sends back of MCP servers that were run here → what the model has seen of them: calls in the
+ * namespace of the server, and their outputs. Lists of tools were never its business.
+ */
+export const mcpHistory = (
+  history: History,
+  isOurs: (label: string) => boolean,
+): McpHistory => {
+  const raws = history.items.map((item) => rawMcp(item, isOurs));
+  if (raws.every((raw) => raw === null)) {
+    return { ...history, approved: [], listed: new Set(), refused: [] };
+  }
+  return new Reader(history, raws, isOurs).read();
+};
+
+const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
+
+/** The item, if it is about a server of ours. A response names only its request. */
+const rawMcp = (item: Item, isOurs: (label: string) => boolean): RawItem | null => {
+  if (item.kind !== 'hosted-call' && item.kind !== 'opaque') return null;
+  const raw = rawOf(item);
+  if (!TYPES.test(raw.type)) return null;
+  return raw.type === 'mcp_approval_response' || isOurs(textOf(raw, 'server_label')) ? raw : null;
+};
+
+class Reader {
+  readonly #history: History;
+  readonly #raws: readonly (RawItem | null)[];
+  readonly #items: Item[] = [];
+  readonly #places: number[] = [];
+  readonly #approved: ApprovedCall[] = [];
+  readonly #listed = new Set<string>();
+  readonly #refused: Refusal[] = [];
+  readonly #requests = new Map<string, RawItem>();
+  readonly #responses = new Map<string, RawItem>();
+  readonly #run = new Set<string>();
+  readonly #callIds: Set<string>;
+
+  constructor(
+    history: History,
+    raws: readonly (RawItem | null)[],
+    isOurs: (label: string) => boolean,
+  ) {
+    this.#history = history;
+    // Requests of a server that is the backend's are answered at the backend.
+    const foreign = new Set(
+      history.items.flatMap((item) => {
+        const raw = item.kind === 'opaque' ? rawOf(item) : null;
+        const isRequest = raw?.type === 'mcp_approval_request' && !isOurs(textOf(raw, 'server_label'));
+        return isRequest ? [textOf(raw, 'id')] : [];
+      }),
+    );
+    this.#raws = raws.map((raw) =>
+      raw !== null && foreign.has(textOf(raw, 'approval_request_id')) ? null : raw,
+    );
+    this.#callIds = new Set(history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])));
+    for (const raw of this.#raws) {
+      if (raw?.type === 'mcp_approval_request') this.#requests.set(textOf(raw, 'id'), raw);
+      if (raw?.type === 'mcp_approval_response') this.#responses.set(textOf(raw, 'approval_request_id'), raw);
+      if (raw?.type === 'mcp_call') this.#run.add(textOf(raw, 'approval_request_id'));
+    }
+  }
+
+  read(): McpHistory {
+    this.#history.items.forEach((item, index) => {
+      const raw = this.#raws[index] ?? null;
+      const place = this.#history.places[index] ?? index;
+      if (raw === null) this.#add(place, item);
+      else this.#mcp(raw, place);
+    });
+    return {
+      items: this.#items,
+      places: this.#places,
+      approved: this.#approved,
+      listed: this.#listed,
+      refused: this.#refused,
+    };
+  }
+
+  #mcp(raw: RawItem, place: number): void {
+    const id = textOf(raw, 'id');
+    switch (raw.type) {
+      case 'mcp_list_tools':
+        this.#listed.add(textOf(raw, 'server_label'));
+        return;
+      case 'mcp_call': {
+        const said = raw['output'] ?? raw['error'];
+        this.#call(raw, this.#callId(id), typeof said === 'string' ? said : unsaid(said), place);
+        return;
+      }
+      case 'mcp_approval_request': {
+        // With its answer it stands where the answer is.
+        if (this.#responses.has(id) || this.#run.has(id)) return;
+        this.#call(raw, this.#callId(id), 'Nobody has agreed to this call.', place);
+        return;
+      }
+      default:
+        this.#response(raw, place);
+    }
+  }
+
+  #response(raw: RawItem, place: number): void {
+    const requestId = textOf(raw, 'approval_request_id');
+    const request = this.#requests.get(requestId);
+    if (request === undefined) {
+      const why = `there is no approval request '${quoted(requestId)}' in the input. Nothing is stored here: send the request along.`;
+      this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
+      return;
+    }
+    // It has been run since, and stands there as a call.
+    if (this.#run.has(requestId) || this.#responses.get(requestId) !== raw) return;
+    const callId = this.#callId(requestId);
+    if (raw['approve'] !== true) {
+      const reason = textOf(raw, 'reason');
+      this.#call(request, callId, `This call was declined${reason === '' ? '.' : `: ${reason}`}`, place);
+      return;
+    }
+    this.#call(request, callId, '', place);
+    this.#approved.push({
+      requestId,
+      label: textOf(request, 'server_label'),
+      name: textOf(request, 'name'),
+      arguments: textOf(request, 'arguments'),
+      callId,
+    });
+  }
+
+  #call(raw: RawItem, callId: string, output: string, place: number): void {
+    this.#add(place, {
+      kind: 'tool-call',
+      tool: 'function',
+      callId,
+      name: mcpWireName(textOf(raw, 'name')),
+      namespace: mcpNamespace(textOf(raw, 'server_label')),
+      input: textOf(raw, 'arguments'),
+    });
+    this.#add(place, { kind: 'tool-output', tool: 'function', callId, output: fromOutputText(output) });
+  }
+
+  #add(place: number, item: Item): void {
+    this.#items.push(item);
+    this.#places.push(place);
+  }
+
+  /** The model's own, which our ids are made of, so that it sees the same again. */
+  #callId(id: string): string {
+    const own = /^mcpr?_(.+)$/s.exec(id)?.[1] ?? 'mcp';
+    const callId = this.#callIds.has(own) ? `${own}_${this.#callIds.size}` : own;
+    this.#callIds.add(callId);
+    return callId;
+  }
+}
+
+const unsaid = (said: RawItem[string] | undefined): string =>
+  isJsonObject(said) ? JSON.stringify(said) : 'The call came to no end.';
+
+const textOf = (raw: RawItem, key: string): string => {
+  const value = raw[key];
+  return typeof value === 'string' ? value : '';
+};
