@@ -1,5 +1,5 @@
 import { mcpLabelForm } from './mcp-server.ts';
-import type { McpToolInfo } from './mcp-use.ts';
+import type { McpToolInfo } from './mcp-tools.ts';
 
 /** The namespace in which a model sees the tools of a server. */
 export const mcpNamespace = (label: string): string => `mcp__${mcpLabelForm(label)}`;
@@ -10,20 +10,12 @@ export const mcpWireName = (name: string): string => name.replaceAll(/[^a-zA-Z0-
 /** A name that would stand for two tools, or is too long, has the beginning of a hash behind it. */
 const HASHED = /^(.*)_[0-9a-f]{12}$/s;
 
-/**
- * The tool that a model means. codex writes names with letters, digits and `_` only. `description` tells those
- * apart that have one name then; null: it is not known.
- */
-export const toolBehind = (
-  wireName: string,
-  tools: readonly McpToolInfo[],
-  description: string | null,
-): McpToolInfo | null => {
+/** The tools that a model may mean. codex writes names with letters, digits and `_` only; more than one: it cannot be told which. */
+export const toolsBehind = (wireName: string, tools: readonly McpToolInfo[]): readonly McpToolInfo[] => {
   const same = tools.filter(({ name }) => mcpWireName(name) === wireName);
-  if (same.length === 1) return same[0] ?? null;
+  if (same.length > 0) return same;
   const beginning = HASHED.exec(wireName)?.[1];
-  if (beginning === undefined) return null;
-  const like = tools.filter(({ name }) => mcpWireName(name).startsWith(beginning));
-  const described = like.filter((tool) => (tool.description ?? '') === description);
-  return (like.length === 1 ? like[0] : described.length === 1 ? described[0] : null) ?? null;
+  return beginning === undefined
+    ? []
+    : tools.filter(({ name }) => mcpWireName(name).startsWith(beginning));
 };

@@ -1,15 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json.ts';
 import type { McpServer } from './mcp-server.ts';
+import type { McpToolInfo } from './mcp-tools.ts';
 import type { RawTool } from './tool.ts';
-
-/** One tool of a server, in the server's own words. */
-export interface McpToolInfo {
-  readonly name: string;
-  readonly description: string | null;
-  /** The JSON schema of its arguments. */
-  readonly inputSchema: JsonObject;
-  readonly annotations: JsonObject | null;
-}
 
 /** Some tools of a server; null stands for what was not said. */
 export interface McpFilter {
@@ -38,7 +30,10 @@ export const isAmong = (
   tool: Pick<McpToolInfo, 'name' | 'annotations'>,
 ): boolean =>
   (names === null || names.has(tool.name)) &&
-  (readOnly === null || (tool.annotations?.['readOnlyHint'] === true) === readOnly);
+  (readOnly === null || isReadOnly(tool) === readOnly);
+
+const isReadOnly = ({ annotations }: Pick<McpToolInfo, 'annotations'>): boolean =>
+  isJsonObject(annotations) && annotations['readOnlyHint'] === true;
 
 export const needsApproval = (
   { always, never, otherwise }: McpApproval,
@@ -53,16 +48,17 @@ export const mayNeedApproval = ({ always, otherwise }: McpApproval): boolean =>
   otherwise === 'always' || always !== null;
 
 /** Which tools of a server the client allows, and which calls it wants to agree to; a text says what is wrong with it. */
-export const readMcpUse = (
-  raw: RawTool,
-  server: McpServer,
-  standard: McpApproval['otherwise'],
-): McpUse | { readonly problem: string } => {
+export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly problem: string } => {
   const allowed = readFilter(raw['allowed_tools']);
   if (allowed === 'wrong') return { problem: `its 'allowed_tools' must be ${FILTER}.` };
-  const approval = readApproval(raw['require_approval'] ?? null, standard);
+  const approval = readApproval(raw['require_approval'] ?? null, server.requireApproval);
   if (approval === null) {
     return { problem: `its 'require_approval' must be 'always', 'never', or an object with these.` };
+  }
+  // Before a server has said which tools it has, the app-server can only be told names, and to run what only reads.
+  if (allowed?.readOnly === false) return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
+  if (approval.never?.readOnly === false || approval.always?.readOnly === true) {
+    return { problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.` };
   }
   return { server, allowed, approval };
 };

@@ -10,7 +10,9 @@ export const needsFullLane = (request: TurnRequest): boolean =>
   (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
 
-const isOnlyOnFull = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type !== 'tool_search';
+/** Tools of an MCP server that is run here are in a namespace, which codex has on both. */
+const isOnlyOnFull = (tool: Tool): boolean =>
+  tool.kind === 'hosted' && tool.raw.type !== 'tool_search' && tool.raw.type !== 'mcp';
 
 /**
  * What a lane has no place for, besides fields of the backend's request. Without the relay the

@@ -17,7 +17,7 @@ import type { BackendProfile } from './profile.ts';
 /** The MCP servers that the app-server runs or talks to for requests. */
 export interface McpPolicy {
   /** Those of the deployment, by label. */
-  readonly servers: ReadonlyMap<string, McpServer>;
+  readonly deployment: ReadonlyMap<string, { readonly server: McpServer }>;
   /** Whether servers are taken that a client names by their address. */
   readonly takesClients: boolean;
 }
@@ -60,7 +60,7 @@ export const sortTools = (
       refuse('invalid_value', `the label '${quoted(server.label)}' stands for another server of this request.`);
     } else {
       labels.add(mcpNamespace(server.label));
-      const use = readMcpUse(tool.raw, server, policy.servers.get(server.label)?.requireApproval ?? 'always');
+      const use = readMcpUse(tool.raw, server);
       if ('problem' in use) refuse('invalid_value', use.problem);
       else if (left.has(tool)) uses.push(use);
     }
@@ -85,9 +85,9 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'k
     return { kind: 'invalid_value', why: "its 'server_label' must have 1 to 64 letters, digits, `_` and `-`." };
   }
   if (!hasAddress(raw)) {
-    const known = policy.servers.get(label);
-    if (known !== undefined) return known;
-    const all = [...policy.servers.keys()].map((name) => `'${name}'`).join(', ');
+    const known = policy.deployment.get(label);
+    if (known !== undefined) return known.server;
+    const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
     const which = all === '' ? 'none is configured here' : `those that are configured here are ${all}`;
     return {
       kind: 'invalid_value',

@@ -16,8 +16,11 @@ export const refusedTools = (
     return why === null ? [] : [{ path: { tool: index }, kind: 'unsupported_tool', why }];
   });
 
+/** Whether anybody talks to its server is decided in `mcp-tools.ts`. */
+const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
+
 const whyRefused = (tool: Tool, profile: Pick<BackendProfile, 'isChatgpt'> | null): string | null => {
-  if (tool.kind === 'function') return null;
+  if (tool.kind === 'function' || isMcp(tool)) return null;
   const type = quoted(tool.kind === 'hosted' ? tool.raw.type : tool.kind);
   if (profile === null) return `is of type '${type}', and only the relay of this server could pass it on`;
   if (tool.kind !== 'hosted' || !profile.isChatgpt || CHATGPT_RUNS.test(tool.raw.type)) return null;

@@ -11,6 +11,8 @@ import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
+import type { PastAnswers } from './later-requests.ts';
+import type { McpShape } from './mcp-namespaces.ts';
 import { setOwnFields } from './own-fields.ts';
 import { toolChoiceField, writeTools } from './own-tools.ts';
 
@@ -22,6 +24,8 @@ export interface ThreadShape {
   readonly developerInstructions: string | null;
   /** Whether the app-server says itself how much the model is to write. */
   readonly saysVerbosity: boolean;
+  /** Null: there are no MCP servers. */
+  readonly mcp: McpShape | null;
 }
 
 export interface RequestEdits {
@@ -35,6 +39,7 @@ export interface EditContext {
   readonly without: ReadonlySet<EditField>;
   /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
   readonly isFirstRequest: boolean;
+  readonly past: PastAnswers;
   readonly onInput: (found: InputFindings) => void;
 }
 
@@ -70,7 +75,7 @@ export const requestEdits = (
   const { developerInstructions } = shape;
   return {
     fields,
-    apply(body, { without, isFirstRequest, onInput }) {
+    apply(body, { without, isFirstRequest, past, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
       const edited: Record<string, Json | undefined> = { ...body };
       if (body['model'] === approach.slug) edited['model'] = request.model;
@@ -96,7 +101,12 @@ export const requestEdits = (
         const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
         Object.assign(
           edited,
-          writeTools(body, tools, { lane: approach.lane, profile, session: session.session }),
+          writeTools(body, tools, {
+            lane: approach.lane,
+            profile,
+            session: session.session,
+            mcp: shape.mcp,
+          }),
         );
       }
       if (isJsonObject(body['client_metadata'])) {
@@ -110,6 +120,7 @@ export const requestEdits = (
         const { input, ...found } = restoreInput(edited['input'] as readonly Json[], exact, {
           developerInstructions,
           isFirstRequest,
+          past,
         });
         edited['input'] = input;
         onInput(found);
@@ -175,7 +186,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['tool_choice', request.toolChoice.mode !== 'auto'],
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
-    ['tools', request.tools.length > 0],
+    ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];

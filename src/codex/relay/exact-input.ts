@@ -7,6 +7,7 @@ import {
   toContentItem,
   type Injected,
 } from '../translate/inject-items.ts';
+import type { PastAnswers } from './later-requests.ts';
 
 /** What a backend takes in the input of a request. */
 export interface InputSupport {
@@ -67,6 +68,7 @@ export interface Front {
   readonly developerInstructions: string | null;
   /** The first model request of a thread ends with our last item; later ones go on behind it. */
   readonly isFirstRequest: boolean;
+  readonly past: Pick<PastAnswers, 'restore'>;
 }
 
 /**
@@ -92,7 +94,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...behind],
+    input: [...tools, ...instructions, ...exact, ...front.past.restore(behind)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { CookieJar } from './cookies.ts';
 import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
+import type { PastAnswers } from './later-requests.ts';
 import type { Session } from './headers.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from '../capabilities/profile.ts';
@@ -24,6 +25,8 @@ export interface ModelCall {
   readonly onLife: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */
   readonly isFirstRequest: boolean;
+  /** What it has answered in this turn. */
+  readonly past: PastAnswers;
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
   withhold(field: EditField): void;

@@ -80,6 +80,7 @@ const contentOf = async (
 const editContext = (call: ModelCall): EditContext => ({
   without: call.withheld,
   isFirstRequest: call.isFirstRequest,
+  past: call.past,
   onInput: (found) => call.onInput(found),
 });
 

@@ -13,6 +13,8 @@ import {
   type RequestEdits,
 } from './edits.ts';
 import type { Session } from './headers.ts';
+import { PastAnswers } from './later-requests.ts';
+import { isJsonObject } from '../../kit/json.ts';
 import type { ModelCall } from './hop.ts';
 
 export interface TicketOptions {
@@ -41,6 +43,7 @@ export class Ticket implements WireReport, ModelCall {
   /** Whether the model has answered once: what comes behind our items is then its own doing. */
   #hasAnswer = false;
   headers: Readonly<Record<string, string>> = {};
+  readonly past = new PastAnswers();
 
   constructor(options: TicketOptions) {
     const { threadId, request, shape, affinity, limits } = options;
@@ -56,7 +59,13 @@ export class Ticket implements WireReport, ModelCall {
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onLife = options.onLife;
     this.onSignal = (signal) => {
-      if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      if (signal.kind === 'answer-started') {
+        this.#hasAnswer = true;
+        this.past.begin();
+      }
+      if (signal.kind === 'answer-said' && signal.type === 'response.output_item.done') {
+        if (isJsonObject(signal.data['item'])) this.past.add(signal.data['item']);
+      }
       options.onSignal(signal);
     };
   }
