@@ -143,6 +143,7 @@ const threadStart = (ask: Ask, cwd: string): object => ({
 const injectItems = (ask: Ask): readonly object[] => [
   ...(ask.instructions === undefined ? [] : [message('developer', ask.instructions)]),
   message('user', promptOf(ask)),
+  ...(ask.history ?? []),
 ];
 
 const message = (role: string, text: string): object => ({

@@ -108,12 +108,14 @@ interface Api {
   readonly endMarker: string;
 }
 
+const userMessage = (ask: Ask): object => ({ role: 'user', content: promptOf(ask) });
+
 const RESPONSES: Api = {
   path: '/responses',
   body: (ask) => ({
     model: ask.model,
     ...(ask.instructions === undefined ? {} : { instructions: ask.instructions }),
-    input: promptOf(ask),
+    input: ask.history === undefined ? promptOf(ask) : [userMessage(ask), ...ask.history],
     tools: (ask.tools ?? []).map((tool) => ({ type: 'function', ...tool, strict: false })),
     stream: true,
   }),
@@ -125,7 +127,7 @@ const CHAT: Api = {
   path: '/chat/completions',
   body: (ask) => ({
     model: ask.model,
-    messages: [{ role: 'user', content: promptOf(ask) }],
+    messages: [userMessage(ask)],
     stream: true,
   }),
   deltaMarker: `"delta":{"content":"${DELTA[0] ?? ''}`,

@@ -34,11 +34,11 @@ export const BESIDE_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate:
 /** The same work in other words; what is left is noise. */
 export const NO_WORSE: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.95 };
 
-const SHORT: Ask = { model: 'gpt-5.5', deltas: 16 };
+export const SHORT: Ask = { model: 'gpt-5.5', deltas: 16 };
 const LONG: Ask = { model: 'gpt-5.5', deltas: 20_000 };
 
-const ms = (value: number): string => `${value.toFixed(1)} ms`;
-const ratioOf = (value: number): string => value.toFixed(3);
+export const ms = (value: number): string => `${value.toFixed(1)} ms`;
+export const ratioOf = (value: number): string => value.toFixed(3);
 
 const orderOf = (round: number): readonly ('bare' | 'proxy')[] =>
   round % 2 === 0 ? ['bare', 'proxy'] : ['proxy', 'bare'];
@@ -56,19 +56,27 @@ export const warmUp = async (sides: readonly Side[], model: BenchModel): Promise
 /** What the app-server still does after a turn must not meet the next sample. */
 const REST_MS = 30;
 
-/** One request after the other, the sides in turn, and each first in half of the pairs. */
+/** One request after the other, two kinds in turn, and each first in half of the pairs. */
+export const firstDeltas = async (
+  run: Readonly<Record<'bare' | 'proxy', () => Promise<Timing>>>,
+  samples: number,
+): Promise<Readonly<Record<'bare' | 'proxy', readonly number[]>>> => {
+  const times = { bare: [] as number[], proxy: [] as number[] };
+  for (let index = 0; index < samples; index += 1) {
+    for (const name of orderOf(index)) {
+      await sleep(REST_MS);
+      times[name].push((await run[name]()).firstDeltaMs);
+    }
+  }
+  return times;
+};
+
 export const timeToFirstDelta = async (
   { bare, proxy }: Sides,
   samples: number,
   goal: Goal,
 ): Promise<readonly Row[]> => {
-  const times = { bare: [] as number[], proxy: [] as number[] };
-  for (let index = 0; index < samples; index += 1) {
-    for (const name of orderOf(index)) {
-      await sleep(REST_MS);
-      times[name].push((await (name === 'bare' ? bare : proxy).run(SHORT)).firstDeltaMs);
-    }
-  }
+  const times = await firstDeltas({ bare: () => bare.run(SHORT), proxy: () => proxy.run(SHORT) }, samples);
   return ([0.5, 0.95] as const).map((part): Row => {
     const [ours, theirs] = [quantile(times.proxy, part), quantile(times.bare, part)];
     const { ratio, target, reached } = compareTimes(ours, theirs, goal.firstDelta);

@@ -24,6 +24,7 @@ import {
   type Row,
   type Sides,
 } from './rows.ts';
+import { manyTools, toolRound } from './tool-rows.ts';
 import type { Side } from './workload.ts';
 
 /**
@@ -51,6 +52,7 @@ const STEPS = {
   'first-delta': ({ bare, proxy }) => timeToFirstDelta({ bare, proxy }, 120, BESIDE_BARE),
   throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
   'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
+  tools: async (sides) => [await toolRound(sides, 60), ...(await manyTools(sides, 40))],
   bytes: ({ bare, proxy }, { model }) => addedBytes({ bare, proxy }, model),
   refused: async (_, { start }) => {
     const baseUrl = `http://${await closedHost()}/v1`;

@@ -9,6 +9,8 @@ export interface Ask {
   readonly deltas: number;
   readonly instructions?: string;
   readonly tools?: readonly Tool[];
+  /** What comes behind the prompt: items of the Responses API, which the app-server takes as they are. */
+  readonly history?: readonly JsonObject[];
 }
 
 export interface Tool {

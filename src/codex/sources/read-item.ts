@@ -155,8 +155,11 @@ export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
         summary: said.summary,
         ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
       };
-    case 'tool-call':
-      return { ...whole, input: said.input };
+    case 'tool-call': {
+      // Whether it has a namespace was decided at its start.
+      const { namespace: _, ...call } = whole;
+      return { ...call, input: said.input };
+    }
     case 'hosted-call':
     case 'compaction':
     case 'opaque':
