@@ -29,7 +29,7 @@ export interface Message {
   readonly status?: ItemStatus;
 }
 
-export type Part = TextPart | ImagePart | AudioPart | RefusalPart;
+export type Part = TextPart | ImagePart | AudioPart | FilePart | RefusalPart;
 
 export interface TextPart {
   readonly kind: 'text';
@@ -54,6 +54,13 @@ export interface AudioPart {
   /** Base64. */
   readonly data: string;
 }
+
+/** A file, as the Responses API writes it. Where the backend takes files nobody reads what is in it (see `text-file.ts`). */
+export interface FilePart {
+  readonly kind: 'file';
+  readonly raw: RawPart;
+}
+export type RawPart = JsonObject & { readonly type: 'input_file' };
 
 /** What the assistant refused with. */
 export interface RefusalPart {

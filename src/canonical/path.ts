@@ -8,6 +8,8 @@ export type Path =
   | { readonly item: number }
   /** How closely an image is to be looked at. */
   | { readonly imageDetail: PartPlace }
+  /** A file among the parts of an item. */
+  | { readonly file: PartPlace }
   /** One further thing that the answer is to hold. */
   | { readonly include: string }
   /** One of the tools. */

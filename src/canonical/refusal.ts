@@ -5,7 +5,12 @@ import type { TurnRequest } from './turn-request.ts';
 export interface Refusal {
   readonly path: Path;
   /** The row of the failure table. */
-  readonly kind: 'invalid_value' | 'unsupported_parameter' | 'unsupported_tool';
+  readonly kind:
+    | 'invalid_value'
+    | 'unsupported_parameter'
+    | 'unsupported_value'
+    | 'unsupported_tool'
+    | 'unsupported_file';
   /** The end of a sentence about the place. */
   readonly why: string;
 }

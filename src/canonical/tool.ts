@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kit/json.ts';
-import type { ToolCall } from './item.ts';
+import type { HostedCall, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
@@ -86,12 +86,36 @@ export const refKey = (ref: ToolRef): string =>
     ? JSON.stringify([ref.kind, ref.raw.type, ref.raw['server_label'] ?? null])
     : JSON.stringify([ref.kind, ref.name, ref.namespace ?? null]);
 
+/** Items by which a hosted tool asks its client to do something, and what tools are called that do so. */
+const ASKING: Readonly<Record<string, RegExp>> = {
+  computer_call: /^computer/,
+  local_shell_call: /^local_shell$/,
+  shell_call: /^shell$/,
+  apply_patch_call: /^apply_patch$/,
+  mcp_approval_request: /^mcp$/,
+};
+
+/** Whether it is a hosted tool in name only: the client does what the model wants of it. */
+export const isRunByClient = (tool: Tool): boolean =>
+  tool.kind === 'hosted' &&
+  tool.raw.type !== 'mcp' &&
+  Object.values(ASKING).some((name) => name.test(tool.raw.type));
+
 /** The tools that the client runs, and that the model may call. */
 export class CallableTools {
   readonly #known: ReadonlySet<string>;
+  readonly #hosted: readonly string[];
 
   constructor(tools: readonly Tool[]) {
     this.#known = new Set(tools.flatMap(refsOf).map(refKey));
+    this.#hosted = [...new Set(tools.flatMap((tool) => (tool.kind === 'hosted' ? [tool.raw.type] : [])))];
+  }
+
+  /** What an item of a hosted tool means to the client; `undeclared`: it asks for something that the client never offered. */
+  meaningOf({ raw: { type } }: HostedCall | Opaque): 'told' | 'asked' | 'undeclared' {
+    const asking = ASKING[type];
+    if (asking === undefined) return 'told';
+    return this.#hosted.some((name) => asking.test(name)) ? 'asked' : 'undeclared';
   }
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */

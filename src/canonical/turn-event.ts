@@ -1,4 +1,4 @@
-import type { Json } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Path } from './path.ts';
 import type { Usage } from './usage.ts';
@@ -48,11 +48,15 @@ export interface ItemDelta {
   readonly annotation?: Json;
 }
 
-/** What a hosted tool is doing: `searching`, `interpreting` … in the backend's words. */
+/** What a hosted tool is doing: `searching`, `partial_image` … in the backend's words. Nobody between reads more of it. */
 export interface ItemStatusChanged {
   readonly type: 'item-status';
   readonly itemId: string;
   readonly status: string;
+  /** What it is about, where that is a part of the item and not the whole: `shell_call_command`. */
+  readonly of?: string;
+  /** What the backend says besides: a preview of an image, a piece of a command. */
+  readonly more?: JsonObject;
 }
 
 export interface ItemEnded {

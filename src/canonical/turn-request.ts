@@ -12,6 +12,8 @@ export interface AskedTurn {
   readonly toolChoice: ToolChoice;
   /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
   readonly parallelToolCalls: boolean | null;
+  /** At most so many calls of tools that the backend or this server runs, in the whole answer; null: any number. */
+  readonly maxToolCalls: number | null;
   readonly reasoning: ReasoningSettings;
   readonly format: OutputFormat;
   readonly verbosity: Verbosity | null;

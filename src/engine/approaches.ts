@@ -1,6 +1,6 @@
 import type { Failure } from '../canonical/failure.ts';
 import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
-import { needsFullLane } from '../codex/capabilities/lanes.ts';
+import { isOnlyOnFull, needsFullLane } from '../codex/capabilities/lanes.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
 import { wholeHistory, withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
@@ -69,6 +69,7 @@ export class Approaches {
       return { ...last, instructions: 'message' };
     }
     const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
+    if (lane === 'lite' && request.tools.some(isOnlyOnFull)) return null;
     const isTried = tried.some((approach) => approach.lane === lane);
     if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
     return this.#on(lane, request, last.reasoning);
@@ -107,7 +108,9 @@ export class Approaches {
     if (lanes.setting !== 'auto') return lanes.setting;
     const refused = this.#refusedLanes.get(circumstancesOf(request));
     // Who wants no answer without what only that lane can say gets it tried again.
-    const isWanted = refused === 'full' && request.isStrict && needsFullLane(request);
+    const isWanted =
+      refused === 'full' &&
+      ((request.isStrict && needsFullLane(request)) || request.tools.some(isOnlyOnFull));
     if (refused !== undefined && !isWanted) return refused === 'full' ? 'lite' : 'full';
     return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
   }

@@ -6,6 +6,7 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
+import type { JsonObject } from '../kit/json.ts';
 import { draftTurn, type DraftDeps } from './draft-turn.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
@@ -56,6 +57,60 @@ describe('a draft', () => {
     const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
     const draft = draftTurn(turnRequest({ items }), { ...KEPT, reasoning: 'left-out' }, CHATGPT);
     expect([draft.request.items.length, draft.leftOut]).toEqual([3, [{ item: 1 }]]);
+  });
+
+  const file = (raw: JsonObject): Item => ({
+    kind: 'message',
+    role: 'user',
+    parts: [
+      { kind: 'text', text: 'read' },
+      { kind: 'file', raw: { type: 'input_file', ...raw } },
+    ],
+  });
+  const PROVIDER: DraftDeps = {
+    ...PLAIN,
+    relay: {
+      profile: profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null),
+      refusedFor: () => new Set(),
+    },
+  };
+
+  it('has files where the backend takes them, and elsewhere the text of text files', () => {
+    const readable = file({ filename: 'a.md', file_data: 'IyBI' });
+    const paper = file({ filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' });
+    const items = [
+      forgotten,
+      readable,
+      paper,
+      file({ file_url: 'https://x/a.pdf' }),
+      file({ file_data: '#' }),
+    ];
+    const request = turnRequest({ items });
+    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({
+      request: { items: items.slice(1) },
+      refused: [],
+    });
+    for (const deps of [PLAIN, CHATGPT]) {
+      const draft = draftTurn(request, KEPT, deps);
+      expect(draft.request.items[0]).toMatchObject({ parts: [{ text: 'read' }, { text: 'a.md:\n\n# H' }] });
+      expect(draft.refused.map(({ path, kind }) => [path, kind])).toEqual([
+        [{ file: { item: 2, of: 'content', part: 1 } }, 'unsupported_file'],
+        [{ file: { item: 3, of: 'content', part: 1 } }, 'unsupported_file'],
+        [{ file: { item: 4, of: 'content', part: 1 } }, 'invalid_value'],
+      ]);
+    }
+  });
+
+  it('has items that nobody knows where a relay can put them back', () => {
+    const cut = { kind: 'hosted-call', raw: { type: 'image_generation_call', result: null } } as const;
+    const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;
+    const odd = { kind: 'opaque', raw: { type: 'telepathy' } } as const;
+    const request = turnRequest({ items: [user, cut, search, odd] });
+    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({ request, leftOut: [], refused: [] });
+    expect(draftTurn(request, KEPT, PLAIN)).toMatchObject({
+      leftOut: [{ item: 1 }],
+      refused: [{ path: { item: 3 }, kind: 'unsupported_value' }],
+    });
   });
 
   it('refuses what cannot be run at all, and what a strict request cannot do without', () => {

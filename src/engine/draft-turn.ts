@@ -3,6 +3,7 @@ import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { hasHostedMcp, sortTools } from '../codex/capabilities/mcp-tools.ts';
+import { refusedItems } from '../codex/capabilities/raw-items.ts';
 import { refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { refusedToolNames } from '../codex/capabilities/tool-names.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
@@ -10,6 +11,7 @@ import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import { fitEffort } from '../codex/translate/fit-effort.ts';
+import { withoutFiles } from '../codex/translate/fit-files.ts';
 import {
   fitHistory,
   wholeHistory,
@@ -48,6 +50,9 @@ export interface Draft {
 
 export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftDeps): Draft => {
   const { relay, historyRules, effortsOf, settings } = deps;
+  const takesFiles = relay?.profile.takes.has('input_file') === true;
+  const files = takesFiles ? { items: request.items, refused: [] } : withoutFiles(request.items);
+  
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
     policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
@@ -55,9 +60,12 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
   });
   const isOurs = (label: string): boolean =>
     deps.mcp.deployment.has(label) || deps.mcp.reach !== null || !hasHostedMcp(relay?.profile ?? null);
-  const whole = mcpHistory(wholeHistory(request.items), isOurs);
+  const whole = mcpHistory(wholeHistory(files.items), isOurs);
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
-  const { items, ignored } = fitHistory(rest ?? whole, historyRules);
+  const { items, ignored } = fitHistory(rest ?? whole, {
+    ...historyRules,
+    images: relay === null ? 'whole' : 'any',
+  });
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const fitted = {
     ...request,
@@ -92,7 +100,9 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request.tools, relay?.profile ?? null),
+      ...refusedTools(request.tools, { profile: relay?.profile ?? null, lane: approach.lane }),
+      ...refusedItems(whole, relay !== null),
+      ...files.refused,
       ...refusedToolNames(request.tools, relay !== null),
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),

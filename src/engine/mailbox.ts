@@ -143,8 +143,9 @@ const charsOf = (event: TurnEvent): number => {
     case 'item-started':
     case 'item-ended':
       return charsIn(event.item);
-    case 'turn-accepted':
     case 'item-status':
+      return event.more === undefined ? 0 : charsIn(event.more);
+    case 'turn-accepted':
     case 'turn-ended':
       return 0;
     default:

@@ -9,7 +9,7 @@ import type { AppServer } from '../codex/app-server.ts';
 import { mcpTrouble } from '../codex/failures/mcp-trouble.ts';
 import { RESOURCE_TOOLS, type McpShape } from '../codex/relay/mcp-namespaces.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
-import { endedCall, mcpCall, type McpOutcome, type McpTarget } from '../codex/sources/mcp-calls.ts';
+import { endedCall, endOfCall, mcpCall, type McpOutcome, type McpTarget } from '../codex/sources/mcp-calls.ts';
 import type { ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
@@ -242,13 +242,11 @@ export class McpTurn implements McpShape {
 
   #show(raw: RawItem, { callId, arguments: given }: ApprovedCall, outcome: McpOutcome): void {
     const id = `mcp_${callId}`;
-    const status = outcome.status === 'completed' ? 'completed' : 'failed';
     this.#preface.push(
       { type: 'item-started', item: { kind: 'hosted-call', id, raw } },
       { type: 'item-status', itemId: id, status: 'in_progress' },
       { type: 'item-delta', itemId: id, at: 'input', delta: given },
-      { type: 'item-status', itemId: id, status },
-      { type: 'item-ended', item: { ...endedCall(raw, given, outcome), id } },
+      ...endOfCall({ kind: 'hosted-call', raw }, id, given, outcome),
     );
   }
 

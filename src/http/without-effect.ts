@@ -27,5 +27,7 @@ const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayErro
 const MESSAGES: Readonly<Record<Refusal['kind'], (param: string, why: string) => string>> = {
   invalid_value: (param, why) => `Invalid '${param}': ${why}`,
   unsupported_parameter: (param, why) => `Unsupported parameter: '${param}' ${why}.`,
+  unsupported_value: (param, why) => `Unsupported value: '${param}' ${why}.`,
+  unsupported_file: (param, why) => `Unsupported file: '${param}' ${why}.`,
   unsupported_tool: (param, why) => `Unsupported tool: '${param}' ${why}.`,
 };

@@ -42,6 +42,10 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
     const { item, of, part } = path.imageDetail;
     return `${placeOf(item, names)}.${of}[${part}].detail`;
   }
+  if ('file' in path) {
+    const { item, of, part } = path.file;
+    return `${placeOf(item, names)}.${of}[${part}]`;
+  }
   if ('include' in path) return names.include(path.include);
   if ('tool' in path) return names.tool(path.tool);
   if ('toolName' in path) return names.toolName(path.toolName);

@@ -10,8 +10,8 @@ export const needsFullLane = (request: TurnRequest): boolean =>
   (request.tools.length > 0 && (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
 
-/** Tools of an MCP server that is run here are in a namespace, which codex has on both. */
-const isOnlyOnFull = (tool: Tool): boolean =>
+/** A tool that the backend runs has no place on the lite lane. An MCP server that is run here is a namespace, which is on both. */
+export const isOnlyOnFull = (tool: Tool): boolean =>
   tool.kind === 'hosted' && tool.raw.type !== 'tool_search' && tool.raw.type !== 'mcp';
 
 /**

@@ -26,7 +26,9 @@ export type EditField =
   | 'tools'
   | 'parallel_tool_calls'
   | 'system_role'
-  | 'image_detail';
+  | 'image_detail'
+  /** Parts of a message that are files. */
+  | 'input_file';
 
 const FIELDS: Readonly<Record<EditField, true>> = {
   temperature: true,
@@ -53,6 +55,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   parallel_tool_calls: true,
   system_role: true,
   image_detail: true,
+  input_file: true,
 };
 
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
@@ -79,6 +82,8 @@ const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
   ...PLAIN_PARAMETERS,
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
+  // codex never sends one, so nobody knows.
+  'input_file',
 ]);
 
 /** What a backend takes. Those that are not known are asked, and what they refuse is remembered. */

@@ -41,6 +41,8 @@ describe('reading an answer on its way', () => {
     { type: 'response.output_item.added', output_index: 1, item },
     { type: 'response.function_call_arguments.delta', item_id: 'fc_1', delta: '{"ü":' },
     { type: 'response.web_search_call.searching', item_id: 'ws_1' },
+    { type: 'response.image_generation_call.partial_image', item_id: 'ig_1', partial_image_b64: 'AA==' },
+    { type: 'response.shell_call_command.added', output_index: 2, command_index: 0, command: 'ls' },
     { type: 'response.output_item.done', output_index: 1, item },
   ];
   const wanted = [...events.map(said), CUT];
@@ -75,7 +77,7 @@ describe('reading an answer on its way', () => {
       'response.content_part.added',
       'response.output_text.done',
       'response.function_call_arguments.done',
-      'response.image_generation_call.partial_image',
+      'response.audio.delta',
       'response.tomorrow',
       'keepalive',
     ];

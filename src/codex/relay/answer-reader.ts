@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
-import { isRead } from '../sources/answer-events.ts';
+import { isContent, isRead } from '../sources/answer-events.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { isKeepalive } from './keepalive.ts';
 import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
@@ -95,6 +95,8 @@ export class AnswerReader {
       this.#completed(null);
       return;
     }
+    // A preview that is too large is left out: what came of it stands in the item.
+    if (type !== null && !isContent(type)) return;
     const megabytes = MAX_EVENT_BYTES / 1024 / 1024;
     const message = `The upstream sent an event of more than ${megabytes} MB.`;
     this.#onSignal({ kind: 'refused', failure: failure('upstream_error', { message }) });

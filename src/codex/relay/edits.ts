@@ -1,3 +1,4 @@
+import { partsOf } from '../../canonical/item.ts';
 import { toolsLeft } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -68,10 +69,13 @@ export const requestEdits = (
   const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
-  const exact = exactInput(shape.injected, {
-    systemRole: takes('system_role'),
-    imageDetail: takes('image_detail'),
-  });
+  const exactWith = (files: boolean): readonly JsonObject[] =>
+    exactInput(shape.injected, {
+      systemRole: takes('system_role'),
+      imageDetail: takes('image_detail'),
+      files,
+    });
+  const exact = exactWith(!refuses.has('input_file'));
   const { developerInstructions } = shape;
   return {
     fields,
@@ -92,7 +96,7 @@ export const requestEdits = (
       ]);
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
-      if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice);
+      if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice, profile);
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) {
@@ -117,7 +121,8 @@ export const requestEdits = (
         setOwnFields(edited, request, (field) => asked.includes(field) && !sets(field));
       }
       if (Array.isArray(edited['input'])) {
-        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], exact, {
+        const own = without.has('input_file') ? exactWith(false) : exact;
+        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
           developerInstructions,
           isFirstRequest,
           past,
@@ -187,6 +192,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
+    ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];

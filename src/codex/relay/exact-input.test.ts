@@ -40,7 +40,7 @@ const items: readonly Item[] = [
   { kind: 'compaction', encryptedContent: 'y' },
   { kind: 'hosted-call', id: 'ws_1', raw: { type: 'web_search_call', id: 'ws_1' } },
 ];
-const everything = { systemRole: true, imageDetail: true };
+const everything = { systemRole: true, imageDetail: true, files: true };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
 const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
 const FIRST = { developerInstructions: null, isFirstRequest: true };
@@ -86,7 +86,7 @@ describe('exactInput', () => {
   it('has no system messages and no image details where the backend takes none', () => {
     const [first, second] = exactInput(
       { instructions: null, items },
-      { systemRole: false, imageDetail: false },
+      { systemRole: false, imageDetail: false, files: false },
     );
     expect(first).toEqual({
       type: 'message',

@@ -1,5 +1,6 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { withTextFiles } from '../translate/fit-files.ts';
 import {
   developerMessage,
   placeOf,
@@ -13,6 +14,7 @@ import type { PastAnswers } from './later-requests.ts';
 export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
+  readonly files: boolean;
 }
 
 /** The conversation as the client would have sent it itself, with its own ids or none. */
@@ -25,7 +27,8 @@ export const exactInput = (
   return [developerMessage(instructions), ...own];
 };
 
-const exactItem = (item: Item, support: InputSupport): JsonObject => {
+const exactItem = (given: Item, support: InputSupport): JsonObject => {
+  const item = support.files ? given : withTextFiles(given);
   const raw = toResponseItem(item);
   if (item.kind === 'message') {
     const role = item.role === 'system' && support.systemRole ? 'system' : raw['role'];

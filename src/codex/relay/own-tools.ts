@@ -1,7 +1,8 @@
-import type { FunctionTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import type { FunctionTool, RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
+import { chatgptTool } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';
 import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 import { NO_PARAMETERS } from '../translate/thread-start.ts';
@@ -46,10 +47,10 @@ const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject)
 };
 
 /** codex's own backend is used to functions in which codex has filled in what the client left out. */
-const writeTool = (tool: Tool, { isChatgpt }: ToolsPlace['profile']): JsonObject => {
+const writeTool = (tool: Tool, profile: ToolsPlace['profile']): JsonObject => {
   switch (tool.kind) {
     case 'function':
-      return isChatgpt ? filledIn(tool) : ownTool(tool);
+      return profile.isChatgpt ? filledIn(tool) : ownTool(tool);
     case 'custom': {
       const { name, description, format } = tool;
       return {
@@ -60,12 +61,16 @@ const writeTool = (tool: Tool, { isChatgpt }: ToolsPlace['profile']): JsonObject
       };
     }
     case 'namespace':
-    case 'hosted':
       return tool.raw;
+    case 'hosted':
+      return hosted(tool.raw, profile);
     default:
       return assertNever(tool);
   }
 };
+
+const hosted = (raw: RawTool, { isChatgpt }: ToolsPlace['profile']): RawTool =>
+  (isChatgpt ? chatgptTool(raw) : null) ?? raw;
 
 /** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
 const ownTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
@@ -84,28 +89,29 @@ const filledIn = ({ name, description, parameters, strict }: FunctionTool): Json
   ...(description === null ? {} : { description }),
 });
 
-export const toolChoiceField = (choice: ToolChoice): Json => {
+export const toolChoiceField = (choice: ToolChoice, profile: ToolsPlace['profile']): Json => {
+  const write = (ref: ToolRef): JsonObject => writeRef(ref, profile);
   switch (choice.mode) {
     case 'auto':
     case 'none':
     case 'required':
       return choice.mode;
     case 'named':
-      return writeRef(choice.tool);
+      return write(choice.tool);
     case 'allowed':
       return {
         type: 'allowed_tools',
         mode: choice.required ? 'required' : 'auto',
-        tools: choice.tools.map(writeRef),
+        tools: choice.tools.map(write),
       };
     default:
       return assertNever(choice);
   }
 };
 
-const writeRef = (ref: ToolRef): JsonObject =>
+const writeRef = (ref: ToolRef, profile: ToolsPlace['profile']): JsonObject =>
   ref.kind === 'hosted'
-    ? ref.raw
+    ? hosted(ref.raw, profile)
     : {
         type: ref.kind,
         name: ref.name,

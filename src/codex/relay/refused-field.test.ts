@@ -40,6 +40,9 @@ describe('a refused field', () => {
     expect(of({ message: 'Unrecognized request argument supplied: user' })).toBe('user');
     expect(of({ message: 'This model does not support text.verbosity.' })).toBe('text.verbosity');
     expect(of({ message: 'Unsupported', param: 'include[1]' })).toBe('include');
+    expect(of({ message: "Invalid value: 'input_file'. Supported values are: 'input_text'." })).toBe(
+      'input_file',
+    );
     expect(refusedField('unknown field top_logprobs', all)).toBe('top_logprobs');
   });
 
@@ -66,6 +69,10 @@ describe('a refused field', () => {
   it('is none when it is about something else, or about what we did not set', () => {
     expect(of({ message: "Unknown parameter: 'tools[0].foo'.", param: 'tools[0].foo' })).toBeNull();
     expect(of({ message: 'Unsupported tools schema: pattern', param: null })).toBeNull();
+    // OpenAI's own words about a tool that a model does not have.
+    const hosted = "Hosted tool 'web_search_preview' is not supported with gpt-5-2025-08-07.";
+    expect(of({ message: hosted, param: 'tools', code: null })).toBeNull();
+    expect(of({ message: hosted })).toBeNull();
     expect(of({ message: 'Unsupported text.format', param: 'text.format' })).toBeNull();
     expect(of({ message: 'Unsupported parameter: temperature' }, new Set(['top_p']))).toBeNull();
     expect(of({ message: 'Unknown username or super_user' }, new Set(['user']))).toBeNull();

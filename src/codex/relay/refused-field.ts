@@ -13,6 +13,9 @@ const SAYS_VALUE =
 const ENCRYPTED = 'reasoning.encrypted_content';
 const SAYS_ENCRYPTED = /encrypted content is not supported|reasoning\.encrypted_content/i;
 
+/** Text files go as text where a backend knows no parts of this type. */
+const FILE = 'input_file';
+
 /**
  * Which of the fields that we set a 400 is about; null when it is about the client's own request.
  * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
@@ -22,6 +25,8 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   const error = readErrorBody(body);
   const message = error.message ?? body;
   const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
+  // There are backends that list what else a part may be.
+  if (set.has(FILE) && mentions(message, FILE)) return FILE;
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
   const candidates = [...set].filter((field) => PLAIN_PARAMETERS.has(field) || DISPENSABLE.has(field));
   const { param } = error;

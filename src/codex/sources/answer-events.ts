@@ -42,11 +42,35 @@ const OTHERS: ReadonlySet<string> = new Set([
   'error',
 ]);
 
-/** What a hosted tool is doing: `response.web_search_call.searching`. A preview of an image is no such word. */
-const HOSTED = /^response\.\w+_call\.(?!partial_)(\w+)$/;
+/** What the events of messages, reasoning and calls are about; of these only the ones above are read. */
+const READ_ELSEWHERE: ReadonlySet<string> = new Set([
+  'audio',
+  'content_part',
+  'custom_tool_call_input',
+  'function_call_arguments',
+  'output_item',
+  'output_text',
+  'reasoning',
+  'reasoning_summary',
+  'reasoning_summary_part',
+  'reasoning_summary_text',
+  'reasoning_text',
+  'refusal',
+]);
 
-export const hostedStatus = (type: string): string | null => HOSTED.exec(type)?.[1] ?? null;
+export interface Progress {
+  readonly of: string;
+  readonly status: string;
+}
+
+/** What a hosted tool is doing: `response.web_search_call.searching`. Whatever it is called, it is passed on as it is. */
+export const progressOf = (type: string): Progress | null => {
+  const [, of, status] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
+  return of === undefined || status === undefined || READ_ELSEWHERE.has(of) ? null : { of, status };
+};
 
 /** Whether an event is worth parsing: most of the others repeat what deltas have said. */
-export const isRead = (type: string): boolean =>
-  DELTAS[type] !== undefined || OTHERS.has(type) || HOSTED.test(type);
+export const isRead = (type: string): boolean => isContent(type) || progressOf(type) !== null;
+
+/** Whether an answer is not whole without it. */
+export const isContent = (type: string): boolean => DELTAS[type] !== undefined || OTHERS.has(type);

@@ -1,4 +1,5 @@
 import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { McpToolCall } from '../protocol/methods.ts';
 import { toOutputText } from '../translate/mcp-output.ts';
 
@@ -55,6 +56,25 @@ export const NOT_RUN: McpOutcome = {
   result: null,
   error: { message: 'The call was not run to its end.' },
 };
+
+/** What is told when a call has ended. */
+export const endOfCall = (
+  { raw, modelCallId }: HostedCall,
+  itemId: string,
+  input: string,
+  outcome: McpOutcome,
+): readonly TurnEvent[] => [
+  { type: 'item-status', itemId, of: 'mcp_call_arguments', status: 'done', more: { arguments: input } },
+  { type: 'item-status', itemId, status: outcome.status === 'completed' ? 'completed' : 'failed' },
+  {
+    type: 'item-ended',
+    item: {
+      ...endedCall(raw, input, outcome),
+      id: itemId,
+      ...(modelCallId === undefined ? {} : { modelCallId }),
+    },
+  },
+];
 
 /** The whole call. */
 export const endedCall = (

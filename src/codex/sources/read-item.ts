@@ -12,7 +12,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** Calls that codex answers itself, whatever the client declared. */
-const CODEX_ANSWERS: ReadonlySet<string> = new Set(['local_shell_call', 'tool_search_call']);
+const CODEX_ANSWERS: ReadonlySet<string> = new Set(['tool_search_call']);
 
 /** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([

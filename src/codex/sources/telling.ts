@@ -1,12 +1,14 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
-import type { Produced, Said, Slot } from '../../canonical/item.ts';
+import type { HostedCall, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
-import { approvalRequest, endedCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
+import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   factsOf,
   headOf,
@@ -37,7 +39,8 @@ export class Telling {
   /** The items of calls that the app-server runs, by what the model calls them. */
   readonly #running = new Map<string, string>();
   #calls = 0;
-  #approvals = 0;
+  /** What hosted tools ask of the client, by the id that its answer will name. */
+  readonly #asked = new Set<string>();
   #undeclaredCalls = 0;
   #ended = false;
 
@@ -52,8 +55,7 @@ export class Telling {
 
   /** How the turn ends with this answer: the client has calls to answer, or to agree to. Null: it may go on. */
   get lastOutcome(): Outcome | null {
-    if (this.#calls > 0) return { kind: 'tool-calls' };
-    return this.#approvals > 0 ? { kind: 'completed' } : null;
+    return this.#calls > 0 || this.#asked.size > 0 ? { kind: 'tool-calls' } : null;
   }
 
   /** Whether the app-server runs tools. */
@@ -65,11 +67,12 @@ export class Telling {
   judge(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
     if (item === 'codex-call') return this.#undeclared();
+    if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
     const target = this.#options.findMcpTool(item);
     if (target !== null) {
       if (!target.needsApproval) return mcpCallHead(target, item.callId);
-      this.#approvals += 1;
+      this.#asked.add(item.callId);
       return approvalRequest(target, item);
     }
     const call = this.#options.callable.known(item);
@@ -104,7 +107,7 @@ export class Telling {
     this.#say({ type: 'item-started', item: head }, into);
     if (item.kind === 'hosted-call' && item.modelCallId !== undefined) {
       this.#running.set(item.modelCallId, id);
-      this.status(id, 'in_progress', into);
+      this.#say({ type: 'item-status', itemId: id, status: 'in_progress' }, into);
     }
     return id;
   }
@@ -128,8 +131,20 @@ export class Telling {
     for (const citation of early) this.#say(citation, into);
   }
 
-  status(itemId: string, status: string, into: TurnEvent[]): void {
-    this.#say({ type: 'item-status', itemId, status }, into);
+  /** What a hosted tool is doing, in the words of its backend. */
+  progress(itemId: string, { of, status }: Progress, more: JsonObject, into: TurnEvent[]): void {
+    const head = this.#all.headOf(itemId);
+    if (head === null || !('raw' in head)) return;
+    this.#say(
+      {
+        type: 'item-status',
+        itemId,
+        status,
+        ...(of === head.raw.type ? {} : { of }),
+        ...(Object.keys(more).length === 0 ? {} : { more }),
+      },
+      into,
+    );
   }
 
   /** The item is whole: what of it was not said yet is said, and it ends. */
@@ -150,10 +165,9 @@ export class Telling {
     const head = itemId === undefined ? null : this.#all.headOf(itemId);
     this.#running.delete(callId);
     if (itemId === undefined || head?.kind !== 'hosted-call') return;
-    const whole = endedCall(head.raw, this.#all.textOf(itemId, 'input'), outcome);
-    this.status(itemId, outcome.status === 'completed' ? 'completed' : 'failed', into);
-    const { modelCallId } = head;
-    this.#say({ type: 'item-ended', item: { ...whole, id: itemId, ...(modelCallId === undefined ? {} : { modelCallId }) } }, into);
+    for (const event of endOfCall(head, itemId, this.#all.textOf(itemId, 'input'), outcome)) {
+      this.#say(event, into);
+    }
   }
 
   /** The items that are open are whole, and nobody says them again; tools that run go on. */
@@ -176,6 +190,16 @@ export class Telling {
     else if (whole.length > streamed.length) {
       this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
     }
+  }
+
+  /** A tool that may run in either place has run at the backend if its output is there, too. */
+  #hosted(item: HostedCall | Opaque): OutputItem | null {
+    const { type, id, call_id: callId } = item.raw;
+    if (type.endsWith('_output')) this.#asked.delete(String(callId));
+    const meaning = this.#options.callable.meaningOf(item);
+    if (meaning === 'undeclared') return this.#undeclared();
+    if (meaning === 'asked') this.#asked.add(String(callId ?? id));
+    return item;
   }
 
   #undeclared(): null {

@@ -12,6 +12,7 @@ import {
   told,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
+import { CallableTools, type Tool } from '../../canonical/tool.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { SourceSignal } from './source.ts';
 describe('calls', () => {
@@ -54,6 +55,36 @@ describe('calls', () => {
     );
     expect(events.filter(({ type }) => type === 'item-started')).toHaveLength(1);
     expect(oddities).toEqual(['second-call-dropped']);
+  });
+
+  const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
+  const shell = { type: 'shell_call', id: 'sh_1', call_id: 'call_s', action: { commands: ['ls'] } };
+
+  it.each<[string, string, JsonObject]>([
+    ['a computer', 'computer_use_preview', { type: 'computer_call', id: 'cu_1', call_id: 'call_c' }],
+    ['a local shell', 'local_shell', { type: 'local_shell_call', id: 'lsh_1', call_id: 'call_l' }],
+    ['a shell', 'shell', shell],
+    ['a patch', 'apply_patch', { type: 'apply_patch_call', id: 'apc_1', call_id: 'call_p' }],
+    ['an approval', 'mcp', { type: 'mcp_approval_request', id: 'mcpr_1' }],
+  ])('may be those of a hosted tool that the client runs: %s', (_, type, item) => {
+    const signals = [BEGUN, added(item), done(item), completed()];
+    const declared = { callable: new CallableTools([hosted(type)]) };
+    expect(replyOf(signals, declared)).toMatchObject({
+      items: [{ raw: item }],
+      outcome: { kind: 'tool-calls' },
+    });
+    // Nobody would answer.
+    const { events, ended, oddities } = eventsOf(signals);
+    expect([events, ended, oddities]).toEqual([[], false, ['undeclared-call']]);
+  });
+
+  it('of a hosted tool are told and no more where the backend has answered them', () => {
+    const output = { type: 'shell_call_output', id: 'sho_1', call_id: 'call_s', output: [] };
+    const { events, ended } = eventsOf([BEGUN, done(shell), done(output, 1), completed()], {
+      callable: new CallableTools([hosted('shell')]),
+    });
+    expect(events.filter(({ type }) => type === 'item-ended')).toHaveLength(2);
+    expect(ended).toBe(false);
   });
 
   it.each<[string, JsonObject]>([

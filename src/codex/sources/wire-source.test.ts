@@ -111,7 +111,13 @@ describe('the content of an answer', () => {
       done(found),
       added(code, 1),
       said('code_interpreter_call_code.delta', { item_id: 'ci_1', output_index: 1, delta: '1+1' }),
+      said('code_interpreter_call_code.done', { item_id: 'ci_1', output_index: 1, code: '1+1' }),
+      said('web_search_call.completed', { item_id: 'ws_1', output_index: 0 }),
+      said('tomorrow.done', { delta: 'about nothing that is open' }),
       done({ ...code, code: '1+1' }, 1),
+      added(odd, 2),
+      said('mcp_list_tools.in_progress', { output_index: 2, sequence_number: 9 }),
+      said('mcp_list_tools.strange', { output_index: 2, type: 'x', strange: [1] }),
       done(odd, 2),
     ]);
     expect(events).toEqual([
@@ -120,8 +126,17 @@ describe('the content of an answer', () => {
       { type: 'item-ended', item: { kind: 'hosted-call', id: 'ws_1', raw: found } },
       { type: 'item-started', item: { kind: 'hosted-call', id: 'ci_1', raw: code } },
       { type: 'item-delta', itemId: 'ci_1', at: 'input', delta: '1+1' },
+      {
+        type: 'item-status',
+        itemId: 'ci_1',
+        status: 'done',
+        of: 'code_interpreter_call_code',
+        more: { code: '1+1' },
+      },
       { type: 'item-ended', item: { kind: 'hosted-call', id: 'ci_1', raw: { ...code, code: '1+1' } } },
       { type: 'item-started', item: { kind: 'opaque', id: 'mcpl_1', raw: odd } },
+      { type: 'item-status', itemId: 'mcpl_1', status: 'in_progress' },
+      { type: 'item-status', itemId: 'mcpl_1', status: 'strange', more: { strange: [1] } },
       { type: 'item-ended', item: { kind: 'opaque', id: 'mcpl_1', raw: odd } },
     ]);
   });

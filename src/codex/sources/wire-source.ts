@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
-import { deltaRule, hostedStatus } from './answer-events.ts';
+import { deltaRule, progressOf } from './answer-events.ts';
 import { AnswerItems, type Place } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
@@ -215,12 +215,18 @@ export class WireSource implements TurnSource {
         if (itemId !== null) this.#telling.rest(itemId, 'refusal', textIn(data, 'refusal'), events);
         return;
       }
-      default: {
-        const status = hostedStatus(type);
-        const itemId = status === null ? null : this.#openFor(data, 'hosted-call', events);
-        if (status !== null && itemId !== null) this.#telling.status(itemId, status, events);
-      }
+      default:
+        this.#progress(type, data, events);
     }
+  }
+
+  /** Whatever else is said of an open item that nobody reads. */
+  #progress(type: string, data: JsonObject, events: TurnEvent[]): void {
+    const progress = progressOf(type);
+    const itemId = this.#items.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
+    if (progress === null || itemId === null) return;
+    const { type: _, sequence_number: _number, item_id: _id, output_index: _index, ...more } = data;
+    this.#telling.progress(itemId, progress, more, events);
   }
 
   #itemAdded(data: JsonObject, events: TurnEvent[]): void {

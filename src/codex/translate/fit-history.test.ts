@@ -57,6 +57,11 @@ describe('ids, for a ChatGPT login', () => {
     for (const id of wrong) expect(fit(id)).toEqual({ ...historyOf(item), ignored: [] });
   });
 
+  it('of an item that nobody knows are left alone', () => {
+    const odd: Item = { kind: 'opaque', id: 'what ever', raw: { type: 'telepathy', id: 'what ever' } };
+    expect(fitHistory(historyOf(odd), CHATGPT_HISTORY).items).toEqual([odd]);
+  });
+
   it('of a hosted call and of reasoning are no exception', () => {
     const history = historyOf(
       search('ws_1'),

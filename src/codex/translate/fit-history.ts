@@ -23,6 +23,8 @@ export interface HistoryRules {
   readonly ids: 'any' | 'own';
   /** `encrypted`: only reasoning that the backend can decrypt, in front of what it led to. */
   readonly reasoning: 'any' | 'encrypted';
+  /** `whole`: the app-server takes no call of an image tool that came to no image. */
+  readonly images?: 'any' | 'whole';
 }
 
 /** The backend of a ChatGPT login refuses a whole request for one item that breaks its rules. */
@@ -61,12 +63,18 @@ const without = (
   };
 };
 
-/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
+/** What comes to nothing says nothing. And nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
 const isReadable = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
+  if (rules.images === 'whole' && isCutImage(item)) return false;
   if (!isReasoning(item)) return true;
   if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModels(next);
   return isEncrypted(item) || (item.content ?? []).some((text) => text !== '');
 };
+
+const isCutImage = (item: Item): boolean =>
+  item.kind === 'hosted-call' &&
+  item.raw.type === 'image_generation_call' &&
+  typeof item.raw['result'] !== 'string';
 
 const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
@@ -95,6 +103,9 @@ const PREFIXES: Readonly<Record<string, string>> = {
   image_generation_call: 'ig',
 };
 
+/** Of an item that is not listed nobody knows how its ids look. */
+const isKnownType = (type: string): boolean => PREFIXES[type] !== undefined;
+
 const MAX_ID = 64;
 
 /** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
@@ -110,7 +121,9 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const callIds = new CallIds(items);
   return items.map((item) => {
     const { id, ...rest } = item;
-    const fitted = id === undefined || isFitting(id, PREFIXES[typeOf(item)]) ? item : rest;
+    const type = typeOf(item);
+    const isKept = id === undefined || !isKnownType(type) || isFitting(id, PREFIXES[type]);
+    const fitted = isKept ? item : rest;
     return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
   });
 };

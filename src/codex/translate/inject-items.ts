@@ -1,4 +1,4 @@
-import { rawOf, type Item, type Message, type Part } from '../../canonical/item.ts';
+import { partsOf, rawOf, withParts, type Item, type Message, type Part } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -34,9 +34,25 @@ export const toInjectItems = (
   { instructions, items }: Injected,
   ids: 'own' | 'places',
 ): readonly JsonObject[] => {
-  const own = items.map(toResponseItem);
-  const raw = instructions === null ? own : [developerMessage(instructions), ...own];
+  const all = items.map(ids === 'own' ? toResponseItem : toPlaceholder);
+  const raw = instructions === null ? all : [developerMessage(instructions), ...all];
   return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeOf(place) }));
+};
+
+/**
+ * What stands for an item until the relay puts it back. The app-server leaves out items that it does not know,
+ * and takes no files; and what nobody reads on the way need not travel.
+ */
+const toPlaceholder = (item: Item): JsonObject => {
+  if ('raw' in item) return { type: 'web_search_call' };
+  const { parts } = partsOf(item);
+  if (!parts.some((part) => part.kind === 'file')) return toResponseItem(item);
+  return toResponseItem(
+    withParts(
+      item,
+      parts.map((part) => (part.kind === 'file' ? { kind: 'text', text: 'a file' } : part)),
+    ),
+  );
 };
 
 /** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
@@ -140,6 +156,8 @@ export const toContentItem = (part: Part, fromAssistant: boolean): JsonObject =>
       };
     case 'audio':
       return { type: 'input_audio', audio_url: `data:audio/${part.format};base64,${part.data}` };
+    case 'file':
+      return part.raw;
     case 'refusal':
       // There is no refusal part; the words are the assistant's all the same.
       return { type: fromAssistant ? 'output_text' : 'input_text', text: part.text };

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
-import type { Part } from '../../canonical/item.ts';
+import type { Part, RawPart } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { textOfFile } from '../text-file.ts';
 import { longText } from '../bounds.ts';
+import { fileFields, filePart } from '../file-part.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { emptyArray, missing, parseBody, readTagged } from '../validation.ts';
+import { emptyArray, parseBody, readTagged } from '../validation.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: longText }),
@@ -23,11 +22,7 @@ const schemas = {
   }),
   file: z.object({
     type: z.literal('file'),
-    file: z.object({
-      file_data: z.string().nullish(),
-      file_id: z.string().nullish(),
-      filename: z.string().nullish(),
-    }),
+    file: z.object(fileFields),
   }),
   refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
 } as const;
@@ -67,14 +62,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
     }
     case 'file': {
       const { file } = parseBody(schemas.file, value, at);
-      if (typeof file.file_data === 'string') {
-        return textOfFile(file.file_data, file.filename ?? null, `${at}.file.file_data`);
-      }
-      if (typeof file.file_id !== 'string') throw missing(`${at}.file.file_data`);
-      throw gatewayError('unsupported_value', {
-        param: `${at}.file.file_id`,
-        message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
-      });
+      return filePart({ type: 'input_file', ...file } as RawPart, `${at}.file.file_data`);
     }
     default:
       return assertNever(type);

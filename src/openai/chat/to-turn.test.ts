@@ -70,8 +70,8 @@ describe('messages that are refused', () => {
     expect(withMessages({ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] })).toBe(
       "400 invalid_type messages[0].content[0].image_url: Invalid type for 'messages[0].content[0].image_url': expected an object, but got a string instead.",
     );
-    expect(withMessages({ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] })).toBe(
-      '400 unsupported_value messages[0].content[0].file.file_id: Uploaded files are not supported here: there is no Files API. Send the content itself.',
+    expect(withMessages({ role: 'user', content: [{ type: 'file', file: { filename: 'f' } }] })).toBe(
+      "400 missing_required_parameter messages[0].content[0].file.file_data: Missing required parameter: 'messages[0].content[0].file.file_data'.",
     );
     expect(withMessages(user, { role: 'assistant', audio: { id: 'audio_1' } })).toBe(
       '400 unsupported_value messages[1].audio: Audio answers are not stored here and cannot be referred to.',

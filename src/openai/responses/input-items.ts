@@ -6,6 +6,7 @@ import {
   type HostedCall,
   type Item,
   type Message,
+  type Opaque,
   type Part,
   type RawItem,
 } from '../../canonical/item.ts';
@@ -13,7 +14,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, listOf, longText, MAX_ID_CHARS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, notAnObject, parseBody } from '../validation.ts';
+import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
@@ -76,13 +77,12 @@ const schemas = {
     output: z.union([longText, list(MAX_PARTS)]),
   }),
   compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
-  web_search_call: z.looseObject({ type: z.literal('web_search_call') }),
-  image_generation_call: z.looseObject({ type: z.literal('image_generation_call'), result: z.string() }),
+  /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
+  raw: z.looseObject({ type: idText, id }),
 } as const;
 
 type ItemType = keyof typeof schemas;
-const ITEM_TYPES = Object.keys(schemas) as ItemType[];
-const isItemType = (type: unknown): type is ItemType => ITEM_TYPES.includes(type as ItemType);
+const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
 
 export const readInput = (input: string | readonly unknown[]): ReadItems => {
   if (typeof input === 'string') {
@@ -111,15 +111,15 @@ const readItem = (value: unknown, at: string, unread: string[]): Item | null => 
 const typeOf = (value: unknown, at: string): ItemType => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
   const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
-  if (type === undefined) throw missing(`${at}.type`);
-  if (isItemType(type)) return type;
-  if (type === 'item_reference') {
+  const name = parseBody(idText, type, `${at}.type`);
+  if (isItemType(name)) return name;
+  if (name === 'item_reference') {
     throw gatewayError('unsupported_value', {
       param: at,
       message: `Item references are not supported at '${at}': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).`,
     });
   }
-  throw invalidChoice(`${at}.type`, type, ITEM_TYPES);
+  return 'raw';
 };
 
 const translate = (type: ItemType, value: unknown, at: string, unread: string[]): Item => {
@@ -183,9 +183,8 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       const given = parseBody(schemas.compaction, value, at);
       return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
     }
-    case 'web_search_call':
-    case 'image_generation_call':
-      return hostedCall(parseBody(schemas[type], value, at) as RawItem);
+    case 'raw':
+      return rawItem(parseBody(schemas.raw, value, at) as RawItem);
     default:
       return assertNever(type);
   }
@@ -202,8 +201,8 @@ const message = (given: z.output<typeof schemas.message>, at: string, unread: st
   ...(given.phase ? { phase: given.phase } : {}),
 });
 
-const hostedCall = (raw: RawItem): HostedCall => ({
-  kind: 'hosted-call',
+const rawItem = (raw: RawItem): HostedCall | Opaque => ({
+  kind: raw.type.endsWith('_call') ? 'hosted-call' : 'opaque',
   ...(typeof raw['id'] === 'string' && raw['id'] !== '' ? { id: raw['id'] } : {}),
   raw,
 });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure.ts';
-import type { Part } from '../../canonical/item.ts';
+import type { Part, RawPart } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { Json } from '../../kit/json.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
-import { textOfFile } from '../text-file.ts';
+import { fileFields, filePart } from '../file-part.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { missing, parseBody, readTagged } from '../validation.ts';
 
@@ -25,13 +25,10 @@ const schemas = {
     file_id: z.string().nullish(),
     detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
   }),
-  input_file: z.object({
+  input_file: z.looseObject({
     type: z.literal('input_file'),
-    file_data: z.string().nullish(),
-    file_id: z.string().nullish(),
+    ...fileFields,
     file_url: z.string().nullish(),
-    filename: z.string().nullish(),
-    detail: z.string().nullish(),
   }),
   input_audio: z.object({
     type: z.literal('input_audio'),
@@ -74,17 +71,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
     }
     case 'input_file': {
       const given = parseBody(schemas.input_file, value, at);
-      if (typeof given.file_data === 'string') {
-        return textOfFile(given.file_data, given.filename ?? null, `${at}.file_data`);
-      }
-      if (typeof given.file_id === 'string') throw noFileIds(`${at}.file_id`);
-      if (typeof given.file_url === 'string') {
-        throw gatewayError('unsupported_value', {
-          param: `${at}.file_url`,
-          message: 'Files are not fetched from URLs here. Send the content of a text file in `file_data`.',
-        });
-      }
-      throw missing(`${at}.file_data`);
+      return filePart(given as RawPart, `${at}.file_data`);
     }
     case 'input_audio': {
       const { data, format } = parseBody(schemas.input_audio, value, at).input_audio;

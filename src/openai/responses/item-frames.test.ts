@@ -16,7 +16,7 @@ const told = (...events: readonly TurnEvent[]): unknown[] => {
   const framesOf = (event: TurnEvent): Iterable<Told> => {
     if (event.type === 'item-started') return renderer.start();
     if (event.type === 'item-delta') return renderer.delta(event);
-    if (event.type === 'item-status') return renderer.status(event.status);
+    if (event.type === 'item-status') return renderer.status(event);
     return event.type === 'item-ended' ? renderer.end(event.item) : [];
   };
   return events.flatMap((event) => [...framesOf(event)].map(([type, payload]) => ({ type, ...payload })));
@@ -66,6 +66,32 @@ describe('the frames of an item', () => {
       { type: 'item-ended', item },
     );
     expect(events[1]).toEqual({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'w' });
+  });
+
+  it('what its backend says besides comes along, and is not said twice', () => {
+    const head = { kind: 'hosted-call', id: 'c', raw: { type: 'code_interpreter_call', code: '' } } as const;
+    const ended = { ...head, raw: { ...head.raw, code: '1' } } as const;
+    const at = { item_id: 'c', output_index: 0 };
+    const delta = { type: 'item-delta', itemId: 'c', at: 'input', delta: '1' } as const;
+    const of = 'code_interpreter_call_code';
+    const status = { type: 'item-status', itemId: 'c' } as const;
+    const started = { type: 'item-started', item: head } as const;
+    const done = { type: `response.${of}.done`, ...at, code: '1' };
+    const types = (...events: readonly TurnEvent[]) =>
+      told(started, ...events, { type: 'item-ended', item: ended }).slice(1, -1);
+    expect(
+      types(
+        delta,
+        { ...status, status: 'done', of, more: { code: '1' } },
+        { ...status, status: 'partial_image', more: { partial_image_b64: 'AA==' } },
+      ),
+    ).toEqual([
+      { type: `response.${of}.delta`, ...at, delta: '1' },
+      done,
+      { type: 'response.code_interpreter_call.partial_image', ...at, partial_image_b64: 'AA==' },
+    ]);
+    expect(types(delta)[1]).toEqual(done);
+    expect(types()).toEqual([]);
   });
 
   it('citations and log probabilities are told as they come', () => {

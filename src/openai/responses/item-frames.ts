@@ -1,5 +1,5 @@
 import type { Part, Produced, Slot } from '../../canonical/item.ts';
-import type { ItemDelta } from '../../canonical/turn-event.ts';
+import type { ItemDelta, ItemStatusChanged } from '../../canonical/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import {
   projectItem,
@@ -50,6 +50,8 @@ export class ItemRenderer {
   #hasText = false;
   #hasRefusal = false;
   #annotations = 0;
+  /** Nothing has to be said at the end about the input: its backend has done so, or runs the tool and had nothing to say. */
+  #isInputTold: boolean;
   /** The part of each list that is open: which one, and its text so far. */
   readonly #parts = new Map<ListName, { readonly index: number; text: string }>();
 
@@ -59,6 +61,7 @@ export class ItemRenderer {
     this.#outputIndex = outputIndex;
     this.#meta = meta;
     this.#place = { item_id: head.id, output_index: outputIndex };
+    this.#isInputTold = head.kind === 'hosted-call';
   }
 
   *start(): Generator<Told> {
@@ -78,6 +81,7 @@ export class ItemRenderer {
         return;
       case 'input': {
         const row = INPUT_EVENTS[this.#type];
+        this.#isInputTold = false;
         if (row !== undefined) yield [`response.${row.name}.delta`, { ...this.#place, delta }];
         return;
       }
@@ -89,8 +93,9 @@ export class ItemRenderer {
     }
   }
 
-  *status(status: string): Generator<Told> {
-    yield [`response.${this.#type}.${status}`, { output_index: this.#outputIndex, item_id: this.#head.id }];
+  *status({ status, of = this.#type, more = {} }: ItemStatusChanged): Generator<Told> {
+    if (status === 'done' && of === INPUT_EVENTS[this.#type]?.name) this.#isInputTold = true;
+    yield [`response.${of}.${status}`, { ...more, ...this.#place }];
   }
 
   *end(ended: Produced): Generator<Told> {
@@ -99,7 +104,7 @@ export class ItemRenderer {
     yield* this.#closeList('summary');
     yield* this.#closeList('reasoning');
     const row = INPUT_EVENTS[this.#type];
-    if (row !== undefined) {
+    if (row !== undefined && !this.#isInputTold) {
       const fields = Object.entries(item).filter(([name]) => row.fields.includes(name));
       yield [`response.${row.name}.done`, { ...this.#place, ...Object.fromEntries(fields) }];
     }
@@ -159,6 +164,7 @@ export class ItemRenderer {
       }
       case 'image':
       case 'audio':
+      case 'file':
         return;
       default:
         assertNever(part);

@@ -1,6 +1,6 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
-import { rawOf, type ItemStatus, type Part, type Produced } from '../../canonical/item.ts';
+import { rawOf, type ItemStatus, type Part, type Produced, type RawItem } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
@@ -201,8 +201,7 @@ export const projectItem = (
         ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
       };
     case 'hosted-call':
-      // Not every type of such calls can be incomplete, and each can fail.
-      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: 'failed' } : {}) };
+      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: cutStatus(item.raw) } : {}) };
     case 'opaque':
       return rawOf(item);
     case 'compaction':
@@ -211,6 +210,11 @@ export const projectItem = (
       return assertNever(item);
   }
 };
+
+/** What such a call is that was cut: those that the client runs cannot fail, and most of the others cannot be incomplete. */
+const cutStatus = ({ type }: RawItem): string => (CLIENT_RUNS.has(type) ? 'incomplete' : 'failed');
+
+const CLIENT_RUNS: ReadonlySet<string> = new Set(['computer_call', 'local_shell_call', 'shell_call']);
 
 /** A model says text or refuses; it sends no images here. */
 const projectPart = (

@@ -48,7 +48,7 @@ class ResponseRenderer {
         yield* this.#frames(this.#open.get(event.itemId)?.delta(event) ?? []);
         return;
       case 'item-status':
-        yield* this.#frames(this.#open.get(event.itemId)?.status(event.status) ?? []);
+        yield* this.#frames(this.#open.get(event.itemId)?.status(event) ?? []);
         return;
       case 'item-ended':
         yield* this.#frames(this.#open.get(event.item.id)?.end(event.item) ?? []);

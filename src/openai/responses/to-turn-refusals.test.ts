@@ -94,13 +94,12 @@ describe('toTurnRequest', () => {
       },
     ],
     [
-      'an unknown item',
-      { model: 'm', input: [user('a'), { type: 'telepathy' }] },
+      'an item of no type',
+      { model: 'm', input: [user('a'), { type: 7 }] },
       {
-        code: 'invalid_value',
+        code: 'invalid_type',
         param: 'input[1].type',
-        message:
-          "Invalid value: 'telepathy'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'compaction', 'web_search_call', and 'image_generation_call'.",
+        message: "Invalid type for 'input[1].type': expected a string, but got an integer instead.",
       },
     ],
     [
@@ -141,23 +140,12 @@ describe('toTurnRequest', () => {
       },
     ],
     [
-      'a file that is no text',
+      'a file that is nowhere',
+      { model: 'm', input: [{ role: 'user', content: [{ type: 'input_file', filename: 'a.pdf' }] }] },
       {
-        model: 'm',
-        input: [
-          {
-            role: 'user',
-            content: [
-              { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
-            ],
-          },
-        ],
-      },
-      {
-        code: 'unsupported_file',
+        code: 'missing_required_parameter',
         param: 'input[0].content[0].file_data',
-        message:
-          "The file 'a.pdf' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.",
+        message: "Missing required parameter: 'input[0].content[0].file_data'.",
       },
     ],
   ])('refuses %s', (_, body, expected) => {

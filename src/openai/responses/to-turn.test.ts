@@ -49,6 +49,7 @@ describe('toTurnRequest', () => {
         { type: 'custom_tool_call_output', call_id: 'c2', output: 'out' },
         { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'q' } },
         { type: 'compaction', id: 'cmp', encrypted_content: 'Z' },
+        { type: 'mcp_approval_response', approval_request_id: 'mcpr', approve: true },
       ],
     });
     expect(ignored).toEqual([]);
@@ -62,7 +63,10 @@ describe('toTurnRequest', () => {
           { kind: 'text', text: 'look' },
           { kind: 'image', url: 'data:image/png;base64,AAAA', detail: 'high' },
           { kind: 'audio', data: 'AAAA', format: 'wav' },
-          { kind: 'text', text: 'a.md:\n\n# H' },
+          {
+            kind: 'file',
+            raw: { type: 'input_file', filename: 'a.md', file_data: 'data:text/markdown;base64,IyBI' },
+          },
         ],
       },
       { kind: 'reasoning', id: 'rs_1', summary: ['t'], encryptedContent: 'E' },
@@ -91,6 +95,10 @@ describe('toTurnRequest', () => {
         },
       },
       { kind: 'compaction', id: 'cmp', encryptedContent: 'Z' },
+      {
+        kind: 'opaque',
+        raw: { type: 'mcp_approval_response', approval_request_id: 'mcpr', approve: true },
+      },
     ]);
   });
 

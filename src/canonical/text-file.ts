@@ -1,6 +1,4 @@
-import { gatewayError } from '../canonical/failure.ts';
-import type { TextPart } from '../canonical/item.ts';
-import { quoted } from '../kit/quote.ts';
+import type { FilePart, TextPart } from './item.ts';
 
 const DATA = 'data:';
 const BASE64 = ';base64';
@@ -9,32 +7,34 @@ const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|
 /** Types that only look like such: SVG is XML, and platforms take TypeScript for an MPEG stream. */
 const TEXT_AFTER_ALL: ReadonlySet<string> = new Set(['image/svg+xml', 'video/mp2t']);
 
+/** Why a file cannot be given to the model as a text. */
+export type NoText = 'not-text' | 'not-data' | 'elsewhere';
+
 /**
- * Files are not taken, but a text file is text: it becomes a text part under its name.
- * Anything else is an honest 400. What decides is the content, because clients label source code
- * with whatever type their platform guesses.
+ * For a backend that takes no files: a text file is text, and becomes a text part under its name. What
+ * decides is the content, because clients label source code with whatever type their platform guesses.
  */
-export const textOfFile = (fileData: string, filename: string | null, param: string): TextPart => {
-  const { mediaType, bytes } = decode(fileData, param);
-  const text = readable(mediaType, bytes);
-  if (text === null) {
-    throw gatewayError('unsupported_file', {
-      param,
-      message: `The file '${quoted(filename ?? 'without a name')}' is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported as file input.`,
-    });
-  }
-  return { kind: 'text', text: filename === null ? text : `${filename}:\n\n${text}` };
+export const textOfFile = ({ raw }: FilePart): TextPart | NoText => {
+  const { file_data: data, filename: name } = raw;
+  if (typeof data !== 'string') return 'elsewhere';
+  const decoded = decode(data);
+  if (decoded === null) return 'not-data';
+  const text = readable(decoded.mediaType, decoded.bytes);
+  if (text === null) return 'not-text';
+  return { kind: 'text', text: typeof name === 'string' ? `${name}:\n\n${text}` : text };
 };
 
-const decode = (fileData: string, param: string): { mediaType: string; bytes: Uint8Array } => {
+/** Null: it is neither base64 nor a data URL. */
+const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | null => {
   const comma = fileData.startsWith(DATA) ? fileData.indexOf(',') : -1;
   const header = comma === -1 ? BASE64 : fileData.slice(DATA.length, comma);
   const mediaType = (header.split(';', 1)[0] ?? '').toLowerCase();
   const payload = fileData.slice(comma + 1);
   if (header.slice(-BASE64.length).toLowerCase() !== BASE64) {
-    return { mediaType, bytes: percentDecode(payload, param) };
+    const bytes = percentDecode(payload);
+    return bytes === null ? null : { mediaType, bytes };
   }
-  if (!isBase64(payload)) throw notBase64(param);
+  if (!isBase64(payload)) return null;
   return { mediaType, bytes: Buffer.from(payload, 'base64') };
 };
 
@@ -49,20 +49,14 @@ const isBase64 = (text: string): boolean => {
   return !/[^A-Za-z0-9+/_\s-]/.test(digits) && /^(?:=\s*){0,2}$/.test(padding);
 };
 
-const percentDecode = (payload: string, param: string): Uint8Array => {
+const percentDecode = (payload: string): Uint8Array | null => {
   try {
     return new TextEncoder().encode(decodeURIComponent(payload));
   } catch (error) {
-    if (error instanceof URIError) throw notBase64(param);
+    if (error instanceof URIError) return null;
     throw error;
   }
 };
-
-const notBase64 = (param: string) =>
-  gatewayError('invalid_value', {
-    param,
-    message: `Invalid '${param}': expected base64 data or a data URL.`,
-  });
 
 const readable = (mediaType: string, bytes: Uint8Array): string | null => {
   if (NOT_TEXT.test(mediaType) && !TEXT_AFTER_ALL.has(mediaType)) return null;

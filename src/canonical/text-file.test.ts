@@ -1,19 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
-import { GatewayError } from '../canonical/failure.ts';
 import { textOfFile } from './text-file.ts';
 
 const base64 = (content: string | Uint8Array): string => Buffer.from(content).toString('base64');
 const dataUrl = (type: string, content: string | Uint8Array): string =>
   `data:${type};base64,${base64(content)}`;
-const failureOf = (fileData: string, filename: string | null): unknown => {
-  try {
-    return textOfFile(fileData, filename, 'input[0].content[0].file_data');
-  } catch (error) {
-    if (error instanceof GatewayError) return error.failure;
-    throw error;
-  }
-};
+const read = (file_data: string, filename: string | null = null) =>
+  textOfFile({
+    kind: 'file',
+    raw: { type: 'input_file', file_data, ...(filename === null ? {} : { filename }) },
+  });
 
 describe('textOfFile', () => {
   it.each([
@@ -38,8 +34,8 @@ describe('textOfFile', () => {
     ['a byte order mark is taken off', dataUrl('text/csv', '\uFEFFa,b'), 'a,b'],
     ['an empty file', dataUrl('text/plain', ''), ''],
   ])('%s', (_, fileData, text) => {
-    expect(textOfFile(fileData, null, 'p')).toEqual({ kind: 'text', text });
-    expect(textOfFile(fileData, 'a.txt', 'p')).toEqual({ kind: 'text', text: `a.txt:\n\n${text}` });
+    expect(read(fileData)).toEqual({ kind: 'text', text });
+    expect(read(fileData, 'a.txt')).toEqual({ kind: 'text', text: `a.txt:\n\n${text}` });
   });
 
   it.each([
@@ -55,24 +51,19 @@ describe('textOfFile', () => {
     ['zero bytes', dataUrl('text/plain', 'a\0b')],
     ['bytes that are no UTF-8', dataUrl('text/plain', Uint8Array.of(0xff, 0xfe, 0x41))],
   ])('%s is not text', (_, fileData) => {
-    expect(failureOf(fileData, 'paper')).toMatchObject({
-      status: 400,
-      code: 'unsupported_file',
-      param: 'input[0].content[0].file_data',
-      message: expect.stringContaining("The file 'paper' is not a text file."),
-    });
-    expect(failureOf(fileData, null)).toMatchObject({
-      message: expect.stringContaining("The file 'without a name' is not a text file."),
-    });
+    expect(read(fileData, 'paper')).toBe('not-text');
   });
 
-  it.each(['data:text/plain;base64,###', 'not base64!', 'data:text/plain,%E0%A4%A'])(
-    '%s is no data',
-    (fileData) => {
-      expect(failureOf(fileData, 'a.txt')).toMatchObject({
-        code: 'invalid_value',
-        message: "Invalid 'input[0].content[0].file_data': expected base64 data or a data URL.",
-      });
-    },
-  );
+  it.each([
+    'data:text/plain;base64,###',
+    'not base64!',
+    'data:text/plain,%E0%A4%A',
+    `data:${';'.repeat(8_000_000)}`,
+  ])('%.30s is no data', (fileData) => {
+    expect(read(fileData, 'a.txt')).toBe('not-data');
+  });
+
+  it('has none of a file that is somewhere else', () => {
+    expect(textOfFile({ kind: 'file', raw: { type: 'input_file', file_id: 'file_1' } })).toBe('elsewhere');
+  });
 });

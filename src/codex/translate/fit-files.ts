@@ -1,0 +1,65 @@
+import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/item.ts';
+import type { Refusal } from '../../canonical/refusal.ts';
+import { textOfFile, type NoText } from '../../canonical/text-file.ts';
+import { quoted } from '../../kit/quote.ts';
+
+export interface FittedFiles {
+  readonly items: readonly Item[];
+  readonly refused: readonly Refusal[];
+}
+
+/** For a backend that takes no files: text files become text, and for another one there is no answer. */
+export const withoutFiles = (items: readonly Item[]): FittedFiles => {
+  const refused: Refusal[] = [];
+  const fitted = items.map((item, index) => {
+    const { field, parts } = partsOf(item);
+    return withFiles(item, (file) => {
+      const text = textOf(file);
+      if (typeof text === 'object') return text;
+      const place = { item: index, of: field, part: parts.indexOf(file) };
+      refused.push({ path: { file: place }, ...WHY[text](nameOf(file)) });
+      return file;
+    });
+  });
+  return { items: fitted, refused };
+};
+
+/** The same for a backend that is found to take none when it is asked: what is no text it has to judge itself. */
+export const withTextFiles = (item: Item): Item =>
+  withFiles(item, (file) => {
+    const text = textOf(file);
+    return typeof text === 'object' ? text : file;
+  });
+
+const withFiles = (item: Item, toPart: (file: FilePart) => Part): Item => {
+  const { parts } = partsOf(item);
+  if (!parts.some((part) => part.kind === 'file')) return item;
+  return withParts(
+    item,
+    parts.map((part) => (part.kind === 'file' ? toPart(part) : part)),
+  );
+};
+
+/** A request is planned more than once, and a file may be megabytes long. */
+const known = new WeakMap<FilePart, ReturnType<typeof textOfFile>>();
+
+const textOf = (file: FilePart): ReturnType<typeof textOfFile> => {
+  const text = known.get(file) ?? textOfFile(file);
+  known.set(file, text);
+  return text;
+};
+
+const nameOf = ({ raw: { filename } }: FilePart): string =>
+  typeof filename === 'string' ? `'${quoted(filename)}'` : 'without a name';
+
+const WHY: Readonly<Record<NoText, (name: string) => Omit<Refusal, 'path'>>> = {
+  'not-text': (name) => ({
+    kind: 'unsupported_file',
+    why: `is the file ${name}, which is not a text file. Here only text files (plain text, JSON, Markdown, CSV, source code) can be read`,
+  }),
+  'not-data': () => ({ kind: 'invalid_value', why: 'expected base64 data or a data URL in the file.' }),
+  elsewhere: () => ({
+    kind: 'unsupported_file',
+    why: 'is a file that is stored or published elsewhere. Here the content itself has to be sent, as data',
+  }),
+};
