@@ -7,6 +7,7 @@ import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { NO_MCP } from '../../test/support/no-mcp.ts';
 import { draftTurn, type DraftDeps } from './draft-turn.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
@@ -19,12 +20,14 @@ const PLAIN: DraftDeps = {
   historyRules: OTHER_HISTORY,
   effortsOf: () => null,
   settings: { knows: () => true },
+  mcp: NO_MCP,
 };
 const CHATGPT: DraftDeps = {
   relay: { profile: profileOf(directLogin('chatgpt'), null), refusedFor: () => new Set() },
   historyRules: CHATGPT_HISTORY,
   effortsOf: () => ['low', 'high'],
   settings: { knows: () => true },
+  mcp: NO_MCP,
 };
 const KEPT = { lane: 'full', slug: 'm', instructions: 'field', reasoning: 'kept' } as const;
 const warm = { ...NO_SAMPLING, temperature: 0.5 };

@@ -6,11 +6,14 @@ import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';
 import { draftTurn, type Draft, type DraftDeps } from './draft-turn.ts';
 import type { Engine } from './engine.ts';
-import { RefusedEarly, TurnAttempt, WorkerLostEarly, type AttemptDeps } from './turn-attempt.ts';
+import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
+import type { ApprovedResults } from './mcp-turn.ts';
+import { TurnAttempt, type AttemptDeps } from './turn-attempt.ts';
 
 export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly relay: AttemptDeps['relay'];
   readonly settings: AttemptDeps['settings'];
+  readonly mcp: AttemptDeps['mcp'];
   readonly workers: WorkerPool;
   readonly approaches: Approaches;
   /** A turn failed before it said anything, and in no other way either. */
@@ -23,10 +26,11 @@ const ATTEMPTS = 3;
 export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request) {
     const first = draftTurn(request, deps.approaches.first(request), deps);
+    const approved: ApprovedResults = new Map();
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
-      run: (signal, onSettled) => runTurn(request, first, { deps, signal, onSettled }),
+      run: (signal, onSettled) => runTurn(request, first, { deps, signal, onSettled, approved }),
     };
   },
 });
@@ -35,19 +39,20 @@ interface Running {
   readonly deps: EngineDeps;
   readonly signal: AbortSignal;
   readonly onSettled: (() => void) | undefined;
+  readonly approved: ApprovedResults;
 }
 
 /** Begins as planned. After a refusal that came before the answer began, the request is put in another way. */
 async function* runTurn(
   request: TurnRequest,
   first: Draft,
-  { deps, signal, onSettled }: Running,
+  { deps, signal, onSettled, approved }: Running,
 ): AsyncGenerator<TurnEvent> {
   const tried: Approach[] = [first.approach];
   let draft = first;
   for (let losses = 0; ;) {
     const lease = await deps.workers.lease(signal);
-    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
+    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
     try {
       for await (const event of turn.events()) {
         if (event.type === 'turn-accepted') {

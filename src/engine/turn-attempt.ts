@@ -1,4 +1,4 @@
-import { gatewayError, failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
 import { CallableTools, toolsLeft } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
@@ -6,6 +6,7 @@ import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
+import type { FindMcpTool } from '../codex/sources/mcp-calls.ts';
 import type { Oddity, TurnSource } from '../codex/sources/source.ts';
 import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
@@ -23,8 +24,11 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import type { Draft } from './draft-turn.ts';
+import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
+import type { McpAccess } from './mcp-access.ts';
+import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type SpareThreads, type ThreadKind } from './spare-threads.ts';
 import { TurnWatch } from './turn-watch.ts';
@@ -34,6 +38,7 @@ export interface AttemptDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
   readonly spares: SpareThreads;
+  readonly mcp: McpAccess;
   readonly settings: ThreadSettings;
   /** How long the backend may be silent. */
   readonly idleTimeoutMs: number;
@@ -46,28 +51,13 @@ export interface AttemptDeps {
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The worker died and the client has seen nothing yet: another one may try. */
-export class WorkerLostEarly extends Error {}
-
-type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
-  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
-};
-
-/** The turn failed and the client has seen nothing yet: it may be put in another way. */
-export class RefusedEarly extends Error {
-  readonly refusal: FailedTurn;
-
-  constructor(refusal: FailedTurn) {
-    super('refused');
-    this.refusal = refusal;
-  }
-}
-
 interface Attempt {
   readonly draft: Draft;
   readonly signal: AbortSignal;
   /** Whether there is another attempt if the worker dies. */
   readonly mayRetry: boolean;
+  /** What came of calls that were agreed to, in this attempt or an earlier one. */
+  readonly approved: ApprovedResults;
 }
 
 /** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
@@ -78,6 +68,7 @@ export class TurnAttempt {
   readonly #approach: Approach;
   readonly #draft: Draft;
   readonly #mayRetry: boolean;
+  readonly #approved: ApprovedResults;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
   readonly #callable: CallableTools;
@@ -92,10 +83,12 @@ export class TurnAttempt {
   #ticket: RelayTicket | null = null;
   /** What the turn's thread was started with. */
   #kind: ThreadKind | null = null;
+  /** Null: there are no MCP servers in this turn. */
+  #mcp: McpTurn | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry }: Attempt) {
+  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry, approved }: Attempt) {
     const { request, approach } = draft;
     this.#deps = deps;
     this.#lease = lease;
@@ -103,6 +96,7 @@ export class TurnAttempt {
     this.#approach = approach;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
+    this.#approved = approved;
     this.#signal = signal;
     this.#mailbox = new Mailbox(
       MAILBOX_MAX_BYTES,
@@ -156,6 +150,7 @@ export class TurnAttempt {
     this.#unwatch();
     this.#ticket?.close();
     this.#close();
+    this.#mcp?.close();
     if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
     this.#onLetGo();
   }
@@ -186,21 +181,29 @@ export class TurnAttempt {
     const { settings } = this.#deps;
     try {
       this.#signal.throwIfAborted();
-      const kind = threadKind(toThreadStart(this.#request, settings, this.#approach));
+      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, {
+        signal: this.#signal,
+        ids: this.#deps.ambient.ids,
+      });
+      const start = toThreadStart(this.#request, settings, this.#approach, this.#mcp?.config);
+      // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
+      const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const spare = this.#deps.spares.take(this.#lease, kind);
       this.#threadId = spare;
       const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
-      const injected = injectedOf(this.#request, settings, this.#approach);
+      const request = await this.#withMcp(threadId);
+      const injected = injectedOf(request, settings, this.#approach);
       this.#ticket =
         this.#deps.relay?.open(threadId, {
-          request: this.#request,
+          request,
           shape: {
             approach: this.#approach,
             injected,
             developerInstructions: developerInstructionsOf(this.#request, settings),
             saysVerbosity: saysVerbosity(this.#request, settings),
+            mcp: this.#mcp,
           },
           onSignal: (signal) => this.#receive(signal),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
@@ -223,24 +226,38 @@ export class TurnAttempt {
       this.#begin(await unlessAborted(starting, this.#signal));
     } catch (error) {
       if (this.#signal.aborted) throw error;
-      const failed = rpcFailure(error);
+      const failed = this.#mcp?.blame(error) ?? rpcFailure(error);
       if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
-    const { thread } = await this.#lease.appServer.request('thread/start', start);
+    const limits = this.#mcp === null ? {} : { timeoutMs: this.#mcp.startMs };
+    const { thread } = await this.#lease.appServer.request('thread/start', start, limits);
     this.#threadId = thread.id;
     // The client went while the thread was being started: nobody else will close it.
     if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
+  /** The request as its servers make it: what was agreed to has been run, and their tools have the model's names. */
+  async #withMcp(threadId: string): Promise<TurnRequest> {
+    if (this.#mcp === null) return this.#request;
+    const { items, toolChoice } = this.#request;
+    const preparing = this.#mcp.prepare(this.#lease.appServer, threadId, items, this.#approved);
+    return {
+      ...this.#request,
+      items: await unlessAborted(preparing, this.#signal),
+      toolChoice: this.#mcp.choice(toolChoice),
+    };
+  }
+
   #begin(turnId: string): void {
     const options = {
       turnId,
       callable: this.#callable,
+      findMcpTool: (call: Parameters<FindMcpTool>[0]) => this.#mcp?.find(call) ?? null,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
       onOddity: this.#deps.onOddity,
@@ -281,7 +298,10 @@ export class TurnAttempt {
       case 'refused':
         this.#watch.wire(signal);
         this.#deliver(this.#source.take(signal));
+        // codex asks again what became of calls that are not its own.
+        if (this.#source.isLastAnswer) this.#ticket?.askNoMore();
     }
+    if (this.#mcp !== null && this.#source.runsTools) this.#watch.toolsRun(this.#mcp.callMs);
   }
 
   #accepted(): TurnEvent {
@@ -303,8 +323,12 @@ export class TurnAttempt {
   }
 
   #deliver(events: readonly TurnEvent[]): void {
-    if (events.length === 0) return;
-    const hasRoom = this.#mailbox.push(events);
+    const [first] = events;
+    if (first === undefined) return;
+    this.#mcp?.count(events);
+    // What fails before the backend has begun to answer is a failure and nothing else.
+    const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
+    const hasRoom = this.#mailbox.push([...preface, ...events]);
     if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();
     if (this.#source?.ended === true) {
       this.#mailbox.close();
@@ -312,6 +336,3 @@ export class TurnAttempt {
     }
   }
 }
-
-const isFailed = (event: TurnEvent): event is FailedTurn =>
-  event.type === 'turn-ended' && event.outcome.kind === 'failed';

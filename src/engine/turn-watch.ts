@@ -54,6 +54,11 @@ export class TurnWatch {
     if (signal.how === 'left') this.#options.letCallsGo();
   }
 
+  /** The app-server runs a tool: whatever it says next, it may take so long. */
+  toolsRun(maxMs: number): void {
+    this.#silence?.allow(Math.max(maxMs, this.#openMs));
+  }
+
   stop(): void {
     this.#silence?.stop();
   }

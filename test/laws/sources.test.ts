@@ -141,6 +141,7 @@ const options = () => ({
   turnId: TURN,
   callable: new CallableTools([functionTool('f')]),
   parallelToolCalls: false,
+  findMcpTool: () => null,
   ambient: fixedAmbient(),
   onOddity() {},
 });

@@ -1,3 +1,4 @@
+import { PastAnswers } from '../../src/codex/relay/later-requests.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   requestEdits,
@@ -23,6 +24,7 @@ export const SHAPE: ThreadShape = {
   injected: { instructions: null, items: [] },
   developerInstructions: null,
   saysVerbosity: false,
+  mcp: null,
 };
 export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
 export const CHATGPT = profileOf(
@@ -37,7 +39,12 @@ export const CHATGPT = profileOf(
   null,
 );
 export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
-export const nothing: EditContext = { without: new Set(), isFirstRequest: true, onInput() {} };
+export const nothing: EditContext = {
+  without: new Set(),
+  isFirstRequest: true,
+  past: new PastAnswers(),
+  onInput() {},
+};
 
 export const ENCRYPTED = 'reasoning.encrypted_content';
 export const body: JsonObject = {

@@ -5,6 +5,7 @@ import type { Engine } from '../../src/engine/engine.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
@@ -28,6 +29,7 @@ export const engineOn = (
     effortsOf: () => null,
     settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
     idleTimeoutMs: 60_000,
+    mcp: NO_MCP,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,
     onOddity() {},

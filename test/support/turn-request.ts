@@ -18,6 +18,7 @@ export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
   tools: [],
   toolChoice: { mode: 'auto' },
   parallelToolCalls: null,
+  maxToolCalls: null,
   reasoning: { effort: null, summary: null },
   format: { kind: 'text' },
   verbosity: null,

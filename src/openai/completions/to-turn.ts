@@ -34,6 +34,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       tools: [],
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
+      maxToolCalls: null,
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,
