@@ -71,6 +71,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
+  'GET /v1/mcp/tools':
+    'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -90,6 +92,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     endpoints: [responsesEndpoint(untouched), chatEndpoint(untouched), completionsEndpoint(untouched)],
     turns: untouched,
     models: { names: notCalled },
+    mcp: { list: notCalled },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

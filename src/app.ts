@@ -10,11 +10,13 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
+import { createMcpDirectory } from './engine/mcp-directory.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
 import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
+import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
@@ -30,6 +32,7 @@ import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
+import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
@@ -87,6 +90,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
     },
   });
+  const mcp = await openMcpServers(config, environment, logger);
   const board = await openBoard({
     config,
     homes,
@@ -96,7 +100,9 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     metrics,
     tokenizer,
     unread,
+    mcp,
   }).catch(async (error: unknown) => {
+    await mcp.close();
     await conversations.close();
     throw error;
   });
@@ -129,6 +135,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         ...turnDeps(config, logger, metrics, watch),
       },
       models: board.models,
+      mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
       metrics,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
@@ -150,10 +157,25 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       await server.drain(timeoutMs);
       await Promise.all([formats.close(), tokenizer.close()]);
       await board.close(LAST_INTERRUPTS_MS);
+      await mcp.close();
       await conversations.close();
     },
   };
 };
+
+const openMcpServers = (
+  { mcpServers, mcp }: Config,
+  environment: AppDeps['environment'],
+  logger: Logger,
+): Promise<OpenMcp> =>
+  openMcp({
+    servers: mcpServers,
+    environment,
+    pinAgent: mcp.clientServers
+      ? createAgentPinner({ allowPrivate: mcp.clientPrivate, keepsConnections: true })
+      : null,
+    onBug: (err) => logger.error({ err }, 'a request to an MCP server broke'),
+  });
 
 type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
 

@@ -99,9 +99,15 @@ const reachNamed = async (
   const late = AbortSignal.timeout(NAME_TIMEOUT_MS);
   const agent = await unlessAborted(pinAgent(url, AbortSignal.any([signal, late])), signal).catch(() => {
     signal.throwIfAborted();
-    throw unreached(server, 'its name could not be looked up');
+    throw gatewayError('mcp_server_unavailable', {
+      message: `The name of the MCP server '${server.label}' could not be looked up.`,
+    });
   });
-  if (agent === null) throw unreached(server, 'its URL does not lead to a public address');
+  if (agent === null) {
+    throw gatewayError('invalid_value', {
+      message: `The URL of the MCP server '${server.label}' does not lead to a public address.`,
+    });
+  }
   try {
     return passing(server, gate, agent, () => void agent.destroy());
   } catch (error) {
@@ -109,6 +115,3 @@ const reachNamed = async (
     throw error;
   }
 };
-
-const unreached = ({ label }: McpServer, why: string) =>
-  gatewayError('invalid_value', { message: `The MCP server '${label}' cannot be used: ${why}.` });

@@ -17,6 +17,8 @@ import { Approaches } from './engine/approaches.ts';
 import { withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
+import type { McpAccess } from './engine/mcp-access.ts';
+import { listMcpTools, type ListedMcp } from './engine/mcp-tools.ts';
 import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
 import { probed } from './engine/probe-worker.ts';
 import { keepSecrets } from './engine/keep-secrets.ts';
@@ -38,6 +40,8 @@ export interface South {
   readonly state: BackendState;
   ready(): boolean;
   workers(): readonly WorkerDescription[];
+  /** What the MCP servers of the deployment have to offer now. */
+  listMcpTools(): Promise<readonly ListedMcp[]>;
   /** New turns run on new processes; those that run finish where they are. */
   renew(): void;
   /** Waits for the running turns, up to the limit, and leaves nothing behind. */
@@ -50,12 +54,15 @@ export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
   readonly tokenizer: Tokenizer;
   /** What the readers of all answers have not read. */
   readonly unread: UnreadTotal;
+  readonly mcp: McpAccess;
   /** The backend refused the login: somebody may have signed in anew. */
   readonly onUnauthorized: () => void;
 }
 
 /** How long a request may wait for a worker. */
 const WORKER_WAIT_MS = 15_000;
+/** How long somebody waits who only wants to know which tools there are. */
+const LIST_TOOLS_MS = 60_000;
 
 /** `wire`: whether model requests pass through the relay. */
 export const createSouth = async (
@@ -93,6 +100,12 @@ export const createSouth = async (
       state: chosen.state,
       ready: () => workers.ready,
       workers: () => workers.describe(),
+      listMcpTools: () =>
+        listMcpTools([...deps.mcp.deployment.values()], {
+          workers,
+          workdir: config.codex.workDir,
+          maxMs: LIST_TOOLS_MS,
+        }),
       renew: () => workers.renew(),
       async close(timeoutMs) {
         await workers.drain(timeoutMs);

@@ -52,6 +52,7 @@ const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
     state: { kind: 'demo' },
     ready: () => true,
     workers: () => [],
+    listMcpTools: async () => [],
     renew() {
       south.renewals += 1;
     },

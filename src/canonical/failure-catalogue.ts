@@ -4,6 +4,7 @@ const TYPES = {
   rate: 'rate_limit_error',
   quota: 'insufficient_quota',
   server: 'server_error',
+  connector: 'external_connector_error',
 } as const;
 
 export interface CatalogueEntry {
@@ -142,6 +143,12 @@ export const FAILURES = {
     type: TYPES.invalid,
     message: 'The request body is too large.',
     when: 'the body is larger than PROXY_MAX_BODY_BYTES',
+  },
+  mcp_server_unavailable: {
+    status: 424,
+    type: TYPES.connector,
+    message: 'An MCP server could not be used.',
+    when: 'an MCP server of the request did not start, could not be reached, or did not say which tools it has; the message names it and the reason',
   },
   headers_too_large: {
     status: 431,

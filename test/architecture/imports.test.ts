@@ -67,6 +67,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'http',
     'kit',
     'observe',
+    'open-mcp',
     'south',
     'switchboard',
     'tokenizer',

@@ -21,6 +21,7 @@ it('has these error codes, each with its status and type', () => {
     'invalid_type 400 invalid_request_error',
     'invalid_value 400 invalid_request_error',
     'malformed_request 400 invalid_request_error',
+    'mcp_server_unavailable 424 external_connector_error',
     'method_not_allowed 405 invalid_request_error',
     'missing_required_parameter 400 invalid_request_error',
     'model_not_found 404 invalid_request_error',

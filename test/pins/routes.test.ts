@@ -13,6 +13,7 @@ it('serves these routes with this access', () => {
     'key POST /v1/audio/{rest}',
     'key GET /v1/models',
     'key GET /v1/models/{id}',
+    'key GET /v1/mcp/tools',
     'open GET /healthz',
     'open GET /readyz',
     'key GET /metrics',

@@ -7,6 +7,7 @@ import { request as send, type Dispatcher } from 'undici';
 import { gatewayError } from '../../canonical/failure.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import { harmless } from '../failures/harmless.ts';
+import { silentFor } from '../failures/mcp-trouble.ts';
 import { readErrorBody } from '../failures/read-error.ts';
 import { whyUnreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, readShortBody } from './connection.ts';
@@ -159,7 +160,7 @@ class Passage {
         this.#note(method, `could not be reached: ${whyUnreachable(codeOf(error))}`);
       }
       if (patience.isAtEnd) {
-        this.#note(method, `did not answer within ${Math.round(this.#target.silenceMs / 1000)} seconds`);
+        this.#note(method, silentFor(this.#target.silenceMs));
       }
       if (outgoing.headersSent || left.aborted) outgoing.destroy();
       else outgoing.writeHead(502).end('the MCP server gave no answer');

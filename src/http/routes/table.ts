@@ -1,6 +1,8 @@
+import type { McpDirectory } from '../../engine/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
+import { projectMcpServers } from '../../openai/mcp/project.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
@@ -12,6 +14,7 @@ export interface RouteDeps {
   readonly endpoints: readonly Endpoint[];
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
+  readonly mcp: McpDirectory;
   readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
   readonly isReady: () => boolean;
   /** What the last requests met. */
@@ -39,6 +42,12 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: async (_http, _exchange, params) =>
       Response.json(projectOneModel(await deps.models.names(), params['id'] ?? '')),
+  },
+  {
+    method: 'GET',
+    path: '/v1/mcp/tools',
+    access: 'key',
+    handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {

@@ -12,9 +12,6 @@ export interface StdioOptions {
   readonly journal?: string;
 }
 
-/** What the server prints to stderr before it dies at its start. */
-export const LAST_WORDS = 'the test server has no reason to live';
-
 /** The entry of `mcpServers` that starts this file. */
 export const stdioEntry = (
   options: StdioOptions = {},
@@ -34,7 +31,7 @@ export const livingProcesses = (journal: string): readonly number[] =>
 const run = async ({ mood, startDelayMs = 0, journal }: StdioOptions): Promise<void> => {
   if (journal !== undefined) appendFileSync(journal, `${process.pid}\n`);
   if (mood === 'dies') {
-    process.stderr.write(`${LAST_WORDS}\n`);
+    process.stderr.write('the test server has no reason to live\n');
     process.exit(3);
   }
   if (mood === 'silent') {

@@ -18,7 +18,7 @@ interface ToolRow extends Pick<Tool, 'description' | 'annotations'> {
 }
 
 /** One pixel, as a PNG. */
-export const PIXEL =
+const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const READS = { readOnlyHint: true };

@@ -1,0 +1,27 @@
+import type { McpServer } from '../../canonical/mcp-server.ts';
+import type { McpToolInfo, McpToolList } from '../../canonical/mcp-tools.ts';
+
+/** A tool as it stands in an `mcp_list_tools` item. */
+const projectMcpTool = ({ name, description, inputSchema, annotations }: McpToolInfo) => ({
+  name,
+  description,
+  input_schema: inputSchema,
+  annotations,
+});
+
+interface Listed {
+  readonly server: McpServer;
+  readonly list: McpToolList;
+}
+
+/** The servers of the deployment: never how they are started or reached. */
+export const projectMcpServers = (all: readonly Listed[]) => ({
+  object: 'list' as const,
+  data: all.map(({ server, list }) => ({
+    server_label: server.label,
+    transport: server.transport.kind,
+    status: list.status,
+    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.trouble}.` : null,
+    tools: list.status === 'failed' ? [] : list.tools.map(projectMcpTool),
+  })),
+});
