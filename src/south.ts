@@ -159,6 +159,7 @@ const engineOf = (
       hasRelay: relay !== null,
       knows: (model) => offered.current().knows(model),
     },
+    mcp: deps.mcp,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
@@ -180,7 +181,7 @@ const createPool = (
   backend: Backend,
   hasRelay: boolean,
   offered: OpenModels,
-  { config, homes, logger, metrics }: SouthDeps,
+  { config, homes, logger, metrics, mcp }: SouthDeps,
 ): WorkerPool =>
   createWorkerPool({
     spawnWorker: probed({
@@ -190,6 +191,7 @@ const createPool = (
         backend,
         catalogue: () => offered.catalogue(),
         tellsContent: !hasRelay,
+        tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
         onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),

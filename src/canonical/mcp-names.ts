@@ -15,7 +15,5 @@ export const toolsBehind = (wireName: string, tools: readonly McpToolInfo[]): re
   const same = tools.filter(({ name }) => mcpWireName(name) === wireName);
   if (same.length > 0) return same;
   const beginning = HASHED.exec(wireName)?.[1];
-  return beginning === undefined
-    ? []
-    : tools.filter(({ name }) => mcpWireName(name).startsWith(beginning));
+  return beginning === undefined ? [] : tools.filter(({ name }) => mcpWireName(name).startsWith(beginning));
 };

@@ -29,8 +29,7 @@ export const isAmong = (
   { names, readOnly }: McpFilter,
   tool: Pick<McpToolInfo, 'name' | 'annotations'>,
 ): boolean =>
-  (names === null || names.has(tool.name)) &&
-  (readOnly === null || isReadOnly(tool) === readOnly);
+  (names === null || names.has(tool.name)) && (readOnly === null || isReadOnly(tool) === readOnly);
 
 const isReadOnly = ({ annotations }: Pick<McpToolInfo, 'annotations'>): boolean =>
   isJsonObject(annotations) && annotations['readOnlyHint'] === true;
@@ -56,9 +55,12 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
     return { problem: `its 'require_approval' must be 'always', 'never', or an object with these.` };
   }
   // Before a server has said which tools it has, the app-server can only be told names, and to run what only reads.
-  if (allowed?.readOnly === false) return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
+  if (allowed?.readOnly === false)
+    return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
   if (approval.never?.readOnly === false || approval.always?.readOnly === true) {
-    return { problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.` };
+    return {
+      problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.`,
+    };
   }
   return { server, allowed, approval };
 };

@@ -52,7 +52,7 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
   const { relay, historyRules, effortsOf, settings } = deps;
   const takesFiles = relay?.profile.takes.has('input_file') === true;
   const files = takesFiles ? { items: request.items, refused: [] } : withoutFiles(request.items);
-  
+
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
     policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },

@@ -9,7 +9,13 @@ import type { AppServer } from '../codex/app-server.ts';
 import { mcpTrouble } from '../codex/failures/mcp-trouble.ts';
 import { RESOURCE_TOOLS, type McpShape } from '../codex/relay/mcp-namespaces.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
-import { endedCall, endOfCall, mcpCall, type McpOutcome, type McpTarget } from '../codex/sources/mcp-calls.ts';
+import {
+  endedCall,
+  endOfCall,
+  mcpCall,
+  type McpOutcome,
+  type McpTarget,
+} from '../codex/sources/mcp-calls.ts';
 import type { ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
@@ -175,7 +181,8 @@ export class McpTurn implements McpShape {
 
   /** A choice names servers, or their tools by the servers' own names; the model knows their namespaces. */
   choice(choice: ToolChoice): ToolChoice {
-    if (choice.mode === 'allowed') return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
+    if (choice.mode === 'allowed')
+      return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
     const [first, ...others] = this.#refs(choice.tool);
     if (first === undefined) return choice;
@@ -220,7 +227,8 @@ export class McpTurn implements McpShape {
     if (given === null) return failedWith('The arguments are not a JSON object.');
     const { label: server, name: tool } = call;
     const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
-    if (!tools.some(({ name }) => name === tool)) return failedWith('There is no such tool, or it is not allowed.');
+    if (!tools.some(({ name }) => name === tool))
+      return failedWith('There is no such tool, or it is not allowed.');
     try {
       const { isError, ...result } = await appServer.request(
         'mcpServer/tool/call',

@@ -9,7 +9,13 @@ import {
 } from '../../canonical/mcp-server.ts';
 import { readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
-import { toolsLeft, type HostedTool, type RawTool, type Tool, type ToolChoice } from '../../canonical/tool.ts';
+import {
+  toolsLeft,
+  type HostedTool,
+  type RawTool,
+  type Tool,
+  type ToolChoice,
+} from '../../canonical/tool.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { BackendProfile } from './profile.ts';
@@ -42,10 +48,7 @@ export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
   profile !== null && !profile.isChatgpt;
 
 /** A server by its label alone is one of ours; one by its address is the backend's business, or ours where that is allowed. */
-export const sortTools = (
-  tools: readonly Tool[],
-  { choice, policy, profile }: SortOptions,
-): SortedTools => {
+export const sortTools = (tools: readonly Tool[], { choice, policy, profile }: SortOptions): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
   const refused: Refusal[] = [];
   const uses: McpUse[] = [];
@@ -57,7 +60,10 @@ export const sortTools = (
     const server = serverOf(tool.raw, policy);
     if ('kind' in server) refuse(server.kind, server.why);
     else if (labels.has(mcpNamespace(server.label))) {
-      refuse('invalid_value', `the label '${quoted(server.label)}' stands for another server of this request.`);
+      refuse(
+        'invalid_value',
+        `the label '${quoted(server.label)}' stands for another server of this request.`,
+      );
     } else {
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
@@ -82,7 +88,10 @@ const hasAddress = (raw: RawTool): boolean =>
 const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;
   if (typeof label !== 'string' || !isMcpLabel(label)) {
-    return { kind: 'invalid_value', why: "its 'server_label' must have 1 to 64 letters, digits, `_` and `-`." };
+    return {
+      kind: 'invalid_value',
+      why: "its 'server_label' must have 1 to 64 letters, digits, `_` and `-`.",
+    };
   }
   if (!hasAddress(raw)) {
     const known = policy.deployment.get(label);

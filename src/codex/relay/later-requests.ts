@@ -36,7 +36,8 @@ export class PastAnswers {
       const own = firstOutput === -1 ? rest : rest.slice(0, firstOutput);
       const next = rest.findIndex((item, index) => index >= own.length && !isOutput(item));
       for (const item of merged(own, answer)) restored.push(item);
-      for (const item of rest.slice(own.length, next === -1 ? rest.length : next)) restored.push(plainOutput(item));
+      for (const item of rest.slice(own.length, next === -1 ? rest.length : next))
+        restored.push(plainOutput(item));
       rest = next === -1 ? [] : rest.slice(next);
     }
     return [...restored, ...rest];
@@ -72,7 +73,9 @@ const plainOutput = (item: Json): Json => {
   const [first, ...rest] = item['output'] as readonly Json[];
   const isTimed = isJsonObject(first) && typeof first['text'] === 'string' && TIMED.test(first['text']);
   if (!isTimed) return item;
-  const texts = rest.map((part) => (isJsonObject(part) && part['type'] === 'input_text' ? part['text'] : null));
+  const texts = rest.map((part) =>
+    isJsonObject(part) && part['type'] === 'input_text' ? part['text'] : null,
+  );
   // As it comes back later, in a client's history: the model is to see it the same.
   return { ...item, output: texts.every((text) => typeof text === 'string') ? texts.join('\n') : rest };
 };

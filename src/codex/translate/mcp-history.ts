@@ -27,10 +27,7 @@ export interface McpHistory extends History {
  * What a client sends back of MCP servers that were run here → what the model has seen of them: calls in the
  * namespace of the server, and their outputs. Lists of tools were never its business.
  */
-export const mcpHistory = (
-  history: History,
-  isOurs: (label: string) => boolean,
-): McpHistory => {
+export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
   const raws = history.items.map((item) => rawMcp(item, isOurs));
   if (raws.every((raw) => raw === null)) {
     return { ...history, approved: [], listed: new Set(), refused: [] };
@@ -61,11 +58,7 @@ class Reader {
   readonly #run = new Set<string>();
   readonly #callIds: Set<string>;
 
-  constructor(
-    history: History,
-    raws: readonly (RawItem | null)[],
-    isOurs: (label: string) => boolean,
-  ) {
+  constructor(history: History, raws: readonly (RawItem | null)[], isOurs: (label: string) => boolean) {
     this.#history = history;
     // Requests of a server that is the backend's are answered at the backend.
     const foreign = new Set(
@@ -78,7 +71,9 @@ class Reader {
     this.#raws = raws.map((raw) =>
       raw !== null && foreign.has(textOf(raw, 'approval_request_id')) ? null : raw,
     );
-    this.#callIds = new Set(history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])));
+    this.#callIds = new Set(
+      history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
+    );
     for (const raw of this.#raws) {
       if (raw?.type === 'mcp_approval_request') this.#requests.set(textOf(raw, 'id'), raw);
       if (raw?.type === 'mcp_approval_response') this.#responses.set(textOf(raw, 'approval_request_id'), raw);

@@ -12,7 +12,9 @@ export const mcpUseConfig = (config: JsonObject, { allowed, approval }: McpUse):
   const { always, never, otherwise } = approval;
   const modes = new Map<string, Mode>();
   const all: Mode = otherwise === 'never' ? 'approve' : 'prompt';
-  const standard = [always, never].some((filter) => filter?.names === null && filter.readOnly !== null) ? 'auto' : all;
+  const standard = [always, never].some((filter) => filter?.names === null && filter.readOnly !== null)
+    ? 'auto'
+    : all;
   for (const name of always?.names ?? []) modes.set(name, modeOf(always, 'prompt'));
   for (const name of never?.names ?? []) modes.set(name, modeOf(never, 'approve'));
   return {
