@@ -16,7 +16,7 @@ import {
   type McpOutcome,
   type McpTarget,
 } from '../codex/sources/mcp-calls.ts';
-import type { ApprovedCall } from '../codex/translate/mcp-history.ts';
+import { givenBy, type ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
 import type { IdSource } from '../kit/ambient.ts';
@@ -40,6 +40,8 @@ export type ApprovedResults = Map<string, McpOutcome>;
 interface Member {
   readonly use: McpUse;
   readonly reachable: ReachableMcp;
+  /** A client named it for this turn. */
+  readonly isNamed: boolean;
   tools: readonly McpToolInfo[];
 }
 
@@ -71,12 +73,13 @@ export class McpTurn implements McpShape {
     try {
       for (const use of wish.uses) {
         const known = access.deployment.get(use.server.label);
-        const reachable = known?.server === use.server ? known : await access.reach?.(use.server, signal);
+        const isNamed = known?.server !== use.server;
+        const reachable = isNamed ? await access.reach?.(use.server, signal) : known;
         if (reachable === undefined) throw new Error('a server without a way to it was not refused');
-        members.push({ use, reachable, tools: [] });
+        members.push({ use, reachable, isNamed, tools: [] });
       }
     } catch (error) {
-      for (const { reachable } of members) reachable.close();
+      leave(members);
       throw error;
     }
     return new McpTurn(wish, members, ids);
@@ -129,8 +132,7 @@ export class McpTurn implements McpShape {
     return items.map((item) => {
       const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
       if (item.kind !== 'tool-output' || outcome === undefined) return item;
-      const { output, error } = endedCall(mcpCall('', ''), '', outcome).raw;
-      return { ...item, output: fromOutputText(String(output ?? error)) };
+      return { ...item, output: fromOutputText(givenBy(endedCall(mcpCall('', ''), '', outcome).raw)) };
     });
   }
 
@@ -192,7 +194,7 @@ export class McpTurn implements McpShape {
 
   /** The turn is over, and its thread is being closed. */
   close(): void {
-    for (const { reachable } of this.#all) reachable.close();
+    leave(this.#all);
   }
 
   get #all(): readonly Member[] {
@@ -276,6 +278,11 @@ export class McpTurn implements McpShape {
       .map(({ name }) => ({ kind: 'function', name: mcpWireName(name), namespace }));
   }
 }
+
+/** The servers of the deployment are there for others too. */
+const leave = (members: readonly Member[]): void => {
+  for (const { isNamed, reachable } of members) if (isNamed) reachable.close();
+};
 
 const FAILED = /required MCP servers failed to initialize: (.*)$/s;
 

@@ -1,6 +1,8 @@
 import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { harmless } from '../failures/harmless.ts';
 import type { McpToolCall } from '../protocol/methods.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { toOutputText } from '../translate/mcp-output.ts';
 
 /** A tool of an MCP server that the model may call. */
@@ -83,7 +85,6 @@ export const endedCall = (
   { status, result, error, tool }: McpOutcome,
 ): HostedCall => {
   const isDone = status === 'completed';
-  const text = result === null ? null : toOutputText(result);
   return {
     kind: 'hosted-call',
     raw: {
@@ -91,9 +92,22 @@ export const endedCall = (
       ...(tool === undefined ? {} : { name: tool }),
       status: isDone ? 'completed' : 'failed',
       arguments: input,
-      output: isDone ? (text ?? '') : null,
-      error: isDone ? null : (error?.message ?? text ?? 'The tool failed.'),
+      output: isDone && result !== null ? toOutputText(result) : null,
+      error: isDone ? null : errorOf(result, error),
     },
     status: 'completed',
   };
 };
+
+/** A tool says in its result that it failed; all else is said by whoever could not run it. */
+const errorOf = (result: McpOutcome['result'], error: McpOutcome['error']): JsonObject =>
+  result === null
+    ? {
+        type: 'mcp_protocol_error',
+        code: INTERNAL_ERROR,
+        // It may name the address at which the app-server has the server from us.
+        message: harmless(error?.message ?? 'The tool failed.', []),
+      }
+    : { type: 'mcp_tool_execution_error', content: result.content };
+
+const INTERNAL_ERROR = -32_603;

@@ -152,6 +152,11 @@ export class Telling {
     const head = this.#all.headOf(itemId);
     const said = this.#all.saidOf(itemId);
     if (head === null || said === null) return;
+    // Instead of a call that nobody has agreed to, which is whole from its start.
+    if (head.kind === 'opaque' && whole.kind === 'tool-call') {
+      this.#say({ type: 'item-ended', item: head }, into);
+      return;
+    }
     for (const [at, text] of textsOf(whole)) this.rest(itemId, at, text, into);
     // The app-server runs it, and says how that ended.
     if (head.kind === 'hosted-call' && whole.kind === 'tool-call') return;

@@ -1,10 +1,10 @@
 import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { History } from './fit-history.ts';
-import { fromOutputText } from './mcp-output.ts';
+import { fromOutputText, toOutputText } from './mcp-output.ts';
 
 /** A call to which somebody agreed, and that has not been run. */
 export interface ApprovedCall {
@@ -104,8 +104,7 @@ class Reader {
         this.#listed.add(textOf(raw, 'server_label'));
         return;
       case 'mcp_call': {
-        const said = raw['output'] ?? raw['error'];
-        this.#call(raw, this.#callId(id), typeof said === 'string' ? said : unsaid(said), place);
+        this.#call(raw, this.#callId(id), givenBy(raw), place);
         return;
       }
       case 'mcp_approval_request': {
@@ -171,8 +170,14 @@ class Reader {
   }
 }
 
-const unsaid = (said: RawItem[string] | undefined): string =>
-  isJsonObject(said) ? JSON.stringify(said) : 'The call came to no end.';
+/** What the model was told that a call gave. */
+export const givenBy = ({ output = null, error = null }: RawItem): string => {
+  if (typeof output === 'string') return output;
+  if (typeof error === 'string') return error;
+  if (!isJsonObject(error)) return 'The call came to no end.';
+  const { content, message } = error;
+  return Array.isArray(content) ? toOutputText({ content: content as readonly Json[] }) : String(message);
+};
 
 const textOf = (raw: RawItem, key: string): string => {
   const value = raw[key];
