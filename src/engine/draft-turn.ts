@@ -55,6 +55,7 @@ export const draftTurn = (request: TurnRequest, approach: Approach, deps: DraftD
 
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
+    canApprove: request.canApprove,
     policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
     profile: relay?.profile ?? null,
   });

@@ -1,18 +1,21 @@
-import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { Item, RawItem } from '../canonical/item.ts';
 import { mcpNamespace, mcpWireName, toolsBehind } from '../canonical/mcp-names.ts';
 import type { McpToolInfo } from '../canonical/mcp-tools.ts';
 import { isAmong, needsApproval, type McpUse } from '../canonical/mcp-use.ts';
 import type { ToolChoice, ToolRef } from '../canonical/tool.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { AppServer } from '../codex/app-server.ts';
-import { mcpTrouble } from '../codex/failures/mcp-trouble.ts';
+import { mcpTrouble, silentFor } from '../codex/failures/mcp-trouble.ts';
+import type { ParamsOf, ResultOf } from '../codex/protocol/methods.ts';
 import { RESOURCE_TOOLS, type McpShape } from '../codex/relay/mcp-namespaces.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import {
   endedCall,
   endOfCall,
   mcpCall,
+  type FindMcpTool,
   type McpOutcome,
   type McpTarget,
 } from '../codex/sources/mcp-calls.ts';
@@ -66,7 +69,8 @@ export class McpTurn implements McpShape {
   static async open(
     wish: McpWish,
     access: McpAccess,
-    { signal, ids }: { readonly signal: AbortSignal; readonly ids: IdSource },
+    signal: AbortSignal,
+    ids: IdSource,
   ): Promise<McpTurn | null> {
     if (wish.uses.length === 0) return null;
     const members: Member[] = [];
@@ -92,36 +96,37 @@ export class McpTurn implements McpShape {
     );
   }
 
-  /** How long `thread/start` may take: it waits for the servers. */
-  get startMs(): number {
-    return Math.max(...this.#all.map(({ use }) => use.server.startupSeconds)) * 1000 + MARGIN_MS;
-  }
-
   /** How long nothing may be heard while a tool runs. */
   get callMs(): number {
     return Math.max(...this.#all.map(({ use }) => use.server.callSeconds)) * 1000 + MARGIN_MS;
   }
 
-  /** Why the thread could not be started, where a server is to blame; null: none is. */
-  blame(error: unknown): Failure | null {
-    if (error instanceof RequestTimeout) {
-      return unavailable(this.#all, 'did not start in time');
+  /** It waits for the servers. Throws a failure that names the one that is to blame. */
+  async startThread(
+    appServer: AppServer,
+    start: ParamsOf<'thread/start'>,
+  ): Promise<ResultOf<'thread/start'>> {
+    const timeoutMs = Math.max(...this.#all.map(({ use }) => use.server.startupSeconds)) * 1000 + MARGIN_MS;
+    try {
+      return await appServer.request('thread/start', start, { timeoutMs });
+    } catch (error) {
+      if (error instanceof RequestTimeout) throw unavailable(this.#all, silentFor(timeoutMs));
+      const said = error instanceof RpcError ? FAILED.exec(error.message)?.[1] : undefined;
+      if (said === undefined) throw error;
+      const guilty = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
+      if (guilty === undefined) throw unavailable(this.#all, mcpTrouble(said));
+      const words = said.slice(guilty.use.server.label.length + 2);
+      throw unavailable([guilty], guilty.reachable.trouble() ?? mcpTrouble(words));
     }
-    const said = error instanceof RpcError ? FAILED.exec(error.message)?.[1] : undefined;
-    if (said === undefined) return null;
-    const guilty = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
-    if (guilty === undefined) return unavailable(this.#all, mcpTrouble(said));
-    const words = said.slice(guilty.use.server.label.length + 2);
-    return unavailable([guilty], guilty.reachable.trouble() ?? mcpTrouble(words));
   }
 
-  /** Asks which tools there are, and runs what was agreed to. Gives the items of the request with what came of that. */
+  /** Asks which tools there are, and runs what was agreed to. Gives the request with what came of that. */
   async prepare(
+    request: TurnRequest,
     appServer: AppServer,
     threadId: string,
-    items: readonly Item[],
     results: ApprovedResults,
-  ): Promise<readonly Item[]> {
+  ): Promise<TurnRequest> {
     await Promise.all(this.#all.map((member) => this.#list(member, appServer, threadId)));
     for (const call of this.#wish.approved) {
       const known = results.get(call.callId);
@@ -129,11 +134,12 @@ export class McpTurn implements McpShape {
       results.set(call.callId, outcome);
       this.#show(approvedCall(call), call, outcome);
     }
-    return items.map((item) => {
+    const items = request.items.map((item): Item => {
       const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
       if (item.kind !== 'tool-output' || outcome === undefined) return item;
       return { ...item, output: fromOutputText(givenBy(endedCall(mcpCall('', ''), '', outcome).raw)) };
     });
+    return { ...request, items, toolChoice: this.#choice(request.toolChoice) };
   }
 
   /** What the client is told in front of the answer. */
@@ -144,7 +150,7 @@ export class McpTurn implements McpShape {
   }
 
   /** Which tool a call of the model's means. */
-  find({ name, namespace }: { readonly name: string; readonly namespace?: string }): McpTarget | null {
+  readonly find: FindMcpTool = ({ name, namespace }) => {
     if (namespace === undefined) return this.#resource(name);
     const member = this.#members.get(namespace);
     if (member === undefined) return null;
@@ -154,7 +160,7 @@ export class McpTurn implements McpShape {
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
     if (other !== undefined) return { label, name, needsApproval: false };
     return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool) };
-  }
+  };
 
   offered(namespace: string, wireName: string): McpToolInfo | null | undefined {
     const member = this.#members.get(namespace);
@@ -182,7 +188,7 @@ export class McpTurn implements McpShape {
   }
 
   /** A choice names servers, or their tools by the servers' own names; the model knows their namespaces. */
-  choice(choice: ToolChoice): ToolChoice {
+  #choice(choice: ToolChoice): ToolChoice {
     if (choice.mode === 'allowed')
       return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
@@ -204,7 +210,7 @@ export class McpTurn implements McpShape {
   async #list(member: Member, appServer: AppServer, threadId: string): Promise<void> {
     const { use } = member;
     const list = await listThreadTools(appServer, threadId, member.reachable);
-    if (list.status === 'failed') throw new GatewayError(unavailable([member], list.trouble));
+    if (list.status === 'failed') throw unavailable([member], list.trouble);
     member.tools = list.tools.filter((tool) => use.allowed === null || isAmong(use.allowed, tool));
     const { label } = use.server;
     if (this.#wish.listed.has(label)) return;
@@ -269,10 +275,10 @@ export class McpTurn implements McpShape {
 
   #refs(ref: ToolRef): readonly ToolRef[] {
     if (ref.kind !== 'hosted' || ref.raw.type !== 'mcp') return [ref];
-    const namespace = mcpNamespace(String(ref.raw['server_label']));
+    const { server_label: label, name: wanted } = ref.raw;
+    const namespace = typeof label === 'string' ? mcpNamespace(label) : '';
     const member = this.#members.get(namespace);
     if (member === undefined) return [ref];
-    const { name: wanted } = ref.raw;
     return member.tools
       .filter(({ name }) => typeof wanted !== 'string' || name === wanted)
       .map(({ name }) => ({ kind: 'function', name: mcpWireName(name), namespace }));
@@ -286,10 +292,10 @@ const leave = (members: readonly Member[]): void => {
 
 const FAILED = /required MCP servers failed to initialize: (.*)$/s;
 
-const unavailable = (members: readonly Member[], trouble: string): Failure => {
+const unavailable = (members: readonly Member[], trouble: string): GatewayError => {
   const names = members.map(({ use }) => `'${use.server.label}'`).join(', ');
   const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
-  return failure('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
+  return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
 };
 
 const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });

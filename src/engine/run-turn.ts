@@ -4,11 +4,12 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
 import { draftTurn, type Draft, type DraftDeps } from './draft-turn.ts';
 import type { Engine } from './engine.ts';
 import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { ApprovedResults } from './mcp-turn.ts';
-import { TurnAttempt, type AttemptDeps } from './turn-attempt.ts';
+import { TurnAttempt } from './turn-attempt.ts';
 
 export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly relay: AttemptDeps['relay'];

@@ -4,49 +4,27 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
-import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
+import type { RelayTicket } from '../codex/relay/relay.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
-import type { FindMcpTool } from '../codex/sources/mcp-calls.ts';
-import type { Oddity, TurnSource } from '../codex/sources/source.ts';
+import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
+import type { TurnSource } from '../codex/sources/source.ts';
 import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
-import type { Approach } from '../codex/translate/approach.ts';
-import {
-  developerInstructionsOf,
-  saysVerbosity,
-  toThreadStart,
-  type ThreadSettings,
-} from '../codex/translate/thread-start.ts';
+import { developerInstructionsOf, saysVerbosity, toThreadStart } from '../codex/translate/thread-start.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
-import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
-import type { McpAccess } from './mcp-access.ts';
 import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
-import { threadKind, type SpareThreads, type ThreadKind } from './spare-threads.ts';
+import { threadKind, type ThreadKind } from './spare-threads.ts';
 import { TurnWatch } from './turn-watch.ts';
-import type { UnreadTotal } from './unread-total.ts';
-
-export interface AttemptDeps {
-  /** Null: the app-server talks to its backend directly. */
-  readonly relay: Relay | null;
-  readonly spares: SpareThreads;
-  readonly mcp: McpAccess;
-  readonly settings: ThreadSettings;
-  /** How long the backend may be silent. */
-  readonly idleTimeoutMs: number;
-  /** What the readers of all turns have not read. */
-  readonly unread: UnreadTotal;
-  readonly ambient: Ambient;
-  readonly onOddity: (oddity: Oddity) => void;
-}
 
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
@@ -65,7 +43,6 @@ export class TurnAttempt {
   readonly #deps: AttemptDeps;
   readonly #lease: Lease;
   readonly #request: TurnRequest;
-  readonly #approach: Approach;
   readonly #draft: Draft;
   readonly #mayRetry: boolean;
   readonly #approved: ApprovedResults;
@@ -89,11 +66,10 @@ export class TurnAttempt {
   #onLetGo: () => void = () => {};
 
   constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry, approved }: Attempt) {
-    const { request, approach } = draft;
+    const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
     this.#request = request;
-    this.#approach = approach;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
     this.#approved = approved;
@@ -179,13 +155,11 @@ export class TurnAttempt {
   async #start(): Promise<void> {
     const { appServer } = this.#lease;
     const { settings } = this.#deps;
+    const { approach } = this.#draft;
     try {
       this.#signal.throwIfAborted();
-      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, {
-        signal: this.#signal,
-        ids: this.#deps.ambient.ids,
-      });
-      const start = toThreadStart(this.#request, settings, this.#approach, this.#mcp?.config);
+      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
+      const start = toThreadStart(this.#request, settings, approach, this.#mcp?.config);
       // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
       const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const spare = this.#deps.spares.take(this.#lease, kind);
@@ -193,13 +167,13 @@ export class TurnAttempt {
       const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
-      const request = await this.#withMcp(threadId);
-      const injected = injectedOf(request, settings, this.#approach);
+      const request = await unlessAborted(this.#prepared(threadId), this.#signal);
+      const injected = injectedOf(request, settings, approach);
       this.#ticket =
         this.#deps.relay?.open(threadId, {
           request,
           shape: {
-            approach: this.#approach,
+            approach,
             injected,
             developerInstructions: developerInstructionsOf(this.#request, settings),
             saysVerbosity: saysVerbosity(this.#request, settings),
@@ -226,38 +200,33 @@ export class TurnAttempt {
       this.#begin(await unlessAborted(starting, this.#signal));
     } catch (error) {
       if (this.#signal.aborted) throw error;
-      const failed = this.#mcp?.blame(error) ?? rpcFailure(error);
+      const failed = rpcFailure(error);
       if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
-    const limits = this.#mcp === null ? {} : { timeoutMs: this.#mcp.startMs };
-    const { thread } = await this.#lease.appServer.request('thread/start', start, limits);
+    const { appServer } = this.#lease;
+    const { thread } = await (this.#mcp?.startThread(appServer, start) ??
+      appServer.request('thread/start', start));
     this.#threadId = thread.id;
     // The client went while the thread was being started: nobody else will close it.
     if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
-  /** The request as its servers make it: what was agreed to has been run, and their tools have the model's names. */
-  async #withMcp(threadId: string): Promise<TurnRequest> {
-    if (this.#mcp === null) return this.#request;
-    const { items, toolChoice } = this.#request;
-    const preparing = this.#mcp.prepare(this.#lease.appServer, threadId, items, this.#approved);
-    return {
-      ...this.#request,
-      items: await unlessAborted(preparing, this.#signal),
-      toolChoice: this.#mcp.choice(toolChoice),
-    };
+  /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
+  async #prepared(threadId: string): Promise<TurnRequest> {
+    const { request } = this.#draft;
+    return this.#mcp?.prepare(request, this.#lease.appServer, threadId, this.#approved) ?? request;
   }
 
   #begin(turnId: string): void {
     const options = {
       turnId,
       callable: this.#callable,
-      findMcpTool: (call: Parameters<FindMcpTool>[0]) => this.#mcp?.find(call) ?? null,
+      findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
       onOddity: this.#deps.onOddity,

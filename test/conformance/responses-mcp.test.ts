@@ -160,7 +160,7 @@ describe('a tool of an MCP server', () => {
     proxy.use((request, connection) => {
       const [space] = request.body['tools'] as { tools: { name: string; description: string }[] }[];
       const name = space?.tools.find(({ description }) => description === 'With a dot.')?.name ?? '';
-      const isFirst = JSON.stringify(request.body['input']).includes('function_call_output') === false;
+      const isFirst = !JSON.stringify(request.body['input']).includes('function_call_output');
       return says(isFirst ? [calls(name, {})] : [{ text: 'Done.' }])(request, connection);
     });
     const { output } = await client.openai.responses.create(

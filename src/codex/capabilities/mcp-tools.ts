@@ -7,7 +7,7 @@ import {
   mcpUrlProblem,
   type McpServer,
 } from '../../canonical/mcp-server.ts';
-import { readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
+import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import {
   toolsLeft,
@@ -38,6 +38,7 @@ export interface SortedTools {
 
 export interface SortOptions {
   readonly choice: ToolChoice;
+  readonly canApprove: boolean;
   readonly policy: McpPolicy;
   /** Null: there is no relay. */
   readonly profile: Pick<BackendProfile, 'isChatgpt'> | null;
@@ -48,7 +49,10 @@ export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
   profile !== null && !profile.isChatgpt;
 
 /** A server by its label alone is one of ours; one by its address is the backend's business, or ours where that is allowed. */
-export const sortTools = (tools: readonly Tool[], { choice, policy, profile }: SortOptions): SortedTools => {
+export const sortTools = (
+  tools: readonly Tool[],
+  { choice, canApprove, policy, profile }: SortOptions,
+): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
   const refused: Refusal[] = [];
   const uses: McpUse[] = [];
@@ -68,6 +72,7 @@ export const sortTools = (tools: readonly Tool[], { choice, policy, profile }: S
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
       if ('problem' in use) refuse('invalid_value', use.problem);
+      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NOBODY_TO_ASK);
       else if (left.has(tool)) uses.push(use);
     }
     return false;
@@ -79,6 +84,9 @@ export const sortTools = (tools: readonly Tool[], { choice, policy, profile }: S
   });
   return { tools: others, uses, refused };
 };
+
+const NOBODY_TO_ASK =
+  "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 

@@ -20,7 +20,7 @@ export class PastAnswers {
   }
 
   add(item: JsonObject): void {
-    const type = String(item['type']);
+    const type = typeOf(item);
     this.#answers.at(-1)?.push({ type, raw: KEPT.has(type) ? null : item });
   }
 

@@ -17,6 +17,8 @@ export interface McpTarget {
 /** Which tool a call means; null: it is no call of a tool of a server, or of none that there is. */
 export type FindMcpTool = (call: Pick<ToolCall, 'name' | 'namespace'>) => McpTarget | null;
 
+export const NO_MCP_TOOLS: FindMcpTool = () => null;
+
 /** The call as a client sees it from its start: its arguments and what it gives are still to come. */
 export const mcpCallHead = ({ label, name }: McpTarget, callId: string): HostedCall => ({
   kind: 'hosted-call',

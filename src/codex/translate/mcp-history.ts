@@ -176,7 +176,8 @@ export const givenBy = ({ output = null, error = null }: RawItem): string => {
   if (typeof error === 'string') return error;
   if (!isJsonObject(error)) return 'The call came to no end.';
   const { content, message } = error;
-  return Array.isArray(content) ? toOutputText({ content: content as readonly Json[] }) : String(message);
+  if (Array.isArray(content)) return toOutputText({ content: content as readonly Json[] });
+  return typeof message === 'string' ? message : JSON.stringify(error);
 };
 
 const textOf = (raw: RawItem, key: string): string => {
