@@ -43,6 +43,7 @@ describe('a draft', () => {
     expect(draftTurn(request, KEPT, PLAIN)).toEqual({
       approach: KEPT,
       request: { ...request, items: [user, low] },
+      mcp: { uses: [], listed: new Set(), approved: [], maxCalls: null },
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, { imageDetail: { item: 2, of: 'content', part: 0 } }],
       refused: [],
