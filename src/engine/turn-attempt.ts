@@ -270,7 +270,7 @@ export class TurnAttempt {
         // codex asks again what became of calls that are not its own.
         if (this.#source.isLastAnswer) this.#ticket?.askNoMore();
     }
-    if (this.#mcp !== null && this.#source.runsTools) this.#watch.toolsRun(this.#mcp.callMs);
+    if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
   }
 
   #accepted(): TurnEvent {
