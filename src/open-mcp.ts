@@ -1,10 +1,11 @@
 import type { Dispatcher } from 'undici';
 
 import { gatewayError } from './canonical/failure.ts';
-import { mcpSecrets, type McpServer } from './canonical/mcp-server.ts';
+import { mcpSecrets, type McpServer, type McpTransport } from './canonical/mcp-server.ts';
+import { machineTrust } from './codex/home/machine-trust.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
-import { startMcpGate, type McpGate } from './codex/relay/mcp-gate.ts';
-import { mcpServerConfig } from './codex/translate/mcp-config.ts';
+import { startMcpRelay, type McpRelay } from './codex/relay/mcp-relay.ts';
+import { httpServerConfig, stdioServerConfig } from './codex/translate/mcp-config.ts';
 import type { McpAccess, ReachableMcp } from './engine/mcp-access.ts';
 import { unlessAborted } from './kit/abort.ts';
 
@@ -24,31 +25,34 @@ export interface OpenMcpOptions {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The app-server gives up on a call by itself: only if it does not, the gate does. */
+/** The app-server gives up on a call by itself: only if it does not, the relay does. */
 const MARGIN_MS = 10_000;
 const NAME_TIMEOUT_MS = 10_000;
 
 export const openMcp = async (options: OpenMcpOptions): Promise<OpenMcp> => {
-  const { servers, pinAgent } = options;
+  const { servers, environment, pinAgent } = options;
+  const trust = machineTrust(environment);
   const urls = servers.flatMap(({ transport }) => (transport.kind === 'http' ? [transport.url] : []));
+  // Nothing listens where there is nothing to reach.
   if (urls.length === 0 && pinAgent === null) {
     return {
-      deployment: byLabel(servers.map((server) => local(server))),
+      deployment: byLabel(servers.flatMap((server) => local(server, trust))),
       reach: null,
       close: async () => {},
     };
   }
-  const dispatcher = await openDispatcher(urls, options.environment);
-  const gate = await startMcpGate({ onBug: options.onBug });
+  const dispatcher = await openDispatcher(urls, environment);
+  const relay = await startMcpRelay({ onBug: options.onBug });
+  const all = servers.flatMap((server) =>
+    server.transport.kind === 'http'
+      ? passing(server, server.transport, relay, dispatcher)
+      : local(server, trust),
+  );
   return {
-    deployment: byLabel(
-      servers.map((server) =>
-        server.transport.kind === 'stdio' ? local(server) : passing(server, gate, dispatcher),
-      ),
-    ),
-    reach: pinAgent === null ? null : (server, signal) => reachNamed(server, signal, gate, pinAgent),
+    deployment: byLabel(all),
+    reach: pinAgent === null ? null : (server, signal) => reachNamed(server, signal, relay, pinAgent),
     async close() {
-      await gate.close();
+      await relay.close();
       await dispatcher.destroy();
     },
   };
@@ -57,32 +61,38 @@ export const openMcp = async (options: OpenMcpOptions): Promise<OpenMcp> => {
 const byLabel = (all: readonly ReachableMcp[]): ReadonlyMap<string, ReachableMcp> =>
   new Map(all.map((one) => [one.server.label, one]));
 
-const local = (server: McpServer): ReachableMcp => ({
-  server,
-  config: mcpServerConfig(server, null),
-  trouble: () => null,
-  close() {},
-});
+const local = (server: McpServer, trust: Readonly<Record<string, string>>): readonly ReachableMcp[] =>
+  server.transport.kind === 'stdio'
+    ? [
+        {
+          server,
+          config: stdioServerConfig(server, server.transport, trust),
+          trouble: () => null,
+          close() {},
+        },
+      ]
+    : [];
+
+type HttpTransport = Extract<McpTransport, { kind: 'http' }>;
 
 const passing = (
   server: McpServer,
-  gate: McpGate,
+  { url, headers }: HttpTransport,
+  relay: McpRelay,
   dispatcher: Dispatcher,
   onGone: () => void = () => {},
 ): ReachableMcp => {
-  const { transport, callSeconds } = server;
-  if (transport.kind !== 'http') throw new Error('only HTTP passes through the gate');
-  const passage = gate.open({
-    url: transport.url,
-    headers: transport.headers,
+  const passage = relay.open({
+    url,
+    headers,
     secrets: mcpSecrets(server),
     dispatcher,
-    silenceMs: callSeconds * 1000 + MARGIN_MS,
+    silenceMs: server.callSeconds * 1000 + MARGIN_MS,
     onGone,
   });
   return {
     server,
-    config: mcpServerConfig(server, passage.address),
+    config: httpServerConfig(server, passage.address),
     trouble: () => passage.trouble,
     close: () => passage.close(),
   };
@@ -91,25 +101,26 @@ const passing = (
 const reachNamed = async (
   server: McpServer,
   signal: AbortSignal,
-  gate: McpGate,
+  relay: McpRelay,
   pinAgent: NonNullable<OpenMcpOptions['pinAgent']>,
 ): Promise<ReachableMcp> => {
-  if (server.transport.kind !== 'http') throw new Error('a client names servers by URL');
-  const url = new URL(server.transport.url);
+  const { label, transport } = server;
+  if (transport.kind !== 'http') throw new Error('clients name servers by URL');
   const late = AbortSignal.timeout(NAME_TIMEOUT_MS);
-  const agent = await unlessAborted(pinAgent(url, AbortSignal.any([signal, late])), signal).catch(() => {
+  const pinning = pinAgent(new URL(transport.url), AbortSignal.any([signal, late]));
+  const agent = await unlessAborted(pinning, signal).catch(() => {
     signal.throwIfAborted();
     throw gatewayError('mcp_server_unavailable', {
-      message: `The name of the MCP server '${server.label}' could not be looked up.`,
+      message: `The name of the MCP server '${label}' could not be looked up.`,
     });
   });
   if (agent === null) {
     throw gatewayError('invalid_value', {
-      message: `The URL of the MCP server '${server.label}' does not lead to a public address.`,
+      message: `The URL of the MCP server '${label}' does not lead to a public address.`,
     });
   }
   try {
-    return passing(server, gate, agent, () => void agent.destroy());
+    return passing(server, transport, relay, agent, () => void agent.destroy());
   } catch (error) {
     await agent.destroy();
     throw error;

@@ -121,7 +121,7 @@ export const CLIENT_SETTINGS = {
     type: oneOf(['message-first', 'natural']),
     default: 'message-first',
     description:
-      "Whether a message is always `output[0]`, or items keep the model's own order. Answers that show reasoning always keep it.",
+      "Whether a message is always `output[0]`, or items keep the model's own order. Answers that show reasoning, or what hosted tools did, always keep it.",
   },
   PROXY_CHAT_REASONING: {
     slice: 'api',

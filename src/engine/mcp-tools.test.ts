@@ -54,7 +54,7 @@ it.each([
   ['no such server', { data: [] }, null, 'is not connected (unknown)'],
   ['a closed thread', status({ runtimeStatus: 'cancelled' }), null, 'is not connected (cancelled)'],
   ['no list', status({ runtimeStatus: 'connected', toolsError: 'no tools' }), null, 'failed: no tools'],
-  ['what the gate knows', status({ runtimeStatus: 'failed', toolsError: 'x' }), 'was down', 'was down'],
+  ['what the relay knows', status({ runtimeStatus: 'failed', toolsError: 'x' }), 'was down', 'was down'],
   ['no answer', new RequestTimeout('m', 1), null, 'did not answer within 12 s'],
   ['a refusal', new RpcError({ code: 1, message: 'thread not found' }), null, 'failed: thread not found'],
 ])('says what is wrong: %s', async (_, answer, trouble, said) => {

@@ -36,7 +36,7 @@ export const listThreadTools = async (
     );
     const status = data.find(({ name }) => name === server.label);
     if (status?.runtimeStatus === 'connected' && status.toolsError === null) return connected(status);
-    // What the gate saw is nearer to the truth than what the app-server makes of it.
+    // What the relay saw is nearer to the truth than what the app-server makes of it.
     return failed(reachable.trouble() ?? troubleIn(status));
   } catch (error) {
     if (error instanceof RequestTimeout) {

@@ -27,6 +27,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
+      hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
       isCodex: headers.get('originator')?.startsWith('codex_') === true,
       standard: options.layout,
     });

@@ -75,13 +75,20 @@ describe('message-first', () => {
 });
 
 describe('the layout of an answer', () => {
-  const anybody = { asked: null, wantsReasoning: false, isCodex: false, standard: 'message-first' } as const;
+  const anybody = {
+    asked: null,
+    wantsReasoning: false,
+    hasHostedTools: false,
+    isCodex: false,
+    standard: 'message-first',
+  } as const;
 
   it.each([
     ['is that of the deployment', anybody, 'message-first'],
     ['is that of the deployment, whatever it is', { ...anybody, standard: 'natural' }, 'natural'],
     ['is natural for clients of codex', { ...anybody, isCodex: true }, 'natural'],
     ['is natural where reasoning is shown', { ...anybody, wantsReasoning: true }, 'natural'],
+    ['is natural where the backend runs tools', { ...anybody, hasHostedTools: true }, 'natural'],
     [
       'is what the client asks for, above all',
       { ...anybody, asked: 'message-first', wantsReasoning: true, isCodex: true },

@@ -10,6 +10,8 @@ export interface LayoutWishes {
   readonly asked: Layout | null;
   /** The client asked for reasoning: its summary, or its encrypted content. */
   readonly wantsReasoning: boolean;
+  /** The request has tools that the client does not run: what they did stands between the model's words. */
+  readonly hasHostedTools: boolean;
   /** Clients of codex expect what its own backend sends. */
   readonly isCodex: boolean;
   /** What the deployment gives to everybody else. */
@@ -18,10 +20,16 @@ export interface LayoutWishes {
 
 /**
  * An answer that shows reasoning is natural, because it comes back as input: a backend refuses
- * reasoning that does not stand in front of what it led to.
+ * reasoning that does not stand in front of what it led to. So is one with a search or the like in it,
+ * which would otherwise begin with an empty message in front of its message.
  */
-export const chooseLayout = ({ asked, wantsReasoning, isCodex, standard }: LayoutWishes): Layout =>
-  asked ?? (wantsReasoning || isCodex ? 'natural' : standard);
+export const chooseLayout = ({
+  asked,
+  wantsReasoning,
+  hasHostedTools,
+  isCodex,
+  standard,
+}: LayoutWishes): Layout => asked ?? (wantsReasoning || hasHostedTools || isCodex ? 'natural' : standard);
 
 /**
  * Which items an answer shows, and in which order. A layout is an event→event transform in front of

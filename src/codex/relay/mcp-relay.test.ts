@@ -6,22 +6,22 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { makeCertificates } from '../../../test/chatgpt/certificate.ts';
 import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../../../test/support/mcp/http-server.ts';
 import { until } from '../../../test/support/until.ts';
-import { startMcpGate, type McpGate, type McpPassage, type McpTarget } from './mcp-gate.ts';
+import { startMcpRelay, type McpRelay, type McpPassage, type McpTarget } from './mcp-relay.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-const openGate = async (maxPassages?: number): Promise<McpGate> => {
-  const gate = await startMcpGate({
+const openRelay = async (maxPassages?: number): Promise<McpRelay> => {
+  const relay = await startMcpRelay({
     onBug(error) {
       throw error;
     },
     ...(maxPassages === undefined ? {} : { maxPassages }),
   });
-  closers.push(() => gate.close());
-  return gate;
+  closers.push(() => relay.close());
+  return relay;
 };
 
 const serve = async (options: HttpOptions = {}): Promise<HttpMcpServer> => {
@@ -75,7 +75,7 @@ const failing = async (work: Promise<unknown>): Promise<string> => {
 
 const FIVE = [{ type: 'text', text: '5' }];
 
-describe('the gate to MCP servers', () => {
+describe('the relay to MCP servers', () => {
   it.each([
     ['stream', false],
     ['json', false],
@@ -87,7 +87,7 @@ describe('the gate to MCP servers', () => {
       token: 'let-me-in',
       ...(certificates === null ? {} : { certificates }),
     });
-    const passage = (await openGate()).open(
+    const passage = (await openRelay()).open(
       targetOf(server, {
         headers: { Authorization: 'Bearer let-me-in', 'X-Own': 'yes' },
         dispatcher: agent(certificates?.authority),
@@ -100,7 +100,7 @@ describe('the gate to MCP servers', () => {
     expect(server.sessions()).toBe(0);
     const methods = new Set(server.requests.map(({ method }) => method));
     expect([...methods].toSorted()).toEqual(['DELETE', 'GET', 'POST']);
-    // The server's own headers are the gate's; nothing of the app-server's comes along.
+    // The server's own headers are the relay's; nothing of the app-server's comes along.
     for (const { headers } of server.requests) {
       expect([headers.authorization, headers['x-own'], headers.cookie]).toEqual([
         'Bearer let-me-in',
@@ -120,7 +120,7 @@ describe('the gate to MCP servers', () => {
     'tells what is wrong with a server that is %s, and forgets it when it is well',
     async (mood, trouble) => {
       const server = await serve({ mood });
-      const passage = (await openGate()).open(targetOf(server));
+      const passage = (await openRelay()).open(targetOf(server));
       await failing(connect(passage));
       expect(passage.trouble).toBe(trouble);
       server.become('well');
@@ -130,11 +130,11 @@ describe('the gate to MCP servers', () => {
   );
 
   it('tells of a missing token, a certificate, a closed port and a silence', async () => {
-    const gate = await openGate();
-    const guarded = gate.open(targetOf(await serve({ token: 'x' })));
-    const secure = gate.open(targetOf(await serve({ certificates: makeCertificates() })));
-    const nobody = gate.open(targetOf({ url: 'http://127.0.0.1:9/mcp' }));
-    const silent = gate.open(targetOf(await serve({ mood: 'silent' }), { silenceMs: 50 }));
+    const relay = await openRelay();
+    const guarded = relay.open(targetOf(await serve({ token: 'x' })));
+    const secure = relay.open(targetOf(await serve({ certificates: makeCertificates() })));
+    const nobody = relay.open(targetOf({ url: 'http://127.0.0.1:9/mcp' }));
+    const silent = relay.open(targetOf(await serve({ mood: 'silent' }), { silenceMs: 50 }));
     const all = [guarded, secure, nobody, silent];
     for (const passage of all) await failing(connect(passage));
     expect(all.map(({ trouble }) => trouble)).toEqual([
@@ -146,7 +146,7 @@ describe('the gate to MCP servers', () => {
   });
 
   it('does not let the app-server see where to sign in, and has nothing else to offer', async () => {
-    const { address } = (await openGate()).open(targetOf(await serve({ token: 'x' })));
+    const { address } = (await openRelay()).open(targetOf(await serve({ token: 'x' })));
     const refused = await fetch(address, { method: 'POST', body: '{}' });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, null]);
     const { origin, pathname } = new URL(address);
@@ -160,8 +160,8 @@ describe('the gate to MCP servers', () => {
   it('cuts off what is under way when a passage is closed, but lets the session be ended', async () => {
     let isGone = false;
     const server = await serve();
-    const gate = await openGate();
-    const passage = gate.open(targetOf(server, { onGone: () => (isGone = true) }));
+    const relay = await openRelay();
+    const passage = relay.open(targetOf(server, { onGone: () => (isGone = true) }));
     const connected = await connect(passage);
     connected.client.callTool({ name: 'slow', arguments: { ms: 60_000 } }).catch(() => {});
     const messages = () => server.requests.filter(({ method }) => method === 'POST');
@@ -172,13 +172,13 @@ describe('the gate to MCP servers', () => {
     expect(messages()).toHaveLength(3);
     await connected.transport.terminateSession();
     expect([server.sessions(), isGone]).toEqual([0, false]);
-    await gate.close();
+    await relay.close();
     expect(isGone).toBe(true);
   });
 
   it('ends its request when the app-server goes away', async () => {
     const server = await serve({ mood: 'silent' });
-    const { address } = (await openGate()).open(targetOf(server));
+    const { address } = (await openRelay()).open(targetOf(server));
     const leaving = new AbortController();
     const asked = fetch(address, { method: 'POST', body: '{}', signal: leaving.signal });
     await until(() => server.requests.length === 1);
@@ -189,9 +189,9 @@ describe('the gate to MCP servers', () => {
   });
 
   it('takes no more than so many servers', async () => {
-    const gate = await openGate(1);
+    const relay = await openRelay(1);
     const target = targetOf({ url: 'http://127.0.0.1:9' });
-    gate.open(target);
-    expect(() => gate.open(target)).toThrow('Too many MCP servers are in use at once.');
+    relay.open(target);
+    expect(() => relay.open(target)).toThrow('Too many MCP servers are in use at once.');
   });
 });

@@ -19,8 +19,8 @@ import { behindSecret, newSecret } from './secret-path.ts';
  * app-server may know one certificate only, follows redirects wherever they lead, and keeps what it is
  * told in its logs: so it gets addresses of ours, and tokens, certificates and addresses are our business.
  */
-export interface McpGate {
-  /** From now on the server is reached through the gate. Throws a GatewayError if there are too many. */
+export interface McpRelay {
+  /** From now on the server is reached through the relay. Throws a GatewayError if there are too many. */
   open(target: McpTarget): McpPassage;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface McpPassage {
   close(): void;
 }
 
-export interface McpGateOptions {
+export interface McpRelayOptions {
   /** Something threw that should not have. */
   readonly onBug: (error: unknown) => void;
   /** How many servers there may be at once. Handed in by tests. */
@@ -63,10 +63,10 @@ const MAX_QUOTED = 300;
 /** The app-server ends its session when its thread is closed, a moment after that was asked for. */
 const LAST_WORD_MS = 5_000;
 
-export const startMcpGate = async ({
+export const startMcpRelay = async ({
   onBug,
   maxPassages = MAX_PASSAGES,
-}: McpGateOptions): Promise<McpGate> => {
+}: McpRelayOptions): Promise<McpRelay> => {
   const passages = new Map<string, Passage>();
   const secret = newSecret();
   const server = createServer((incoming, outgoing) => {
