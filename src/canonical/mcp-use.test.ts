@@ -68,6 +68,6 @@ describe('which tools of a server a request uses', () => {
     { require_approval: { always: 5 } },
     { require_approval: { always: { read_only: true } } },
   ])('is not guessed from %j', (more) => {
-    expect(readMcpUse({ type: 'mcp', ...more } as never, server)).toEqual({ problem: expect.any(String) });
+    expect(readMcpUse({ type: 'mcp', ...more }, server)).toEqual({ problem: expect.any(String) });
   });
 });

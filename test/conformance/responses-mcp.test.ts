@@ -38,7 +38,8 @@ const calls = (name: string, given: object, callId = 'call_1', namespace = 'mcp_
   call: { name, namespace, arguments: JSON.stringify(given), callId },
 });
 const QUESTION = { role: 'user', content: 'How much is it?' } as const;
-const natural = { headers: { 'x-proxy-output-layout': 'natural' } };
+const ask = (tools: Tool[], input: ResponseInputItem[] = [QUESTION]) =>
+  client.openai.responses.create({ model: 'gpt-5.5', input, tools });
 const usage = {
   inputTokens: 10,
   cachedInputTokens: 1,
@@ -69,10 +70,7 @@ describe('a tool of an MCP server', () => {
     async (label) => {
       proxy.use(thenDone(calls('add', { a: 2, b: 3 }, 'call_1', `mcp__${label.replaceAll('-', '_')}`)));
       const before = proxy.model.requests.length;
-      const answer = await client.openai.responses.create(
-        { model: 'gpt-5.5', input: [QUESTION], tools: [mcp(label)] },
-        natural,
-      );
+      const answer = await ask([mcp(label)]);
       expect(answer.output).toMatchObject([
         { type: 'mcp_list_tools', server_label: label },
         { ...ADDED, server_label: label },
@@ -96,10 +94,11 @@ describe('a tool of an MCP server', () => {
 
   it('is streamed: the list, the call with its arguments, its end, then the text', async () => {
     proxy.use(thenDone(calls('add', { a: 2, b: 3 })));
-    const stream = client.openai.responses.stream(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web')] },
-      natural,
-    );
+    const stream = client.openai.responses.stream({
+      model: 'gpt-5.5',
+      input: [QUESTION],
+      tools: [mcp('the-web')],
+    });
     const final = await stream.finalResponse();
     const events = await client.lastEvents();
     const of = (index: number) =>
@@ -125,7 +124,7 @@ describe('a tool of an MCP server', () => {
 
   it('is offered with the schema of its server, and without the tools that codex adds', async () => {
     proxy.use(hello);
-    await client.openai.responses.create({ model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web')] });
+    await ask([mcp('the-web')]);
     const tools = proxy.model.requests.at(-1)?.body['tools'] as { name: string; tools: { name: string }[] }[];
     expect(tools.map(({ name }) => name)).toEqual(['mcp__the_web']);
     expect(tools[0]?.tools.find(({ name }) => name === 'add')).toMatchObject({
@@ -135,10 +134,7 @@ describe('a tool of an MCP server', () => {
 
   it('that fails says so in the call, and the model goes on', async () => {
     proxy.use(thenDone(calls('fail', {}), calls('slow', { ms: 60_000 }, 'call_2')));
-    const { output, output_text } = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web')] },
-      natural,
-    );
+    const { output, output_text } = await ask([mcp('the-web')]);
     expect(output_text).toBe('Done.');
     expect(output.slice(1, 3)).toMatchObject([
       {
@@ -163,19 +159,13 @@ describe('a tool of an MCP server', () => {
       const isFirst = !JSON.stringify(request.body['input']).includes('function_call_output');
       return says(isFirst ? [calls(name, {})] : [{ text: 'Done.' }])(request, connection);
     });
-    const { output } = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web')] },
-      natural,
-    );
+    const { output } = await ask([mcp('the-web')]);
     expect(output[1]).toMatchObject({ type: 'mcp_call', name: 'do.it', output: 'dot' });
   });
 
   it('is not offered if it is not allowed, and cannot be run then', async () => {
     proxy.use(thenDone(calls('note', { line: 'x' })));
-    const { output } = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web', { allowed_tools: ['add'] })] },
-      natural,
-    );
+    const { output } = await ask([mcp('the-web', { allowed_tools: ['add'] })]);
     expect(output).toMatchObject([
       { type: 'mcp_list_tools', tools: [{ name: 'add' }] },
       { type: 'message', content: [{ text: 'Done.' }] },
@@ -184,19 +174,12 @@ describe('a tool of an MCP server', () => {
 
   it('gives an image to the model as one, now and later', async () => {
     proxy.use(thenDone(calls('picture', {})));
-    const first = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp('the-web')] },
-      natural,
-    );
+    const first = await ask([mcp('the-web')]);
     const image = { type: 'input_image', image_url: expect.stringMatching(/^data:image\/png;base64,/) };
     const shown = [{ type: 'input_text', text: 'here it is' }, expect.objectContaining(image)];
     expect(sentItems(proxy.model).at(-1)).toMatchObject({ output: shown });
     proxy.use(hello);
-    await client.openai.responses.create({
-      model: 'gpt-5.5',
-      input: [QUESTION, ...(first.output as ResponseInputItem[]), QUESTION],
-      tools: [mcp('the-web')],
-    });
+    await ask([mcp('the-web')], [QUESTION, ...(first.output as ResponseInputItem[]), QUESTION]);
     expect(sentItems(proxy.model)[2]).toMatchObject({ type: 'function_call_output', output: shown });
   });
 });
@@ -218,10 +201,7 @@ describe('calls of both kinds in one answer', () => {
       ]),
     );
     const before = proxy.model.requests.length;
-    const { output, status } = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools: [mcp(label), WEATHER] },
-      natural,
-    );
+    const { output, status } = await ask([mcp(label), WEATHER]);
     expect({ status, requests: proxy.model.requests.length - before }).toEqual({
       status: 'completed',
       requests: 1,
@@ -231,15 +211,8 @@ describe('calls of both kinds in one answer', () => {
       { type: 'function_call', name: 'get_weather', call_id: 'call_client' },
     ]);
     proxy.use(hello);
-    await client.openai.responses.create({
-      model: 'gpt-5.5',
-      input: [
-        QUESTION,
-        ...(output as ResponseInputItem[]),
-        { type: 'function_call_output', call_id: 'call_client', output: 'rain' },
-      ],
-      tools: [mcp(label), WEATHER],
-    });
+    const rain = { type: 'function_call_output', call_id: 'call_client', output: 'rain' } as const;
+    await ask([mcp(label), WEATHER], [QUESTION, ...(output as ResponseInputItem[]), rain]);
     expect(sentItems(proxy.model).slice(1)).toEqual([
       { type: 'function_call', call_id: 'call_1', namespace, name: 'slow', arguments: '{"ms":300}' },
       { type: 'function_call_output', call_id: 'call_1', output: 'at last' },
@@ -255,16 +228,14 @@ describe('a server that cannot be used', () => {
     ['slow', /^424 The MCP server 'slow' did not answer within 1 s\.$/],
   ])('is named: %s', async (label, message) => {
     const before = proxy.model.requests.length;
-    await expect(
-      client.openai.responses.create({ model: 'gpt-5.5', input: [QUESTION], tools: [mcp(label)] }),
-    ).rejects.toThrow(message);
+    await expect(ask([mcp(label)])).rejects.toThrow(message);
     expect(proxy.model.requests.length).toBe(before);
   });
 
   it('is not there at all, or is a server of the client', async () => {
-    await expect(
-      client.openai.responses.create({ model: 'gpt-5.5', input: [QUESTION], tools: [mcp('nobody')] }),
-    ).rejects.toThrow(/there is no MCP server 'nobody'.*'local', 'the-web', 'dies', 'slow'/);
+    await expect(ask([mcp('nobody')])).rejects.toThrow(
+      /there is no MCP server 'nobody'.*'local', 'the-web', 'dies', 'slow'/,
+    );
   });
 });
 
@@ -273,10 +244,7 @@ describe('approval', () => {
     const tools = [mcp('the-web', { require_approval: 'always' })];
     proxy.use(says([calls('add', { a: 2, b: 3 })]));
     const before = proxy.model.requests.length;
-    const first = await client.openai.responses.create(
-      { model: 'gpt-5.5', input: [QUESTION], tools },
-      natural,
-    );
+    const first = await ask(tools);
     expect(first.output.slice(1)).toEqual([
       {
         id: 'mcpr_call_1',
@@ -295,10 +263,7 @@ describe('approval', () => {
         approval_request_id: 'mcpr_call_1',
         approve,
       } as const;
-      return client.openai.responses.create(
-        { model: 'gpt-5.5', input: [...history, response], tools },
-        natural,
-      );
+      return ask(tools, [...history, response]);
     };
     const second = await respond(true);
     expect(second.output[0]).toEqual({
@@ -326,21 +291,14 @@ describe('approval', () => {
       approve: true,
     } as const;
     const again = [...history, response, ...(second.output as ResponseInputItem[]), QUESTION];
-    const fourth = await client.openai.responses.create({ model: 'gpt-5.5', input: again, tools }, natural);
+    const fourth = await ask(tools, again);
     expect(fourth.output).toMatchObject([{ type: 'message' }]);
     expect(sentItems(proxy.model).slice(1, 3)).toEqual([called, gave('5')]);
   });
 
   it('is not needed for tools that are named', async () => {
     proxy.use(inTurn(says([calls('note', { line: 'x' }), calls('erase', {}, 'call_2')]), hello));
-    const { output } = await client.openai.responses.create(
-      {
-        model: 'gpt-5.5',
-        input: [QUESTION],
-        tools: [mcp('the-web', { require_approval: { never: { tool_names: ['note'] } } })],
-      },
-      natural,
-    );
+    const { output } = await ask([mcp('the-web', { require_approval: { never: { tool_names: ['note'] } } })]);
     expect(output.slice(1)).toMatchObject([
       { type: 'mcp_call', name: 'note', output: 'noted: x' },
       { type: 'mcp_approval_request', name: 'erase' },

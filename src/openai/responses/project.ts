@@ -110,11 +110,14 @@ const projectTool = (tool: Tool) => {
   }
 };
 
+const HIDDEN = '<redacted>';
+
 /** An answer is kept in more places than its request. */
-const withoutCredentials = ({ authorization: _, headers, ...tool }: RawTool): JsonObject => ({
+const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
   ...tool,
+  ...('authorization' in tool ? { authorization: HIDDEN } : {}),
   ...(isJsonObject(headers)
-    ? { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, '<redacted>'])) }
+    ? { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])) }
     : {}),
 });
 
