@@ -65,6 +65,12 @@ export type ToolChoice =
 export const isForced = (choice: ToolChoice): boolean =>
   choice.mode === 'required' || choice.mode === 'named' || (choice.mode === 'allowed' && choice.required);
 
+/** The same choice for a model that need not call any more. */
+export const unforced = (choice: ToolChoice): ToolChoice => {
+  if (choice.mode === 'allowed') return { ...choice, required: false };
+  return choice.mode === 'none' ? choice : { mode: 'auto' };
+};
+
 /** The tools that a choice leaves. A choice names hosted tools by their type. */
 export const toolsLeft = (tools: readonly Tool[], choice: ToolChoice): readonly Tool[] => {
   if (choice.mode === 'none') return [];

@@ -130,6 +130,8 @@ export class McpTurn implements McpShape {
     await Promise.all(this.#all.map((member) => this.#list(member, appServer, threadId)));
     for (const call of this.#wish.approved) {
       const known = results.get(call.callId);
+      // If the worker dies while it runs, nobody knows whether it has been run: once more may be once too often.
+      if (known === undefined) results.set(call.callId, LOST);
       const outcome = known ?? (await this.#run(call, appServer, threadId));
       results.set(call.callId, outcome);
       this.#show(approvedCall(call), call, outcome);
@@ -299,6 +301,8 @@ const unavailable = (members: readonly Member[], trouble: string): GatewayError 
 };
 
 const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
+
+const LOST = failedWith('The process that ran the call was lost.');
 
 const approvedCall = ({ label, name, requestId }: ApprovedCall): RawItem => ({
   ...mcpCall(label, name),

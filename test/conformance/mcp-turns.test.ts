@@ -64,9 +64,12 @@ describe('a turn with an MCP server', () => {
   });
 
   it('heeds the choice of a tool', async () => {
-    proxy.use(hello);
-    await ask({ tool_choice: { type: 'mcp', server_label: 'web', name: 'do-it' } });
-    expect(bodies(1)[0]?.['tool_choice']).toEqual({ type: 'function', name: 'do_it', namespace: 'mcp__web' });
+    proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
+    await ask({ tool_choice: { type: 'mcp', server_label: 'web', name: 'add' } });
+    expect(bodies(2).map((body) => body['tool_choice'])).toEqual([
+      { type: 'function', name: 'add', namespace: 'mcp__web' },
+      'auto',
+    ]);
     const messages = () => web.requests.filter(({ method }) => method === 'POST').length;
     const before = messages();
     await ask({ tool_choice: 'none' });

@@ -58,7 +58,7 @@ export const sortTools = (
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
-    if (!isMcp(tool) || (hasAddress(tool.raw) && !policy.takesClients && hasHostedMcp(profile))) return true;
+    if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp(profile))) return true;
     const refuse = (kind: Refusal['kind'], why: string): void =>
       void refused.push({ path: { tool: index }, kind, why });
     const server = serverOf(tool.raw, policy);
@@ -92,6 +92,10 @@ const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool
 
 const hasAddress = (raw: RawTool): boolean =>
   (raw['server_url'] ?? null) !== null || (raw['connector_id'] ?? null) !== null;
+
+/** What only a backend can reach, or what is left to it. */
+const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
+  hasAddress(raw) && !(takesClients && typeof raw['server_url'] === 'string');
 
 const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;

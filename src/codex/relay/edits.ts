@@ -1,5 +1,5 @@
 import { partsOf } from '../../canonical/item.ts';
-import { toolsLeft } from '../../canonical/tool.ts';
+import { toolsLeft, unforced } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
@@ -96,7 +96,12 @@ export const requestEdits = (
       ]);
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
-      if (sets('tool_choice')) edited['tool_choice'] = toolChoiceField(request.toolChoice, profile);
+      if (sets('tool_choice')) {
+        // A model that has called a tool of a server may say what it found: it would have to call for ever.
+        const choice =
+          isFirstRequest || shape.mcp === null ? request.toolChoice : unforced(request.toolChoice);
+        edited['tool_choice'] = toolChoiceField(choice, profile);
+      }
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) {
