@@ -25,7 +25,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
-  max_tool_calls: { policy: 'echoed', note: 'It limits built-in tools, and none run.' },
+  max_tool_calls: { policy: 'echoed', note: 'It limits the calls of MCP servers that are run here.' },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],
     note: '`effort` and `summary` (or the older `generate_summary`).',
