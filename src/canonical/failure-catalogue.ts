@@ -58,7 +58,7 @@ export const FAILURES = {
     status: 400,
     type: TYPES.invalid,
     message: 'Unsupported file.',
-    when: 'a file that is not text',
+    when: 'a file that is not text, where the backend takes no files',
   },
   invalid_json: {
     status: 400,

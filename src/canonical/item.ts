@@ -218,9 +218,11 @@ export const isReasoning = <I extends Item>(item: I): item is Extract<I, Reasoni
 export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall> =>
   item.kind === 'tool-call';
 
-/** Whether it is something that the model said or did, besides its reasoning. */
+/** Whether it is surely something that the model said or did, besides its reasoning. */
 export const isModels = (item: Item): boolean =>
-  item.kind === 'message' ? item.role === 'assistant' : !isReasoning(item) && item.kind !== 'tool-output';
+  item.kind === 'message'
+    ? item.role === 'assistant'
+    : !isReasoning(item) && item.kind !== 'tool-output' && item.kind !== 'opaque';
 
 /** The content parts of an item and the wire's name of the field that holds them. */
 export const partsOf = (

@@ -101,6 +101,9 @@ const ASKING: Readonly<Record<string, RegExp>> = {
   mcp_approval_request: /^mcp$/,
 };
 
+/** Whether an item of this type wants an answer of the client. */
+export const isAsking = (type: string): boolean => Object.hasOwn(ASKING, type);
+
 /** Whether it is a hosted tool in name only: the client does what the model wants of it. */
 export const isRunByClient = (tool: Tool): boolean =>
   tool.kind === 'hosted' &&
@@ -119,7 +122,7 @@ export class CallableTools {
 
   /** What an item of a hosted tool means to the client; `undeclared`: it asks for something that the client never offered. */
   meaningOf({ raw: { type } }: HostedCall | Opaque): 'told' | 'asked' | 'undeclared' {
-    const asking = ASKING[type];
+    const asking = isAsking(type) ? ASKING[type] : undefined;
     if (asking === undefined) return 'told';
     return this.#hosted.some((name) => asking.test(name)) ? 'asked' : 'undeclared';
   }

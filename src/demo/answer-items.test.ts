@@ -183,6 +183,26 @@ describe('answer', () => {
     ]);
   });
 
+  it('says anything about an item of any kind, each at its place', async () => {
+    const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AA==' };
+    const begun = { ...item, status: 'in_progress', result: null };
+    const said = {
+      type: 'response.image_generation_call.partial_image',
+      partial_image_b64: 'AA==',
+      partial_image_index: 0,
+    };
+    const step = { item, begun, said: [said] };
+    const told = (await eventsFor([{ text: 'x' }, step, { ...step, end: 'open' }])).slice(2);
+    expect(told.filter((event) => event['output_index'] !== 0)).toMatchObject([
+      { type: 'response.output_item.added', output_index: 1, item: begun },
+      { ...said, item_id: 'ig_1', output_index: 1 },
+      { type: 'response.output_item.done', output_index: 1, item },
+      { type: 'response.output_item.added', output_index: 2, item: begun },
+      { ...said, item_id: 'ig_1', output_index: 2 },
+      { type: 'response.completed' },
+    ]);
+  });
+
   it('counts items through, whole ones too', async () => {
     const search = {
       type: 'web_search_call',

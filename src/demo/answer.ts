@@ -93,7 +93,7 @@ const runSteps = async (
     else if ('reasoning' in step) await items.reasoning(step);
     else if ('call' in step) await items.call(step);
     else if ('refusal' in step) await items.refusal(step);
-    else if ('item' in step) items.whole(step.item);
+    else if ('item' in step) items.other(step);
     else if ('event' in step) items.event(step.event);
     else if ('raw' in step) connection.write(step.raw);
     else if ('wait' in step) await connection.wait(step.wait);

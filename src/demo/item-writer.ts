@@ -3,7 +3,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { encodeEvent } from './connection.ts';
 import type { ModelConnection, ModelEvent } from './connection.ts';
 import { deltasOf } from './step.ts';
-import type { CallStep, ItemEnd, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
+import type { CallStep, ItemEnd, ItemStep, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
 
 /** So many deltas go out before the socket is asked whether it takes more. */
 const DELTAS_PER_FLUSH = 256;
@@ -137,10 +137,12 @@ export class ItemWriter {
     this.#done(at, item(step.end ?? 'completed', args));
   }
 
-  /** An item that has no events of its own. */
-  whole(item: ModelEvent): void {
+  /** An item of a kind that nobody here knows. */
+  other({ item, begun = item, said = [], end }: ItemStep): void {
     const id = typeof item['id'] === 'string' ? item['id'] : '';
-    this.#done(this.#added(id, item), item);
+    const at = this.#added(id, begun);
+    for (const event of said) this.event({ ...at, ...event });
+    if (end !== 'open') this.#done(at, item);
   }
 
   #added(id: string, item: ModelEvent): Place {

@@ -70,9 +70,14 @@ export interface RefusalStep extends Pace {
   readonly id?: string;
 }
 
-/** Any other output item, whole. */
-interface ItemStep {
+/** Any other output item, with whatever events there are about it. */
+export interface ItemStep {
   readonly item: ModelEvent;
+  /** The item at its start. Default: it begins whole. */
+  readonly begun?: ModelEvent;
+  /** What is said of it in between. The events get their place. */
+  readonly said?: readonly ModelEvent[];
+  readonly end?: Extract<ItemEnd, 'completed' | 'open'>;
 }
 
 /** An event that no builder makes. It gets the next sequence number. */

@@ -74,6 +74,17 @@ describe('the next approach', () => {
     ).toBeNull();
   });
 
+  it('is never the lite lane for a tool that the backend runs, whatever was learnt', () => {
+    const ways = approaches();
+    const request = sol({ tools: [{ kind: 'hosted', raw: { type: 'web_search' } }] });
+    expect(ways.next(request, [FULL], refusal('Something is not supported.'))).toBeNull();
+    ways.worked(sol(), [FULL, LITE]);
+    expect([ways.first(sol({ tools: [tool], parallelToolCalls: true })), ways.first(request)]).toEqual([
+      LITE,
+      FULL,
+    ]);
+  });
+
   it('is none where the refusal has a cause of its own, unless that is the lane', () => {
     const ways = approaches();
     expect(ways.next(sol(), [LITE], failure('context_length_exceeded'))).toBeNull();

@@ -30,6 +30,7 @@ const CHATGPT: DraftDeps = {
   mcp: NO_MCP,
 };
 const KEPT = { lane: 'full', slug: 'm', instructions: 'field', reasoning: 'kept' } as const;
+const NOTHING = { uses: [], listed: new Set(), approved: [], maxCalls: null };
 const warm = { ...NO_SAMPLING, temperature: 0.5 };
 
 describe('a draft', () => {
@@ -43,7 +44,7 @@ describe('a draft', () => {
     expect(draftTurn(request, KEPT, PLAIN)).toEqual({
       approach: KEPT,
       request: { ...request, items: [user, low] },
-      mcp: { uses: [], listed: new Set(), approved: [], maxCalls: null },
+      mcp: NOTHING,
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, { imageDetail: { item: 2, of: 'content', part: 0 } }],
       refused: [],
@@ -51,6 +52,7 @@ describe('a draft', () => {
     expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
       approach: KEPT,
       request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
+      mcp: NOTHING,
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, 'reasoning.effort'],
       refused: [],

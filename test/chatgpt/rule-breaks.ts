@@ -190,6 +190,7 @@ export const ROWS: readonly Row[] = [
     push(user({ type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'high' })),
     "400 Unsupported parameter: 'input[8].content[0].detail'.",
   ],
+  ['tools.type', 'full', set('tools', [{ type: 'file_search' }]), '400 Unsupported tool type: "file_search"'],
   ['full.additional_tools', 'full', push({ type: 'additional_tools', tools: [] }), 'counted'],
 
   ['role.system', 'lite', item('message', { role: 'system' }), '400 System messages are not allowed'],
@@ -274,6 +275,12 @@ export const ROWS: readonly Row[] = [
     'full',
     item('function_call_output', { output: [{ type: 'input_audio', audio_url: 'data:audio/wav;base64,' }] }),
     "400 Invalid value: 'input_audio'.",
+  ],
+  [
+    'part.file',
+    'full',
+    push(user({ type: 'input_file', file_data: 'aGk=' })),
+    "400 Invalid value: 'input_file'.",
   ],
   [
     'image.remote',

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type Json } from '../../src/kit/json.ts';
 import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel } from './rule.ts';
 import type { Rule, Seen } from './rule.ts';
 
@@ -34,6 +34,16 @@ const KNOWN_PARAMETERS = new Set([
   'prompt_cache_key',
   'text',
   'client_metadata',
+]);
+
+/** What peers send there, and codex itself. */
+const FULL_TOOLS = new Set<Json | undefined>([
+  'function',
+  'custom',
+  'namespace',
+  'tool_search',
+  'web_search',
+  'image_generation',
 ]);
 
 const unsupported = (name: string): ReturnType<typeof detail> => detail(`Unsupported parameter: ${name}`);
@@ -160,6 +170,17 @@ export const BODY_RULES: readonly Rule[] = [
             { param: 'reasoning.effort', code: 'unsupported_value' },
           )
         : null,
+  },
+  {
+    id: 'tools.type',
+    confidence: 'B',
+    lane: 'full',
+    breaks: ({ body }) =>
+      firstAnswer(Array.isArray(body['tools']) ? body['tools'] : [], (tool) =>
+        isJsonObject(tool) && FULL_TOOLS.has(tool['type'])
+          ? null
+          : detail(`Unsupported tool type: ${JSON.stringify(isJsonObject(tool) ? tool['type'] : tool)}`),
+      ),
   },
   {
     id: 'lane.full-for-lite-model',

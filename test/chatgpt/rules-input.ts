@@ -187,6 +187,20 @@ export const INPUT_RULES: readonly Rule[] = [
       ),
   },
   {
+    id: 'part.file',
+    confidence: 'C',
+    lane: 'both',
+    breaks: ({ body }) =>
+      firstAnswer(inputParts(body), ({ item, at }) =>
+        item['type'] === 'input_file'
+          ? apiError(`Invalid value: 'input_file'. Supported values are: 'input_text' and 'input_image'.`, {
+              param: `${at}.type`,
+              code: 'invalid_value',
+            })
+          : null,
+      ),
+  },
+  {
     id: 'image.remote',
     confidence: 'B',
     lane: 'both',

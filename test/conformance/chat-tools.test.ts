@@ -2,6 +2,7 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/reso
 import { describe, expect, it } from 'vitest';
 
 import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
+import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
 /** OpenAI's own SDK calling tools through `/v1/chat/completions`, on the real app-server. */
@@ -159,5 +160,53 @@ describe('runTools', () => {
     const called: string[] = [];
     const content = await runner(called, stream).finalContent();
     expect([called.toSorted(), content]).toEqual([['Oslo', 'Paris'], 'It rains in Paris.']);
+  });
+});
+
+describe('a web search', () => {
+  const citation = { url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 };
+  const found = says([
+    hostedStep(HOSTED_ITEMS['web search']),
+    { text: 'Rain.', annotations: [{ type: 'url_citation', ...citation }] },
+  ]);
+  const annotations = [{ type: 'url_citation', url_citation: citation }];
+
+  it.each([
+    ['its own field', { web_search_options: { search_context_size: 'low' } as const }],
+    [
+      'a tool',
+      { tools: [{ type: 'web_search', search_context_size: 'low' } as unknown as ChatCompletionTool] },
+    ],
+  ])('is asked for in %s, and what it found is cited', async (_, how) => {
+    proxy.use(found);
+    const request = { model: 'gpt-5.5', messages: [QUESTION], ...how };
+    const whole = await client.openai.chat.completions.create(request);
+    expect(whole.choices).toEqual([
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Rain.', refusal: null, annotations },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ]);
+    expect(proxy.model.requests.at(-1)?.body['tools']).toEqual([
+      { type: 'web_search', search_context_size: 'low' },
+    ]);
+    const streamed = await client.openai.chat.completions.stream(request).finalChatCompletion();
+    expect(streamed.choices[0]?.message).toMatchObject({ content: 'Rain.' });
+    const deltas = (await client.lastChunks()).flatMap(({ choices }) => choices as { delta: object }[]);
+    expect(deltas.map(({ delta }) => delta)).toContainEqual({ annotations });
+  });
+
+  it('comes back with the message, and says nothing to the model', async () => {
+    proxy.use(inTurn(found, answer));
+    const first = await client.openai.chat.completions.create({
+      ...ask,
+      tools: [WEATHER],
+      web_search_options: {},
+    });
+    const message = first.choices[0]?.message as ChatCompletionMessageParam;
+    await client.openai.chat.completions.create({ ...ask, messages: [QUESTION, message, QUESTION] });
+    expect(client.lastHeader('x-proxy-ignored-params')).toBeNull();
   });
 });

@@ -133,6 +133,48 @@ describe('input that the app-server would not take as it is', () => {
   });
 });
 
+describe('what only the relay could pass on', () => {
+  const refused = async (body: object): Promise<unknown> => {
+    const response = await proxy.post('/v1/responses', { ...ASK, ...body });
+    const { error } = (await response.json()) as { error: { code: string; param: string } };
+    return [response.status, error.code, error.param];
+  };
+  const file = (raw: object) => ({ input: [{ role: 'user', content: [{ type: 'input_file', ...raw }] }] });
+
+  it('is refused by name, but for what codex takes', async () => {
+    proxy.use(hello);
+    const search = {
+      type: 'web_search_call',
+      id: 'ws_1',
+      status: 'completed',
+      action: { type: 'search', query: 'q' },
+    };
+    const user = { role: 'user', content: 'hi' };
+    expect(await refused({ tools: [{ type: 'web_search' }] })).toEqual([400, 'unsupported_tool', 'tools[0]']);
+    expect(await refused({ input: [user, search, { type: 'mcp_call' }] })).toEqual([
+      400,
+      'unsupported_value',
+      'input[2]',
+    ]);
+    expect(await refused(file({ file_url: 'https://example.org/a.pdf' }))).toEqual([
+      400,
+      'unsupported_file',
+      'input[0].content[0]',
+    ]);
+    await (await proxy.post('/v1/responses', { ...ASK, input: [user, search, user] })).text();
+    expect(sentItems(proxy.model)[1]).toMatchObject({ type: 'web_search_call', action: { query: 'q' } });
+  });
+
+  it('may be said otherwise: a text file is text under its name', async () => {
+    proxy.use(hello);
+    const data = `data:text/markdown;base64,${Buffer.from('# Notes').toString('base64')}`;
+    await (
+      await proxy.post('/v1/responses', { ...ASK, ...file({ filename: 'a.md', file_data: data }) })
+    ).text();
+    expect(sentItems(proxy.model)).toMatchObject([{ content: [{ text: 'a.md:\n\n# Notes' }] }]);
+  });
+});
+
 describe('a refusal', () => {
   it('is an empty answer: the app-server does not say what was refused', async () => {
     proxy.use(refusal);

@@ -132,33 +132,6 @@ describe('images', () => {
   });
 });
 
-describe('files', () => {
-  const file = (filename: string, data: string, type = 'text/plain'): ResponseInputContent => ({
-    type: 'input_file',
-    filename,
-    file_data: `data:${type};base64,${Buffer.from(data).toString('base64')}`,
-  });
-
-  it('a text file is text under its name', async () => {
-    expect(await seen(ask(text('read'), file('notes.md', '# Notes\n', 'text/markdown')))).toEqual(
-      user(text('read'), text('notes.md:\n\n# Notes\n')),
-    );
-  });
-
-  it('another file is a 400 that says so', async () => {
-    await expect(
-      client.openai.responses.create({
-        model: 'gpt-5.5',
-        input: ask(file('paper.pdf', '%PDF-1.7', 'application/pdf')),
-      }),
-    ).rejects.toMatchObject({
-      status: 400,
-      code: 'unsupported_file',
-      param: 'input[0].content[0].file_data',
-    });
-  });
-});
-
 describe('audio', () => {
   it('passes', async () => {
     const [message] = (await seen([

@@ -1,6 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import {
+  isClients,
   mapItems,
+  mapParts,
   objects,
   PROVIDER_DIFFERENCES,
   textOf,
@@ -58,11 +60,35 @@ export const CHATGPT_ONLY: readonly Difference[] = [
     apply: (own) => ({
       ...own,
       tools: objects(own['tools']).map((tool) => ({
-        strict: false,
-        parameters: { type: 'object', properties: {} },
+        ...(isClients(tool) ? { strict: false, parameters: { type: 'object', properties: {} } } : {}),
         ...tool,
       })),
     }),
+  },
+  {
+    field: 'a web search under its preview or a dated name',
+    arrives: '`web_search`',
+    why: 'The service knows one name.',
+    apply: (own) => ({
+      ...own,
+      tools: objects(own['tools']).map((tool) =>
+        textOf(tool['type']).startsWith('web_search') ? { ...tool, type: 'web_search' } : tool,
+      ),
+    }),
+  },
+  {
+    field: 'a part `input_file`',
+    arrives: 'a part `input_text`: the name of the file, and its text',
+    why: 'codex sends no files, so nobody knows whether the service takes any. One that is not a text gets a 400.',
+    apply: (own) =>
+      mapItems(own, (item) =>
+        mapParts(item, (part) => {
+          if (part['type'] !== 'input_file') return part;
+          const data = textOf(part['file_data']);
+          const text = Buffer.from(data.slice(data.indexOf(',') + 1), 'base64').toString('utf8');
+          return { type: 'input_text', text: `${textOf(part['filename'])}:\n\n${text}` };
+        }),
+      ),
   },
   {
     field: '`reasoning.effort` that the model does not have',
@@ -113,7 +139,7 @@ export const CHATGPT_ONLY: readonly Difference[] = [
       const items = objects(own['input']).map((item, index) => {
         const id = textOf(item['id']);
         const isFitting =
-          id.length <= 64 && PREFIXED[textOf(item['type'])]?.test(id) === true && !seen.has(id);
+          id.length <= 64 && PREFIXED[textOf(item['type'])]?.test(id) !== false && !seen.has(id);
         if (isFitting) seen.add(id);
         const named = isFitting ? item : without(item, 'id');
         const callId = textOf(item['call_id']);

@@ -45,7 +45,9 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
           ...body,
           ...inner('reasoning'),
           ...(text === null ? {} : { text: { ...text, ...format } }),
-          ...(Array.isArray(body['tools']) ? { tools: objects(body['tools']).map(withoutNulls) } : {}),
+          ...(Array.isArray(body['tools'])
+            ? { tools: objects(body['tools']).map((tool) => (isClients(tool) ? withoutNulls(tool) : tool)) }
+            : {}),
         },
         (item) => (isCarried(item) ? item : mapParts(withoutNulls(item), withoutNulls)),
       );
@@ -167,20 +169,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: 'a part `input_file`',
-    arrives: 'a part `input_text`: the name of the file, and its text',
-    why: 'The app-server takes no files. One that is not a text gets a 400.',
-    apply: (own) =>
-      mapItems(own, (item) =>
-        mapParts(item, (part) => {
-          if (part['type'] !== 'input_file') return part;
-          const data = textOf(part['file_data']);
-          const text = Buffer.from(data.slice(data.indexOf(',') + 1), 'base64').toString('utf8');
-          return { type: 'input_text', text: `${textOf(part['filename'])}:\n\n${text}` };
-        }),
-      ),
-  },
-  {
     field: 'an image by URL',
     arrives: 'the image, as a data URL',
     why: 'codex takes no other; and the address is fetched under the rules of this server.',
@@ -262,8 +250,22 @@ const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
 /** Items that nobody reads on their way. */
-const isCarried = (item: JsonObject): boolean =>
-  item['type'] === 'web_search_call' || item['type'] === 'image_generation_call';
+/** A tool that the client describes and we write. */
+export const isClients = (tool: JsonObject): boolean =>
+  tool['type'] === 'function' || tool['type'] === 'custom';
+
+/** Items that nobody reads. */
+const isCarried = (item: JsonObject): boolean => !READ_TYPES.has(textOf(item['type'] ?? 'message'));
+
+const READ_TYPES: ReadonlySet<string> = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'compaction',
+]);
 
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
@@ -287,7 +289,7 @@ const LISTS = ['content', 'output'] as const;
 
 const partsOf = (item: JsonObject): readonly JsonObject[] => LISTS.flatMap((name) => objects(item[name]));
 
-const mapParts = (item: JsonObject, map: (part: JsonObject) => JsonObject): JsonObject => {
+export const mapParts = (item: JsonObject, map: (part: JsonObject) => JsonObject): JsonObject => {
   const lists = LISTS.filter((name) => Array.isArray(item[name]));
   return { ...item, ...Object.fromEntries(lists.map((name) => [name, objects(item[name]).map(map)])) };
 };

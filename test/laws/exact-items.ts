@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 
 import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { HOSTED_ITEMS, type HostedItem } from '../support/hosted-items.ts';
 
 /** Conversations as a client could send them, with everything in them that may get lost on a way. */
 
@@ -152,6 +153,20 @@ const carried: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
     action: { type: 'search', query: 'rain', sources: null },
   },
   { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
+  { type: 'image_generation_call', id: 'ig_2', status: 'failed', result: null },
+  ...Object.values<HostedItem>(HOSTED_ITEMS).map(({ prefix, begun, ended }) => ({
+    id: `${prefix}_3`,
+    ...begun,
+    ...ended,
+  })),
+  { type: 'local_shell_call_output', id: 'call_lsh', output: '{}' },
+  {
+    type: 'computer_call_output',
+    call_id: 'call_cu',
+    output: { type: 'computer_screenshot', image_url: PNG },
+  },
+  { type: 'mcp_approval_response', approval_request_id: 'mcpr_3', approve: true, reason: null },
+  { type: 'telepathy', id: 'px_2', content: [{ thought: null }] },
   { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAA-compacted' },
   { type: 'compaction', encrypted_content: 'gAAAAA-compacted' },
 );
@@ -162,7 +177,8 @@ const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as con
 const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string): readonly JsonObject[] =>
   blocks.flatMap((block, at) =>
     block.map((item, index) => {
-      const isPaired = 'name' in item || 'output' in item;
+      const { type } = item;
+      const isPaired = typeof type === 'string' && /^(?:function|custom_tool)_call/.test(type);
       const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
       return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
     }),

@@ -38,13 +38,24 @@ const tool = (name: string): fc.Arbitrary<JsonObject> =>
     maybe('strict', fc.option(fc.boolean())),
   );
 const NAMES = ['get_weather', 'b', 'a-b_C9', 'exec', 'shell', 'z'.repeat(64)] as const;
+/** Tools that every backend runs. */
+const HOSTED: readonly JsonObject[] = [
+  {
+    type: 'web_search_preview_2025_03_11',
+    search_context_size: 'low',
+    user_location: { type: 'approximate', city: null },
+  },
+  { type: 'image_generation', partial_images: 2, 'x-odd': [null] },
+];
 const byName = (name: string): JsonObject => ({ type: 'function', name });
 
 const tooling: fc.Arbitrary<JsonObject> = fc.subarray([...NAMES]).chain((names) =>
   merged(
     names.length === 0
       ? maybe('tools', fc.constantFrom<Json>([], null))
-      : fc.tuple(...names.map(tool)).map((tools) => ({ tools })),
+      : fc
+          .tuple(fc.tuple(...names.map(tool)), fc.subarray([...HOSTED]))
+          .map(([tools, hosted]) => ({ tools: [...tools, ...hosted] })),
     maybe(
       'tool_choice',
       names.length === 0

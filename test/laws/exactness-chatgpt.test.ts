@@ -17,9 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** Sound is not taken there, and other models are not either. */
+/** Sound is not taken there, other models are not either, and a local shell wants its output. */
 const request = exactRequest.filter(
-  (body) => body['model'] !== 'someone-elses-model' && !JSON.stringify(body).includes('input_audio'),
+  (body) => body['model'] !== 'someone-elses-model' && !/input_audio|local_shell/.test(JSON.stringify(body)),
 );
 
 const arrivedFor = async (body: JsonObject): Promise<JsonObject> => {

@@ -20,7 +20,9 @@ type Wire = Record<string, unknown> & { type: string; sequence_number: number };
 const meta = responseMeta();
 
 /** OpenAI's schema knows all types of items; ours is not among them. */
-const knownItems = turnEvents.map((events) => withoutItems(events, (item) => item.kind === 'opaque'));
+const knownItems = turnEvents.map((events) =>
+  withoutItems(events, (item) => item.kind === 'opaque' && item.raw.type === 'something_new'),
+);
 
 const layouts = fc.constantFrom<Layout[]>('message-first', 'natural');
 

@@ -16,16 +16,13 @@ import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply } from '../../src/openai/responses/project.ts';
 import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
 import { modelList } from '../support/models.ts';
-import { emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
+import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 
 /**
  * Law D: who sends an answer back as input puts before the model what the model said, in its order.
  * Messages with nothing in them are the exception: neither the model's own nor ours come back.
  */
 const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
-
-/** Items that a client may send: of an unknown type there is none yet, because the sources make none. */
-const knownItems = turnEvents.map((events) => withoutItems(events, (item) => item.kind === 'opaque'));
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -69,7 +66,15 @@ describe('an answer of the Responses API, sent back', () => {
       case 'tool-call':
         return [{ id: item.id, ...calledAs(item) }];
       case 'hosted-call':
-        return [{ ...item.raw, id: item.id, ...(item.status === 'incomplete' ? { status: 'failed' } : {}) }];
+        return [
+          {
+            ...item.raw,
+            id: item.id,
+            ...(item.status === 'incomplete'
+              ? { status: expect.stringMatching(/^(?:failed|incomplete)$/) }
+              : {}),
+          },
+        ];
       case 'compaction':
         return [{ type: 'compaction', id: item.id, encrypted_content: item.encryptedContent }];
       case 'opaque':
@@ -99,12 +104,12 @@ describe('an answer of the Responses API, sent back', () => {
 
   it('is what the model said, in the order in which it said it, and every field of it is read', async () => {
     await fc.assert(
-      fc.asyncProperty(knownItems, layouts, async (events, choice) => {
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
         const said = await fold(emit(events));
         const outputs = callsOf(said).map(answeredAs);
         const { request, ignored } = await sentBack(events, choice);
         expect(betweenUsers(request)).toEqual([
-          ...(asJson(said.items.flatMap((item) => expected(item, choice))) as readonly unknown[]),
+          ...said.items.flatMap((item) => expected(item, choice)),
           ...outputs,
         ]);
         expect(ignored).toEqual([]);
@@ -115,7 +120,7 @@ describe('an answer of the Responses API, sent back', () => {
 
   it('is taken by the backend of a ChatGPT login as it is, but for reasoning that it cannot read', async () => {
     await fc.assert(
-      fc.asyncProperty(knownItems, layouts, async (events, choice) => {
+      fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
         const { request } = await sentBack(events, choice);
         const { ignored, ...fitted } = fitHistory(wholeHistory(request.items), CHATGPT_HISTORY);
         const leftOut = request.items.filter((_, index) => ignored.includes(index));
@@ -131,7 +136,7 @@ describe('an answer of the Chat API, sent back', () => {
 
   it('is all that was said as one message, and behind it the calls in their order', async () => {
     await fc.assert(
-      fc.asyncProperty(knownItems, shown, async (events, options) => {
+      fc.asyncProperty(turnEvents, shown, async (events, options) => {
         const said = await fold(emit(events));
         fc.pre(said.outcome.kind !== 'failed');
         const reply = await fold(arrangeChat(emit(events), options));

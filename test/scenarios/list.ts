@@ -1,5 +1,6 @@
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
+import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
 import {
   commentaryThenFinal,
   contextLengthExceeded,
@@ -50,6 +51,35 @@ const WITH_REASONING = {
   include: ['reasoning.encrypted_content'],
 };
 
+/** An answer with what hosted tools do, and a text behind it. */
+const hosted = (tools: readonly JsonObject[], ...names: readonly (keyof typeof HOSTED_ITEMS)[]): Scenario =>
+  relayed(says([...names.map((name) => hostedStep(HOSTED_ITEMS[name])), { text: 'It is sunny.' }]), {
+    ...ASK,
+    tools,
+  });
+
+/** Hosted tools that ask the client for something, so that the answer ends with that. */
+const asking = (tools: readonly JsonObject[], ...names: readonly (keyof typeof HOSTED_ITEMS)[]): Scenario =>
+  relayed(
+    inTurn(
+      says(names.map((name) => hostedStep(HOSTED_ITEMS[name]))),
+      says([{ text: 'codex has answered in the place of the client.' }]),
+    ),
+    { ...ASK, tools },
+  );
+
+const CITATIONS: readonly JsonObject[] = [
+  {
+    type: 'url_citation',
+    url: 'https://example.org/weather',
+    title: 'Weather',
+    start_index: 0,
+    end_index: 12,
+  },
+  { type: 'file_citation', index: 12, file_id: 'file_1', filename: 'a.md' },
+];
+const SHOP = { type: 'mcp', server_label: 'shop', server_url: 'https://example.org/mcp' };
+
 const bare = (script: Script, request: JsonObject = ASK): Scenario => ({ script, request, relay: false });
 const relayed = (script: Script, request: JsonObject = ASK): Scenario => ({ script, request, relay: true });
 
@@ -93,4 +123,31 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'relay-context-length': relayed(contextLengthExceeded),
   'relay-http-429': relayed(http429()),
   'relay-cut-mid-stream': relayed(cutMidStream),
+  'hosted-web-search': relayed(
+    says([hostedStep(HOSTED_ITEMS['web search']), { text: 'It is sunny.', annotations: CITATIONS }]),
+    {
+      ...ASK,
+      tools: [{ type: 'web_search_preview', search_context_size: 'low' }],
+      tool_choice: { type: 'web_search_preview' },
+      include: ['web_search_call.action.sources'],
+    },
+  ),
+  'hosted-file-search': hosted([{ type: 'file_search', vector_store_ids: ['vs_1'] }], 'file search'),
+  'hosted-code-interpreter': hosted(
+    [{ type: 'code_interpreter', container: { type: 'auto' } }],
+    'code interpreter',
+  ),
+  'hosted-image': hosted([{ type: 'image_generation', partial_images: 1 }], 'image'),
+  'hosted-mcp': hosted([{ ...SHOP, require_approval: 'never' }], 'list of MCP tools', 'MCP call'),
+  'hosted-mcp-approval': asking([SHOP], 'list of MCP tools', 'MCP approval'),
+  'hosted-computer': asking(
+    [{ type: 'computer_use_preview', display_width: 8, display_height: 8, environment: 'browser' }],
+    'computer',
+  ),
+  'hosted-local-shell': asking([{ type: 'local_shell' }], 'local shell'),
+  'hosted-shell-and-patch': asking([{ type: 'shell' }, { type: 'apply_patch' }], 'shell', 'patch'),
+  'hosted-cut': relayed(
+    says([{ ...hostedStep(HOSTED_ITEMS.image), end: 'open' }, { incomplete: 'max_output_tokens' }]),
+    { ...ASK, tools: [{ type: 'image_generation' }] },
+  ),
 };

@@ -64,6 +64,15 @@ const customCall = (input: string, index = 0): Event[] => {
   ];
 };
 
+const search = (index = 0): Event[] => {
+  const item = { type: 'file_search_call', id: `fs_${index}` };
+  return [
+    { type: 'response.output_item.added', output_index: index, item },
+    { type: 'response.file_search_call.searching', item_id: item.id, output_index: index },
+    { type: 'response.output_item.done', output_index: index, item: { ...item, queries: ['ü'] } },
+  ];
+};
+
 const USAGE = {
   input_tokens: 3,
   input_tokens_details: { cached_tokens: 0 },
@@ -99,6 +108,7 @@ const failed = { code: 'server_error', message: 'Broken.' };
 export const STREAMS: Readonly<Record<string, AnswerStream>> = {
   text: whole(message('Hello, wörld.')),
   'reasoning and text': whole(reasoning('Hm.'), message('So.', 1)),
+  'a hosted call': whole(search()),
   'a call': whole(CALL),
   'text and two calls': whole(message('Look.'), call(['{"a":1}'], 1), call(['{"b"', ':2}'], 2)),
   'a call and text behind it': whole(CALL, message('There.', 1)),

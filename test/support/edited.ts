@@ -1,4 +1,4 @@
-import { PastAnswers } from '../../src/codex/relay/later-requests.ts';
+import { Answers } from '../../src/codex/relay/put-back.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   requestEdits,
@@ -42,7 +42,7 @@ export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set()
 export const nothing: EditContext = {
   without: new Set(),
   isFirstRequest: true,
-  past: new PastAnswers(),
+  answers: new Answers(),
   onInput() {},
 };
 

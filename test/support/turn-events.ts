@@ -7,7 +7,8 @@ import type { Outcome } from '../../src/canonical/outcome.ts';
 import { itemIdOf, type TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { Usage } from '../../src/canonical/usage.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
-import type { Json } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
 /** What a clock that stands still says. */
 const NOW = 1_800_000_000_000;
@@ -68,6 +69,8 @@ const usage: fc.Arbitrary<Usage | null> = fc.option(
 
 /** What is known of an item at its start, what is said of it, and what it is at its end. */
 interface Shape {
+  /** What its id begins with, where its kind does not say. */
+  readonly prefix?: string;
   readonly head: (id: string) => Produced;
   readonly told: readonly Telling[];
   readonly ended: (head: Produced) => Produced;
@@ -79,7 +82,7 @@ type Telling =
       readonly logprobs?: readonly Json[];
       readonly annotation?: Json;
     }
-  | { readonly status: string };
+  | { readonly status: string; readonly of?: string; readonly more?: JsonObject };
 
 const CITATION = {
   type: 'url_citation',
@@ -168,26 +171,31 @@ const call: fc.Arbitrary<Shape> = fc
     ended: (head) => ({ ...head, input: deltas.join(''), status: 'completed' }) as Produced,
   }));
 
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
+  const kind = begun.type.endsWith('_call') ? 'hosted-call' : 'opaque';
+  return {
+    prefix,
+    head: (id) => ({ kind, id, raw: { ...begun, id } }),
+    told: said.map(([type, more]): Telling => {
+      const [of = '', status = ''] = type.split('.');
+      // Some of them are known to be text.
+      if (status === 'delta' && !of.startsWith('shell'))
+        return { at: 'input', delta: textOf(more?.['delta']) };
+      return {
+        status,
+        ...(of === begun.type ? {} : { of }),
+        ...(more === undefined ? {} : { more }),
+      };
+    }),
+    ended: ({ id }) => ({ kind, id, raw: { ...begun, ...ended, id } }),
+  };
+};
+
 /** Items of which nobody reads more than that they are there. */
 const whole = fc.constantFrom<Shape[]>(
-  {
-    head: (id) => ({
-      kind: 'hosted-call',
-      id,
-      raw: { type: 'web_search_call', id, status: 'in_progress', action: { type: 'search', query: '' } },
-    }),
-    told: [{ status: 'in_progress' }, { status: 'searching' }, { status: 'completed' }],
-    ended: ({ id }) => ({
-      kind: 'hosted-call',
-      id,
-      raw: {
-        type: 'web_search_call',
-        id,
-        status: 'completed',
-        action: { type: 'search', query: 'q', queries: ['q'] },
-      },
-    }),
-  },
+  ...Object.values<HostedItem>(HOSTED_ITEMS).map(hostedShape),
   {
     head: (id) => ({ kind: 'compaction', id, encryptedContent: 'secret' }),
     told: [],
@@ -220,10 +228,10 @@ const PREFIXES: Readonly<Record<Produced['kind'], string>> = {
   opaque: 'x',
 };
 
-const eventsOf = ({ head, told, ended }: Shape, index: number): TurnEvent[] => {
+const eventsOf = ({ prefix, head, told, ended }: Shape, index: number): TurnEvent[] => {
   const started = head('');
-  const prefix = started.kind === 'tool-call' && started.tool === 'custom' ? 'ctc' : PREFIXES[started.kind];
-  const itemId = `${prefix}_${index}`;
+  const usual = started.kind === 'tool-call' && started.tool === 'custom' ? 'ctc' : PREFIXES[started.kind];
+  const itemId = `${prefix ?? usual}_${index}`;
   const item = head(itemId);
   return [
     { type: 'item-started', item },

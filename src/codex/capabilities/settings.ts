@@ -44,11 +44,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   items: {
     always: 'mapped',
-    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, and an image of low detail without its detail.',
+    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
   },
   tools: {
     always: 'mapped',
-    note: 'Without the relay the app-server thins the schema out, and `strict` is lost.',
+    note: 'Without the relay the app-server thins the schema out, `strict` is lost, and another tool than a function gets 400 `unsupported_tool`; so does, with a ChatGPT login, a hosted tool that it does not have.',
   },
   toolChoice: {
     field: 'tool_choice',

@@ -12,9 +12,9 @@ import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
-import type { PastAnswers } from './later-requests.ts';
 import type { McpShape } from './mcp-namespaces.ts';
 import { setOwnFields } from './own-fields.ts';
+import type { Answers } from './put-back.ts';
 import { toolChoiceField, writeTools } from './own-tools.ts';
 
 /** What the app-server was given to make its model requests of. */
@@ -40,7 +40,7 @@ export interface EditContext {
   readonly without: ReadonlySet<EditField>;
   /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
   readonly isFirstRequest: boolean;
-  readonly past: PastAnswers;
+  readonly answers: Answers;
   readonly onInput: (found: InputFindings) => void;
 }
 
@@ -79,7 +79,7 @@ export const requestEdits = (
   const { developerInstructions } = shape;
   return {
     fields,
-    apply(body, { without, isFirstRequest, past, onInput }) {
+    apply(body, { without, isFirstRequest, answers, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
       const edited: Record<string, Json | undefined> = { ...body };
       if (body['model'] === approach.slug) edited['model'] = request.model;
@@ -130,7 +130,7 @@ export const requestEdits = (
         const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
           developerInstructions,
           isFirstRequest,
-          past,
+          answers,
         });
         edited['input'] = input;
         onInput(found);

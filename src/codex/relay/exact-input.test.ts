@@ -4,7 +4,7 @@ import type { Item } from '../../canonical/item.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { toInjectItems } from '../translate/inject-items.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
-import { PastAnswers } from './later-requests.ts';
+import { Answers } from './put-back.ts';
 
 const png = 'data:image/png;base64,AAAA';
 const items: readonly Item[] = [
@@ -44,7 +44,7 @@ const items: readonly Item[] = [
 const everything = { systemRole: true, imageDetail: true, files: true };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
 const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
-const FIRST = { developerInstructions: null, isFirstRequest: true, past: new PastAnswers() };
+const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new Answers() };
 
 describe('exactInput', () => {
   it('is what the client itself would have sent', () => {

@@ -1,5 +1,7 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { plainOutput } from './plain-output.ts';
+import type { Answers } from './put-back.ts';
 import { withTextFiles } from '../translate/fit-files.ts';
 import {
   developerMessage,
@@ -8,7 +10,6 @@ import {
   toContentItem,
   type Injected,
 } from '../translate/inject-items.ts';
-import type { PastAnswers } from './later-requests.ts';
 
 /** What a backend takes in the input of a request. */
 export interface InputSupport {
@@ -71,7 +72,8 @@ export interface Front {
   readonly developerInstructions: string | null;
   /** The first model request of a thread ends with our last item; later ones go on behind it. */
   readonly isFirstRequest: boolean;
-  readonly past: Pick<PastAnswers, 'restore'>;
+  /** What the model has put out in this turn. */
+  readonly answers: Answers;
 }
 
 /**
@@ -97,7 +99,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...front.past.restore(behind)],
+    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind).map(plainOutput)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,

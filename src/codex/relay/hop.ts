@@ -7,8 +7,8 @@ import type { JsonObject } from '../../kit/json.ts';
 import type { CookieJar } from './cookies.ts';
 import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
-import type { PastAnswers } from './later-requests.ts';
 import type { Session } from './headers.ts';
+import type { Answers } from './put-back.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
@@ -25,8 +25,8 @@ export interface ModelCall {
   readonly onLife: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */
   readonly isFirstRequest: boolean;
-  /** What it has answered in this turn. */
-  readonly past: PastAnswers;
+  /** What the model has put out in this turn. */
+  readonly answers: Answers;
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
   withhold(field: EditField): void;

@@ -80,7 +80,7 @@ const contentOf = async (
 const editContext = (call: ModelCall): EditContext => ({
   without: call.withheld,
   isFirstRequest: call.isFirstRequest,
-  past: call.past,
+  answers: call.answers,
   onInput: (found) => call.onInput(found),
 });
 

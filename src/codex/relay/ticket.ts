@@ -13,8 +13,7 @@ import {
   type RequestEdits,
 } from './edits.ts';
 import type { Session } from './headers.ts';
-import { PastAnswers } from './later-requests.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { Answers } from './put-back.ts';
 import type { ModelCall } from './hop.ts';
 
 export interface TicketOptions {
@@ -36,6 +35,7 @@ export class Ticket implements WireReport, ModelCall {
   readonly onSignal: (signal: WireSignal) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly edits: RequestEdits;
+  readonly answers = new Answers();
   readonly #options: TicketOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
@@ -43,7 +43,6 @@ export class Ticket implements WireReport, ModelCall {
   /** Whether the model has answered once: what comes behind our items is then its own doing. */
   #hasAnswer = false;
   headers: Readonly<Record<string, string>> = {};
-  readonly past = new PastAnswers();
 
   constructor(options: TicketOptions) {
     const { threadId, request, shape, affinity, limits } = options;
@@ -59,13 +58,8 @@ export class Ticket implements WireReport, ModelCall {
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onLife = options.onLife;
     this.onSignal = (signal) => {
-      if (signal.kind === 'answer-started') {
-        this.#hasAnswer = true;
-        this.past.begin();
-      }
-      if (signal.kind === 'answer-said' && signal.type === 'response.output_item.done') {
-        if (isJsonObject(signal.data['item'])) this.past.add(signal.data['item']);
-      }
+      if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      this.answers.see(signal);
       options.onSignal(signal);
     };
   }

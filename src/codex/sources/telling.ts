@@ -5,7 +5,7 @@ import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
@@ -40,7 +40,7 @@ export class Telling {
   readonly #running = new Map<string, string>();
   #calls = 0;
   /** What hosted tools ask of the client, by the id that its answer will name. */
-  readonly #asked = new Set<string>();
+  readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
   #ended = false;
 
@@ -53,9 +53,13 @@ export class Telling {
     return this.#ended;
   }
 
-  /** How the turn ends with this answer: the client has calls to answer, or to agree to. Null: it may go on. */
+  /**
+   * How the turn ends with this answer: the client has calls to answer, or a hosted tool waits for something that
+   * only the client can do. Null: it may go on.
+   */
   get lastOutcome(): Outcome | null {
-    return this.#calls > 0 || this.#asked.size > 0 ? { kind: 'tool-calls' } : null;
+    if (this.#calls > 0) return { kind: 'tool-calls' };
+    return this.#asked.size > 0 ? { kind: 'completed' } : null;
   }
 
   /** Whether the app-server runs tools. */
@@ -200,10 +204,10 @@ export class Telling {
   /** A tool that may run in either place has run at the backend if its output is there, too. */
   #hosted(item: HostedCall | Opaque): OutputItem | null {
     const { type, id, call_id: callId } = item.raw;
-    if (type.endsWith('_output')) this.#asked.delete(String(callId));
+    if (type.endsWith('_output')) this.#asked.delete(callId);
     const meaning = this.#options.callable.meaningOf(item);
     if (meaning === 'undeclared') return this.#undeclared();
-    if (meaning === 'asked') this.#asked.add(String(callId ?? id));
+    if (meaning === 'asked') this.#asked.add(callId ?? id);
     return item;
   }
 

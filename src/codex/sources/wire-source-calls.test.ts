@@ -71,7 +71,7 @@ describe('calls', () => {
     const declared = { callable: new CallableTools([hosted(type)]) };
     expect(replyOf(signals, declared)).toMatchObject({
       items: [{ raw: item }],
-      outcome: { kind: 'tool-calls' },
+      outcome: { kind: 'completed' },
     });
     // Nobody would answer.
     const { events, ended, oddities } = eventsOf(signals);

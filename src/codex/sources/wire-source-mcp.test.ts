@@ -112,7 +112,7 @@ describe('a call that the app-server runs', () => {
     expect(events).toMatchObject([
       { type: 'item-started', item },
       { type: 'item-ended', item },
-      { type: 'turn-ended', outcome: { kind: 'tool-calls' } },
+      { type: 'turn-ended', outcome: { kind: 'completed' } },
     ]);
   });
 });

@@ -103,9 +103,6 @@ const PREFIXES: Readonly<Record<string, string>> = {
   image_generation_call: 'ig',
 };
 
-/** Of an item that is not listed nobody knows how its ids look. */
-const isKnownType = (type: string): boolean => PREFIXES[type] !== undefined;
-
 const MAX_ID = 64;
 
 /** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
@@ -113,7 +110,8 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const used = new Set<string>();
   const isFitting = (id: string, prefix: string | undefined): boolean => {
     if (used.has(id) || id.length > MAX_ID) return false;
-    if (prefix === undefined || !id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id)) return false;
+    // Of an item that is not listed nobody knows how its ids look.
+    if (prefix !== undefined && (!id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id))) return false;
     // No two items of a request may have one id.
     used.add(id);
     return true;
@@ -121,9 +119,7 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const callIds = new CallIds(items);
   return items.map((item) => {
     const { id, ...rest } = item;
-    const type = typeOf(item);
-    const isKept = id === undefined || !isKnownType(type) || isFitting(id, PREFIXES[type]);
-    const fitted = isKept ? item : rest;
+    const fitted = id === undefined || isFitting(id, PREFIXES[typeOf(item)]) ? item : rest;
     return 'callId' in fitted ? { ...fitted, callId: callIds.of(fitted.callId) } : fitted;
   });
 };

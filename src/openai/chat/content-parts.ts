@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Part, RawPart } from '../../canonical/item.ts';
+import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { longText } from '../bounds.ts';
 import { fileFields, filePart } from '../file-part.ts';
@@ -62,7 +62,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
     }
     case 'file': {
       const { file } = parseBody(schemas.file, value, at);
-      return filePart({ type: 'input_file', ...file } as RawPart, `${at}.file.file_data`);
+      return filePart({ type: 'input_file', ...file }, `${at}.file.file_data`);
     }
     default:
       return assertNever(type);

@@ -12,14 +12,24 @@ const PATHS: readonly Path[] = [
   { item: 7 },
   { imageDetail: { item: 0, of: 'content', part: 2 } },
   { include: 'message.output_text.logprobs' },
+  { tool: 4 },
+  { file: { item: 1, of: 'content', part: 0 } },
   { toolName: 3 },
 ];
 
 it('names the parts of a request as its caller wrote them', () => {
   const places = ['messages[0]', 'messages[2]'];
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
-    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, hasReasoning })));
-  const rest = ['messages', 'messages[2]', 'messages', 'messages[0].content[2].detail', 'logprobs'];
+    PATHS.map((path) => parameterName(path, chatNames({ places, isLegacy, webSearchAt: 4, hasReasoning })));
+  const rest = [
+    'messages',
+    'messages[2]',
+    'messages',
+    'messages[0].content[2].detail',
+    'logprobs',
+    'web_search_options',
+    'messages[2].content[0]',
+  ];
   expect(named(false, false)).toEqual(['tool_choice', 'reasoning_effort', ...rest, 'tools[3].function.name']);
   expect(named(true, true)).toEqual(['function_call', 'reasoning.effort', ...rest, 'functions[3].name']);
 });

@@ -17,18 +17,23 @@ interface Spelling {
   readonly places: readonly string[];
   /** The older form, with `functions`. */
   readonly isLegacy: boolean;
+  /** Which of the tools stands in `web_search_options`. */
+  readonly webSearchAt: number | null;
   /** The effort stands in `reasoning`, as in the Responses API. */
   readonly hasReasoning: boolean;
 }
 
-export const chatNames = ({ places, isLegacy, hasReasoning }: Spelling): ParameterNames => ({
+export const chatNames = ({ places, isLegacy, webSearchAt, hasReasoning }: Spelling): ParameterNames => ({
   settings: {
     ...CHAT_SETTINGS,
     ...(isLegacy ? { tools: 'functions', toolChoice: 'function_call' } : {}),
     ...(hasReasoning ? { 'reasoning.effort': 'reasoning.effort' } : {}),
   },
   places,
-  tool: (index) => (isLegacy ? `functions[${index}]` : `tools[${index}]`),
+  tool(index) {
+    if (index === webSearchAt) return 'web_search_options';
+    return isLegacy ? `functions[${index}]` : `tools[${index}]`;
+  },
   toolName: (index) => (isLegacy ? `functions[${index}].name` : `tools[${index}].function.name`),
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,

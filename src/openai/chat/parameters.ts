@@ -45,7 +45,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 128 function tools; another type gets 400 `unsupported_tool`.',
+    note: 'Up to 128. Tools that the backend runs (`web_search` …) go to it as they are; of what they do, Chat shows citations only. Those that the client would have to answer (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
@@ -85,6 +85,9 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   modalities: { policy: 'rejected', note: 'Only text is answered: `audio` gets a 400.' },
   audio: { policy: 'ignored', note: 'Only text is answered.' },
   prediction: { policy: 'ignored', note: 'It would only make the answer faster.' },
-  web_search_options: { policy: 'rejected', note: 'Web search is not served in chat.' },
+  web_search_options: {
+    asks: ['tools'],
+    note: 'Becomes the hosted tool `web_search`; citations come back as `annotations`.',
+  },
   moderation: { policy: 'ignored', note: 'No moderation is run here.' },
 };

@@ -99,7 +99,12 @@ export const createChatSchema = z.object({
       ]),
     })
     .nullish(),
-  web_search_options: jsonObject.nullish(),
+  web_search_options: z
+    .object({
+      search_context_size: z.enum(['low', 'medium', 'high']).nullish(),
+      user_location: z.object({ type: z.literal('approximate'), approximate: jsonObject }).nullish(),
+    })
+    .nullish(),
   moderation: jsonObject.nullish(),
 });
 

@@ -146,7 +146,12 @@ describe('parameters that are refused', () => {
     [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs', 'integer_above_max_value'],
     [{ modalities: ['text', 'audio'] }, 'modalities', 'unsupported_value'],
     [{ modalities: ['smell'] }, 'modalities[0]', 'invalid_value'],
-    [{ web_search_options: {} }, 'web_search_options', 'unsupported_parameter'],
+    [
+      { web_search_options: { search_context_size: 'huge' } },
+      'web_search_options.search_context_size',
+      'invalid_value',
+    ],
+    [{ tools: [{ type: 'web_search' }, { type: 'computer_use_preview' }] }, 'tools[1]', 'unsupported_tool'],
     [{ reasoning_effort: 'huge' }, 'reasoning_effort', 'invalid_value'],
     [{ reasoning_effort: 'low', reasoning: { effort: 'high' } }, 'reasoning.effort', 'invalid_value'],
     [{ verbosity: 'loud' }, 'verbosity', 'invalid_value'],

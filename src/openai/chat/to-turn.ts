@@ -49,6 +49,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
     names: chatNames({
       places: prompt.places,
       isLegacy: tools.isLegacy,
+      webSearchAt: tools.webSearchAt,
       hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,
@@ -93,12 +94,6 @@ const refuseUnservable = (given: CreateChat): void => {
     throw gatewayError('unsupported_value', {
       param: 'modalities',
       message: `Unsupported value: 'modalities' with 'audio'. ${CHAT_PARAMETERS.modalities.note}`,
-    });
-  }
-  if (given.web_search_options) {
-    throw gatewayError('unsupported_parameter', {
-      param: 'web_search_options',
-      message: `Unsupported parameter: 'web_search_options'. ${CHAT_PARAMETERS.web_search_options.note}`,
     });
   }
   if ((given.max_tokens ?? null) !== null && (given.max_completion_tokens ?? null) !== null) {

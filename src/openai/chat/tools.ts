@@ -1,8 +1,15 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure.ts';
-import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import {
+  isRunByClient,
+  type RawTool,
+  type Tool,
+  type ToolChoice,
+  type ToolRef,
+} from '../../canonical/tool.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { quoted } from '../../kit/quote.ts';
 import { customFields, functionFields } from '../fields.ts';
 import {
   checkDeclared,
@@ -22,11 +29,34 @@ export interface ReadTools {
   readonly choice: ToolChoice;
   /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
+  /** Which of the tools was asked for by `web_search_options`. */
+  readonly webSearchAt: number | null;
 }
 
 export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools => {
+  const read = readOwnTools(given, ignored);
+  const search = given.web_search_options;
+  if (!search) return { ...read, webSearchAt: null };
+  return { ...read, tools: [...read.tools, webSearch(search)], webSearchAt: read.tools.length };
+};
+
+/** The tool of the Responses API that does what these options ask for; it has the place one level higher. */
+const webSearch = ({
+  search_context_size: size,
+  user_location: location,
+}: NonNullable<CreateChat['web_search_options']>): Tool => ({
+  kind: 'hosted',
+  raw: {
+    type: 'web_search',
+    ...(size ? { search_context_size: size } : {}),
+    ...(location ? { user_location: { type: location.type, ...location.approximate } } : {}),
+  },
+});
+
+const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
   if (!given.functions) {
     const tools = readTools(given.tools ?? [], ignored);
+    refuseUnanswerable(tools);
     // Alone it may only say what holds anyway.
     readFunctionCall(given.function_call, []);
     return { tools, choice: readToolChoice(given.tool_choice, tools), isLegacy: false };
@@ -39,6 +69,17 @@ export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools =
   }
   const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   return { tools, choice: readFunctionCall(given.function_call, tools), isLegacy: true };
+};
+
+/** Chat has no message for what such a tool asks of the client, nor for what the client answers. */
+const refuseUnanswerable = (tools: readonly Tool[]): void => {
+  const index = tools.findIndex(isRunByClient);
+  const tool = tools[index];
+  if (tool?.kind !== 'hosted') return;
+  throw gatewayError('unsupported_tool', {
+    param: `tools[${index}]`,
+    message: `Unsupported tool: 'tools[${index}]' is of type '${quoted(tool.raw.type)}', which the client has to answer, and Chat has no place for that. Use the Responses API.`,
+  });
 };
 
 const functionSchema = z.object({ type: z.literal('function'), function: z.object(functionFields) });

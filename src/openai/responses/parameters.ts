@@ -21,7 +21,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 1,024 function tools, each with its whole schema and `strict`. Another type gets 400 `unsupported_tool`.',
+    note: 'Up to 1,024: functions with their whole schema and `strict`, and tools of any other type as they are. What the backend does not have it refuses itself.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
