@@ -169,7 +169,7 @@ describe('many turns', () => {
           ])(request, connection),
     );
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => ask(index % 4 === 0 ? 'local' : 'web')),
+      Array.from({ length: 8 }, (_, index) => ask(index % 4 === 0 ? 'local' : 'web')),
     );
     expect(new Set(answers)).toEqual(new Set(['It is 5.']));
     relayed.use(

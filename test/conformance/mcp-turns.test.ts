@@ -107,7 +107,7 @@ describe('a turn with an MCP server', () => {
   });
 
   it('ends with its worker, and says so of the call', async () => {
-    proxy.use(says([calls('slow', { ms: 3_000 }, 'call_1', 'mcp__local')]));
+    proxy.use(says([calls('slow', { ms: 1_000 }, 'call_1', 'mcp__local')]));
     const before = proxy.model.requests.length;
     const stream = await proxy.openai.responses.create({
       model: 'gpt-5.5',

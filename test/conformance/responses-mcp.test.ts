@@ -21,7 +21,7 @@ afterAll(() => web.close());
 const { proxy, client } = await openChecked(hello, {
   PROXY_MCP_CONFIG: files.write({
     local: stdioEntry({ journal }),
-    'the-web': { url: web.url, tool_timeout_sec: 2 },
+    'the-web': { url: web.url, tool_timeout_sec: 1 },
     dies: stdioEntry({ journal, mood: 'dies' }),
     slow: { ...stdioEntry({ journal, mood: 'silent' }), startup_timeout_sec: 1 },
   }),

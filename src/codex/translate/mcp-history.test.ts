@@ -60,6 +60,8 @@ describe('what comes back of an MCP server', () => {
   it('is left alone if the backend talks to the server', () => {
     const items = [LIST, call({ output: '5' }), REQUEST, response({ approve: true })];
     expect(read(items, false)).toMatchObject({ items, approved: [], refused: [] });
+    const orphan = [response({ approve: true })];
+    expect(read(orphan, false)).toMatchObject({ items: orphan, refused: [] });
   });
 
   it('is run if it was agreed to, once', () => {

@@ -28,21 +28,32 @@ export interface McpHistory extends History {
  * namespace of the server, and their outputs. Lists of tools were never its business.
  */
 export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
-  const raws = history.items.map((item) => rawMcp(item, isOurs));
+  const labels = new Map(
+    history.items.flatMap((item) => {
+      const raw = 'raw' in item && item.raw.type === 'mcp_approval_request' ? rawOf(item) : null;
+      return raw === null ? [] : [[textOf(raw, 'id'), textOf(raw, 'server_label')] as const];
+    }),
+  );
+  const raws = history.items.map((item) => rawMcp(item, labels, isOurs));
   if (raws.every((raw) => raw === null)) {
     return { ...history, approved: [], listed: new Set(), refused: [] };
   }
-  return new Reader(history, raws, isOurs).read();
+  return new Reader(history, raws).read();
 };
 
 const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
 
-/** The item, if it is about a server of ours. A response names only its request. */
-const rawMcp = (item: Item, isOurs: (label: string) => boolean): RawItem | null => {
-  if (item.kind !== 'hosted-call' && item.kind !== 'opaque') return null;
+/** The item, if it is about a server of ours. An answer to a request names only the request. */
+const rawMcp = (
+  item: Item,
+  labels: ReadonlyMap<string, string>,
+  isOurs: (label: string) => boolean,
+): RawItem | null => {
+  if (!('raw' in item) || !TYPES.test(item.raw.type)) return null;
   const raw = rawOf(item);
-  if (!TYPES.test(raw.type)) return null;
-  return raw.type === 'mcp_approval_response' || isOurs(textOf(raw, 'server_label')) ? raw : null;
+  const isAnswer = raw.type === 'mcp_approval_response';
+  const label = isAnswer ? labels.get(textOf(raw, 'approval_request_id')) : textOf(raw, 'server_label');
+  return isOurs(label ?? '') ? raw : null;
 };
 
 class Reader {
@@ -58,19 +69,9 @@ class Reader {
   readonly #run = new Set<string>();
   readonly #callIds: Set<string>;
 
-  constructor(history: History, raws: readonly (RawItem | null)[], isOurs: (label: string) => boolean) {
+  constructor(history: History, raws: readonly (RawItem | null)[]) {
     this.#history = history;
-    // Requests of a server that is the backend's are answered at the backend.
-    const foreign = new Set(
-      history.items.flatMap((item) => {
-        const raw = item.kind === 'opaque' ? rawOf(item) : null;
-        const isRequest = raw?.type === 'mcp_approval_request' && !isOurs(textOf(raw, 'server_label'));
-        return isRequest ? [textOf(raw, 'id')] : [];
-      }),
-    );
-    this.#raws = raws.map((raw) =>
-      raw !== null && foreign.has(textOf(raw, 'approval_request_id')) ? null : raw,
-    );
+    this.#raws = raws;
     this.#callIds = new Set(
       history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
     );
