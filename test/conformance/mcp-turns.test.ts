@@ -85,8 +85,14 @@ describe('a turn with an MCP server', () => {
       'this name is that of the tools of an MCP server',
     ],
     [
-      { input: [{ type: 'mcp_approval_response', approval_request_id: 'mcpr_0', approve: true }] },
-      "Invalid 'input[0]': there is no approval request 'mcpr_0'",
+      {
+        tools: [],
+        input: [
+          { type: 'mcp_approval_request', id: 'mcpr_0', server_label: 'web', name: 'add', arguments: '{}' },
+          { type: 'mcp_approval_response', approval_request_id: 'mcpr_0', approve: true },
+        ],
+      },
+      "Invalid 'input[1]': a call of the MCP server 'web' was approved, and that server is not among the tools",
     ],
   ])('is refused for %j', async (more, message) => {
     await expect(ask(more as JsonObject)).rejects.toThrow(message);
