@@ -1,4 +1,4 @@
-import type { JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json.ts';
 import type { HostedCall, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */
@@ -104,11 +104,14 @@ const ASKING: Readonly<Record<string, RegExp>> = {
 /** Whether an item of this type wants an answer of the client. */
 export const isAsking = (type: string): boolean => Object.hasOwn(ASKING, type);
 
-/** Whether it is a hosted tool in name only: the client does what the model wants of it. */
-export const isRunByClient = (tool: Tool): boolean =>
-  tool.kind === 'hosted' &&
-  tool.raw.type !== 'mcp' &&
-  Object.values(ASKING).some((name) => name.test(tool.raw.type));
+/** Whether it is a hosted tool in name only: the client does what the model wants of it. A shell may have a container of the backend's. */
+export const isRunByClient = (tool: Tool): boolean => {
+  if (tool.kind !== 'hosted' || tool.raw.type === 'mcp') return false;
+  const { type, environment } = tool.raw;
+  const place = isJsonObject(environment) ? environment['type'] : null;
+  if (typeof place === 'string' && place.startsWith('container')) return false;
+  return Object.values(ASKING).some((name) => name.test(type));
+};
 
 /** The tools that the client runs, and that the model may call. */
 export class CallableTools {

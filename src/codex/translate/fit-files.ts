@@ -12,11 +12,11 @@ export interface FittedFiles {
 export const withoutFiles = (items: readonly Item[]): FittedFiles => {
   const refused: Refusal[] = [];
   const fitted = items.map((item, index) => {
-    const { field, parts } = partsOf(item);
-    return withFiles(item, (file) => {
+    const { field } = partsOf(item);
+    return withFiles(item, (file, part) => {
       const text = textOf(file);
       if (typeof text === 'object') return text;
-      const place = { item: index, of: field, part: parts.indexOf(file) };
+      const place = { item: index, of: field, part };
       refused.push({ path: { file: place }, ...WHY[text](nameOf(file)) });
       return file;
     });
@@ -31,12 +31,12 @@ export const withTextFiles = (item: Item): Item =>
     return typeof text === 'object' ? text : file;
   });
 
-const withFiles = (item: Item, toPart: (file: FilePart) => Part): Item => {
+const withFiles = (item: Item, toPart: (file: FilePart, index: number) => Part): Item => {
   const { parts } = partsOf(item);
   if (!parts.some((part) => part.kind === 'file')) return item;
   return withParts(
     item,
-    parts.map((part) => (part.kind === 'file' ? toPart(part) : part)),
+    parts.map((part, index) => (part.kind === 'file' ? toPart(part, index) : part)),
   );
 };
 
