@@ -41,6 +41,7 @@ const server = (transport: McpTransport, label = 'a'): McpServer => ({
   transport,
   startupSeconds: 3,
   callSeconds: 4,
+  requireApproval: 'always',
 });
 const web = (url: string): McpServer => server({ kind: 'http', url, headers: { 'X-Own': 'yes' } });
 

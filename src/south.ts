@@ -178,6 +178,7 @@ const engineOf = (
     },
     reasoning: deps.reasoning.of(identity),
     onRecalled: (items) => metrics.reasoningRecalled.inc(items),
+    mcp: deps.mcp,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
@@ -209,7 +210,7 @@ const createPool = (
   backend: Backend,
   hasRelay: boolean,
   offered: OpenModels,
-  { config, homes, logger, metrics }: SouthDeps,
+  { config, homes, logger, metrics, mcp }: SouthDeps,
 ): WorkerPool =>
   createWorkerPool({
     spawnWorker: probed({
@@ -219,6 +220,7 @@ const createPool = (
         backend,
         catalogue: () => offered.catalogue(),
         tellsContent: !hasRelay,
+        tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
         onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),

@@ -106,12 +106,11 @@ export class Accumulator {
     return [...this.#items.values()].slice(index).flatMap(({ ended }) => (ended === null ? [] : [ended]));
   }
 
-  /** Ends whatever is open, in the order in which it was opened. */
-  endOpen(status: ItemStatus): readonly ItemEnded[] {
-    const ends = [...this.#open.values()].map(({ head, said }): ItemEnded => ({
-      type: 'item-ended',
-      item: endedWith(head, said, status),
-    }));
+  /** Ends whatever is open, in the order in which it was opened; `isKept`: what goes on all the same. */
+  endOpen(status: ItemStatus, isKept: (itemId: string) => boolean = () => false): readonly ItemEnded[] {
+    const ends = [...this.#open.values()]
+      .filter(({ head }) => !isKept(head.id))
+      .map(({ head, said }): ItemEnded => ({ type: 'item-ended', item: endedWith(head, said, status) }));
     for (const end of ends) this.add(end);
     return ends;
   }

@@ -111,11 +111,13 @@ export interface ToolOutput {
   readonly output: string | readonly Part[];
 }
 
-/** A call that the backend runs itself: a web search, an image. Nobody between reads what is in it. */
+/** A call that the backend runs itself, or the app-server does: a web search, an image, a tool of an MCP server. */
 export interface HostedCall {
   readonly kind: 'hosted-call';
   readonly id?: string;
   readonly raw: RawItem;
+  /** What the model calls it, where the app-server runs it. */
+  readonly modelCallId?: string;
   readonly status?: ItemStatus;
 }
 

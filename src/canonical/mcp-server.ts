@@ -7,6 +7,8 @@ export interface McpServer {
   readonly startupSeconds: number;
   /** How long one call of a tool may take. */
   readonly callSeconds: number;
+  /** Whether a person must agree to its calls where a request does not say. */
+  readonly requireApproval: 'always' | 'never';
 }
 
 export type McpTransport =

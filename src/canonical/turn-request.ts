@@ -14,6 +14,8 @@ export interface AskedTurn {
   readonly parallelToolCalls: boolean | null;
   /** At most so many calls of tools that the backend or this server runs, in the whole answer; null: any number. */
   readonly maxToolCalls: number | null;
+  /** Whether the caller can be asked to agree to a call: its API has a place for that. */
+  readonly canApprove: boolean;
   readonly reasoning: ReasoningSettings;
   readonly format: OutputFormat;
   readonly verbosity: Verbosity | null;

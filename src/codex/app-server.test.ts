@@ -63,7 +63,7 @@ describe('connectAppServer', () => {
           capabilities: {
             experimentalApi: true,
             requestAttestation: false,
-            optOutNotificationMethods: IGNORED_NOTIFICATIONS,
+            optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, 'item/completed'],
           },
         },
       },
@@ -71,9 +71,10 @@ describe('connectAppServer', () => {
     ]);
   });
 
-  it('opts out of what the model says where a relay sees that', async () => {
-    const { received } = await connect({ tellsContent: false });
-    const read = KNOWN_NOTIFICATIONS.filter((method) => method !== 'error' && method !== 'turn/completed');
+  it('opts out of what the model says where a relay sees that, and hears how tools ended if it wants to', async () => {
+    const { received } = await connect({ tellsContent: false, tellsTools: true });
+    const lifecycle = new Set(['error', 'turn/completed', 'item/completed']);
+    const read = KNOWN_NOTIFICATIONS.filter((method) => !lifecycle.has(method));
     expect(received[0]).toMatchObject({
       params: { capabilities: { optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, ...read] } },
     });

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../kit/json.ts';
 import type { ClientMethod, ParamsOf, ResultOf } from './protocol/methods.ts';
 import {
-  CONTENT_NOTIFICATIONS,
   IGNORED_NOTIFICATIONS,
   isIgnoredNotification,
   isKnownNotification,
+  notificationsAbout,
 } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
 import { RequestTimeout, RPC_CODES } from './rpc/errors.ts';
@@ -45,6 +45,8 @@ export interface AppServerOptions {
   readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
   /** Whether the app-server is to tell what the model says; a relay sees that itself. Default: it is. */
   readonly tellsContent?: boolean;
+  /** Whether it is to tell how tools ended that it runs itself. Default: it is not. */
+  readonly tellsTools?: boolean;
   /** How long `initialize` may take. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
@@ -110,10 +112,11 @@ export const connectAppServer = async (
         capabilities: {
           experimentalApi: true,
           requestAttestation: false,
-          optOutNotificationMethods:
-            options.tellsContent === false
-              ? [...IGNORED_NOTIFICATIONS, ...CONTENT_NOTIFICATIONS]
-              : IGNORED_NOTIFICATIONS,
+          optOutNotificationMethods: [
+            ...IGNORED_NOTIFICATIONS,
+            ...(options.tellsContent === false ? notificationsAbout('content') : []),
+            ...(options.tellsTools === true ? [] : notificationsAbout('tools')),
+          ],
         },
       },
       { timeoutMs: options.initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS },

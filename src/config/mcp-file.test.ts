@@ -62,12 +62,14 @@ describe('the file of PROXY_MCP_CONFIG', () => {
         },
         startupSeconds: 30,
         callSeconds: 5,
+        requireApproval: 'always',
       },
       {
         label: 'web',
         transport: { kind: 'http', url: 'https://mcp.example/mcp', headers: { 'X-Key': 'k' } },
         startupSeconds: 2,
         callSeconds: 120,
+        requireApproval: 'always',
       },
     ]);
   });

@@ -59,13 +59,14 @@ export const readMcpFile = (file: string, environment: Environment): McpFile => 
 };
 
 const FIELDS = {
-  both: ['type', 'disabled', 'startup_timeout_sec', 'tool_timeout_sec'],
+  both: ['type', 'disabled', 'startup_timeout_sec', 'tool_timeout_sec', 'require_approval'],
   stdio: ['command', 'args', 'env', 'cwd'],
   http: ['url', 'headers'],
 } as const;
 
 const TEXTS = z.array(z.string());
 const TEXT_BY_NAME = z.record(z.string(), z.string());
+const APPROVAL = z.enum(['always', 'never']);
 const SECONDS = z.number().min(1).max(MAX_SECONDS);
 
 /** The words that other programs have for the transport. */
@@ -125,6 +126,7 @@ class FileReader {
         transport: kind === 'stdio' ? this.#stdio(entry) : this.#http(entry),
         startupSeconds: this.#given(entry, 'startup_timeout_sec', SECONDS, seconds) ?? MCP_STARTUP_SECONDS,
         callSeconds: this.#given(entry, 'tool_timeout_sec', SECONDS, seconds) ?? MCP_CALL_SECONDS,
+        requireApproval: this.#given(entry, 'require_approval', APPROVAL, '`always` or `never`') ?? 'always',
       },
     ];
   }

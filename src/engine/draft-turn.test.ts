@@ -7,6 +7,7 @@ import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import type { JsonObject } from '../kit/json.ts';
+import { NO_MCP } from '../../test/support/no-mcp.ts';
 import { draftTurn, type DraftDeps } from './draft-turn.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
@@ -19,12 +20,14 @@ const PLAIN: DraftDeps = {
   historyRules: OTHER_HISTORY,
   effortsOf: () => null,
   settings: { knows: () => true },
+  mcp: NO_MCP,
 };
 const CHATGPT: DraftDeps = {
   relay: { profile: profileOf(directLogin('chatgpt'), null), refusedFor: () => new Set() },
   historyRules: CHATGPT_HISTORY,
   effortsOf: () => ['low', 'high'],
   settings: { knows: () => true },
+  mcp: NO_MCP,
 };
 const KEPT = {
   lane: 'full',
@@ -34,6 +37,7 @@ const KEPT = {
   customTools: 'native',
   namespaces: 'kept',
 } as const;
+const NOTHING = { uses: [], listed: new Set(), approved: [], maxCalls: null };
 const warm = { ...NO_SAMPLING, temperature: 0.5 };
 
 describe('a draft', () => {
@@ -47,6 +51,7 @@ describe('a draft', () => {
     expect(draftTurn(request, KEPT, PLAIN)).toEqual({
       approach: KEPT,
       request: { ...request, items: [user, low] },
+      mcp: NOTHING,
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, { imageDetail: { item: 2, of: 'content', part: 0 } }],
       refused: [],
@@ -55,6 +60,7 @@ describe('a draft', () => {
     expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
       approach: KEPT,
       request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
+      mcp: NOTHING,
       unsaid: ['sampling.temperature'],
       leftOut: [{ item: 0 }, 'reasoning.effort'],
       refused: [],

@@ -5,6 +5,7 @@ import { isForced } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
+import { hasHostedMcp, sortTools } from '../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../codex/capabilities/raw-items.ts';
 import { isLifted, lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
@@ -21,8 +22,11 @@ import {
   type HistoryRules,
 } from '../codex/translate/fit-history.ts';
 import { liftTools, withoutNamespaces } from '../codex/translate/fit-tools.ts';
+import { mcpHistory, type McpHistory } from '../codex/translate/mcp-history.ts';
 import { saysVerbosity, type ThreadSettings } from '../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
+import type { McpAccess } from './mcp-access.ts';
+import type { McpWish } from './mcp-turn.ts';
 
 /** What is known of the backend before it is asked. */
 export interface DraftDeps {
@@ -33,6 +37,7 @@ export interface DraftDeps {
   /** The efforts of a model, where its backend refuses others; null: not known. */
   readonly effortsOf: (model: string) => readonly string[] | null;
   readonly settings: Pick<ThreadSettings, 'knows'>;
+  readonly mcp: McpAccess;
 }
 
 /** A request as it is put before its backend in one way. */
@@ -42,6 +47,7 @@ export interface Draft {
   readonly request: TurnRequest;
   /** The events of that, as the caller is to see them. */
   readonly shown: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
+  readonly mcp: McpWish;
   /** What only a field of the backend's request could say, and none will. */
   readonly unsaid: readonly Path[];
   /** What is left out or changed beside that. */
@@ -58,8 +64,17 @@ export const draftTurn = (
 ): Draft => {
   const { relay, historyRules, effortsOf, settings } = deps;
   const takesFiles = relay?.profile.takes.has('input_file') === true;
+  const profile = relay?.profile ?? null;
   const files = takesFiles ? { history: given, refused: [] } : withoutFiles(given);
-  const whole = files.history;
+  const sorted = sortTools(request.tools, {
+    choice: request.toolChoice,
+    canApprove: request.canApprove,
+    policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
+    profile,
+  });
+  const isOurs = (label: string): boolean =>
+    deps.mcp.deployment.has(label) || deps.mcp.reach !== null || !hasHostedMcp(profile);
+  const whole = mcpHistory(files.history, isOurs);
   const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
   const { ignored, ...history } = fitHistory(rest ?? whole, {
     ...historyRules,
@@ -67,9 +82,8 @@ export const draftTurn = (
   });
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
-  const profile = relay?.profile ?? null;
   const flat = approach.namespaces === 'kept' ? null : withoutNamespaces(history);
-  const lifted = liftTools({ items: flat?.items ?? items, tools: request.tools }, (item) =>
+  const lifted = liftTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
     isLifted(item, profile),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
@@ -91,11 +105,20 @@ export const draftTurn = (
   return {
     approach,
     ...(approach.customTools === 'native' ? asItIs(told) : withFunctions(told)),
+    mcp: {
+      uses: sorted.uses,
+      listed: whole.listed,
+      approved: whole.approved,
+      maxCalls: request.maxToolCalls,
+    },
     unsaid,
     leftOut,
     refused: [
+      ...sorted.refused,
+      ...whole.refused,
+      ...unusable(whole, sorted.uses, request),
       ...refusedTools(request, { profile, lane: approach.lane }),
-      ...refusedItems(request.items, relay !== null),
+      ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...refusedAmong(request, [...unsaid, ...leftOut]),
@@ -112,6 +135,19 @@ const withFunctions = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> =
   if (!hasCustomTools(request)) return asItIs(request);
   return { request: withoutCustomTools(request), shown: (events) => customAgain(events, request) };
 };
+/** Calls that were agreed to, of servers that are not among the tools of the request. */
+const unusable = (
+  { approved }: McpHistory,
+  uses: McpWish['uses'],
+  { items }: TurnRequest,
+): readonly Refusal[] =>
+  approved
+    .filter(({ label }) => !uses.some(({ server }) => server.label === label))
+    .map(({ label }) => ({
+      path: { item: items.length - 1 },
+      kind: 'invalid_value',
+      why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
+    }));
 
 const NOTHING_LEFT: Refusal = {
   path: { item: 0 },

@@ -9,6 +9,7 @@ const server: McpServer = {
   transport: { kind: 'http', url: 'http://h/mcp', headers: {} },
   startupSeconds: 1,
   callSeconds: 1,
+  requireApproval: 'always',
 };
 const LISTS: Readonly<Record<'well' | 'ill', McpToolList>> = {
   well: { status: 'connected', tools: [] },

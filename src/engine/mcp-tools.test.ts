@@ -11,6 +11,7 @@ const reachable = (trouble: string | null = null): ReachableMcp => ({
     transport: { kind: 'http', url: 'http://h/mcp', headers: {} },
     startupSeconds: 7,
     callSeconds: 1,
+    requireApproval: 'always',
   },
   config: {},
   trouble: () => trouble,

@@ -26,7 +26,7 @@ export const retryWhole = (plan: Plan): Plan => ({
         isAccepted ||= event.type === 'turn-accepted';
       }
       // One that was lost before it was accepted has been tried again by the engine itself.
-      if (attempt < ATTEMPTS && isAccepted && wasLost(events.at(-1))) continue;
+      if (attempt < ATTEMPTS && isAccepted && wasLost(events.at(-1)) && !events.some(hasRun)) continue;
       // Not before: a turn that is run again needs its place.
       if (isSettled) onSettled?.();
       for (const event of events) {
@@ -43,3 +43,7 @@ const wasLost = (last: TurnEvent | undefined): boolean =>
   last?.type === 'turn-ended' &&
   last.outcome.kind === 'failed' &&
   last.outcome.failure.kind === 'worker_lost';
+
+/** A tool has run, or may have: once more is not the same. */
+const hasRun = (event: TurnEvent): boolean =>
+  event.type === 'item-started' && event.item.kind === 'hosted-call' && event.item.modelCallId !== undefined;

@@ -6,15 +6,18 @@ import type { Approach } from '../codex/translate/approach.ts';
 import type { History } from '../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
 import { draftTurn, type Draft, type DraftDeps } from './draft-turn.ts';
 import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from './engine.ts';
+import type { ApprovedResults } from './mcp-turn.ts';
 import type { BackendMemory } from './reasoning-memory.ts';
-import { TurnAttempt, type AttemptDeps } from './turn-attempt.ts';
+import { TurnAttempt } from './turn-attempt.ts';
 
 export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly relay: AttemptDeps['relay'];
   readonly settings: AttemptDeps['settings'];
+  readonly mcp: AttemptDeps['mcp'];
   readonly workers: WorkerPool;
   readonly approaches: Approaches;
   /** What models thought before they called tools. */
@@ -32,10 +35,11 @@ export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request) {
     const history = deps.reasoning.recall(request);
     const first = draftTurn(request, deps.approaches.first(request), deps, history);
+    const approved: ApprovedResults = new Map();
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
-      run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled }),
+      run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled, approved }),
     };
   },
 });
@@ -50,13 +54,14 @@ interface Running {
   readonly deps: EngineDeps;
   readonly signal: AbortSignal;
   readonly onSettled: (() => void) | undefined;
+  readonly approved: ApprovedResults;
 }
 
 /** Begins as planned. After a refusal that came before the answer began, the request is put in another way. */
 async function* runTurn(
   asked: Asked,
   first: Draft,
-  { deps, signal, onSettled }: Running,
+  { deps, signal, onSettled, approved }: Running,
 ): AsyncGenerator<TurnEvent> {
   const { request } = asked;
   const recalled = recalledIn(asked);
@@ -69,7 +74,7 @@ async function* runTurn(
   for (let losses = 0; ;) {
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
-    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS });
+    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
     try {
       for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {

@@ -5,45 +5,27 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
-import type { Relay, RelayTicket } from '../codex/relay/relay.ts';
+import type { RelayTicket } from '../codex/relay/relay.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
-import type { Oddity, TurnSource } from '../codex/sources/source.ts';
+import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
+import type { TurnSource } from '../codex/sources/source.ts';
 import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
-import type { Approach } from '../codex/translate/approach.ts';
-import {
-  developerInstructionsOf,
-  saysVerbosity,
-  toThreadStart,
-  type ThreadSettings,
-} from '../codex/translate/thread-start.ts';
+import { developerInstructionsOf, saysVerbosity, toThreadStart } from '../codex/translate/thread-start.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
-import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
+import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
-import { threadKind, type SpareThreads, type ThreadKind } from './spare-threads.ts';
+import { threadKind, type ThreadKind } from './spare-threads.ts';
 import { TurnWatch } from './turn-watch.ts';
-import type { UnreadTotal } from './unread-total.ts';
-
-export interface AttemptDeps {
-  /** Null: the app-server talks to its backend directly. */
-  readonly relay: Relay | null;
-  readonly spares: SpareThreads;
-  readonly settings: ThreadSettings;
-  /** How long the backend may be silent. */
-  readonly idleTimeoutMs: number;
-  /** What the readers of all turns have not read. */
-  readonly unread: UnreadTotal;
-  readonly ambient: Ambient;
-  readonly onOddity: (oddity: Oddity) => void;
-}
 
 /** More unread text than this means that nobody is reading. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
@@ -53,6 +35,8 @@ interface Attempt {
   readonly signal: AbortSignal;
   /** Whether there is another attempt if the worker dies. */
   readonly mayRetry: boolean;
+  /** What came of calls that were agreed to, in this attempt or an earlier one. */
+  readonly approved: ApprovedResults;
 }
 
 /** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
@@ -60,9 +44,9 @@ export class TurnAttempt {
   readonly #deps: AttemptDeps;
   readonly #lease: Lease;
   readonly #request: TurnRequest;
-  readonly #approach: Approach;
   readonly #draft: Draft;
   readonly #mayRetry: boolean;
+  readonly #approved: ApprovedResults;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
   readonly #callable: CallableTools;
@@ -77,17 +61,19 @@ export class TurnAttempt {
   #ticket: RelayTicket | null = null;
   /** What the turn's thread was started with. */
   #kind: ThreadKind | null = null;
+  /** Null: there are no MCP servers in this turn. */
+  #mcp: McpTurn | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry }: Attempt) {
-    const { request, approach } = draft;
+  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry, approved }: Attempt) {
+    const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
     this.#request = request;
-    this.#approach = approach;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
+    this.#approved = approved;
     this.#signal = signal;
     this.#mailbox = new Mailbox(
       MAILBOX_MAX_BYTES,
@@ -146,6 +132,7 @@ export class TurnAttempt {
     this.#unwatch();
     this.#ticket?.close();
     this.#close();
+    this.#mcp?.close();
     if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
     this.#onLetGo();
   }
@@ -174,23 +161,29 @@ export class TurnAttempt {
   async #start(): Promise<void> {
     const { appServer } = this.#lease;
     const { settings } = this.#deps;
+    const { approach } = this.#draft;
     try {
       this.#signal.throwIfAborted();
-      const kind = threadKind(toThreadStart(this.#request, settings, this.#approach));
+      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
+      const start = toThreadStart(this.#request, settings, approach, this.#mcp?.config);
+      // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
+      const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const spare = this.#deps.spares.take(this.#lease, kind);
       this.#threadId = spare;
       const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
-      const injected = injectedOf(this.#request, settings, this.#approach);
+      const request = await unlessAborted(this.#prepared(threadId), this.#signal);
+      const injected = injectedOf(request, settings, approach);
       this.#ticket =
         this.#deps.relay?.open(threadId, {
-          request: this.#request,
+          request,
           shape: {
-            approach: this.#approach,
+            approach,
             injected,
             developerInstructions: developerInstructionsOf(this.#request, settings),
             saysVerbosity: saysVerbosity(this.#request, settings),
+            mcp: this.#mcp,
           },
           onSignal: (signal) => this.#receive(signal),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
@@ -220,17 +213,26 @@ export class TurnAttempt {
   }
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
-    const { thread } = await this.#lease.appServer.request('thread/start', start);
+    const { appServer } = this.#lease;
+    const { thread } = await (this.#mcp?.startThread(appServer, start) ??
+      appServer.request('thread/start', start));
     this.#threadId = thread.id;
     // The client went while the thread was being started: nobody else will close it.
     if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
+  /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
+  async #prepared(threadId: string): Promise<TurnRequest> {
+    const { request } = this.#draft;
+    return this.#mcp?.prepare(request, this.#lease.appServer, threadId, this.#approved) ?? request;
+  }
+
   #begin(turnId: string): void {
     const options = {
       turnId,
       callable: this.#callable,
+      findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
       onOddity: this.#deps.onOddity,
@@ -271,7 +273,10 @@ export class TurnAttempt {
       case 'refused':
         this.#watch.wire(signal);
         this.#deliver(this.#source.take(signal));
+        // codex asks again what became of calls that are not its own.
+        if (this.#source.isLastAnswer) this.#ticket?.askNoMore();
     }
+    if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
   }
 
   #accepted(): TurnEvent {
@@ -293,8 +298,12 @@ export class TurnAttempt {
   }
 
   #deliver(events: readonly TurnEvent[]): void {
-    if (events.length === 0) return;
-    const hasRoom = this.#mailbox.push(events);
+    const [first] = events;
+    if (first === undefined) return;
+    this.#mcp?.count(events);
+    // What fails before the backend has begun to answer is a failure and nothing else.
+    const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
+    const hasRoom = this.#mailbox.push([...preface, ...events]);
     if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();
     if (this.#source?.ended === true) {
       this.#mailbox.close();

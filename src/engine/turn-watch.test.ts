@@ -71,6 +71,16 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([SILENT]);
   });
 
+  it('is patient while the app-server runs tools, and only then', () => {
+    const { watch, pass } = setUp(true);
+    watch.wire(WHOLE);
+    watch.tools(120_000);
+    expect(pass(119_999)).toEqual([]);
+    watch.tools(null);
+    expect(pass(29_999)).toEqual([]);
+    expect(pass(1)).toEqual([BROKEN]);
+  });
+
   it('leaves no timer behind', () => {
     const { watch, pass } = setUp(true);
     watch.stop();

@@ -25,6 +25,7 @@ export class TurnWatch {
   #silence: Silence | null = null;
   /** The answer is over, and it is the app-server's turn to say what comes next. */
   #isAnswered = false;
+  #runsTools = false;
 
   constructor(options: TurnWatchOptions) {
     this.#options = options;
@@ -52,6 +53,14 @@ export class TurnWatch {
     this.#isAnswered = true;
     this.#silence?.allow(TELL_MS);
     if (signal.how === 'left') this.#options.letCallsGo();
+  }
+
+  /** The app-server runs tools, which may take so long without a word; null: it runs none, or none any more. */
+  tools(maxMs: number | null): void {
+    if (maxMs === null && !this.#runsTools) return;
+    this.#runsTools = maxMs !== null;
+    const usual = this.#isAnswered ? TELL_MS : this.#openMs;
+    this.#silence?.allow(Math.max(maxMs ?? 0, usual));
   }
 
   stop(): void {

@@ -4,10 +4,13 @@ import { hello } from '../support/scripts.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy, type ChatGptProxyOptions } from './proxy.ts';
 
 /** One proxy for all tests of a file. After each of them, no request may have broken a rule. */
-export const shareProxy = (take: (proxy: ChatGptProxy) => void): void => {
+export const shareProxy = (
+  take: (proxy: ChatGptProxy) => void,
+  options: Partial<ChatGptProxyOptions> = {},
+): void => {
   let proxy: ChatGptProxy;
   beforeAll(async () => {
-    proxy = await startChatGptProxy({ script: hello });
+    proxy = await startChatGptProxy({ script: hello, ...options });
     take(proxy);
   });
   afterEach(() => {

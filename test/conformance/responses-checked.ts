@@ -124,6 +124,19 @@ const CONTRADICTIONS: readonly { readonly complaint: RegExp; readonly why: strin
     complaint: /^open-responses response\.reasoning_text\.(delta|done): \/type must be equal to one of/,
     why: "Open Responses calls them response.reasoning.delta and .done; OpenAI's name is the one that its SDK reads",
   },
+  {
+    complaint:
+      /^open-responses .*\/tools\/\d+(\/type)? must (have required property|be equal to one of|match exactly one)/,
+    why: 'Open Responses knows no tools but functions',
+  },
+  {
+    complaint: /^open-responses .*\/(output\/\d+|item)\/type must be equal to one of the allowed values/,
+    why: 'Open Responses knows no calls but those of functions',
+  },
+  {
+    complaint: /^open-responses response\.mcp_[\w.]+: \/type must be equal to one of/,
+    why: 'Open Responses knows no events of other calls',
+  },
 ];
 
 const isOurs = (complaint: string): boolean =>

@@ -11,6 +11,7 @@ import { draftTurn } from '../../src/engine/draft-turn.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/openai/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';
+import { NO_MCP } from '../support/no-mcp.ts';
 import { threadSettings } from '../support/thread-settings.ts';
 
 /** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
@@ -45,6 +46,7 @@ const payloads = (body: object) => {
     relay: null,
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
+    mcp: NO_MCP,
     settings,
   });
   return {

@@ -34,7 +34,9 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     why: 'No backend has a place for `success`; `false` is named in `x-proxy-ignored-params`.',
     apply: (own) =>
       mapItems(own, (item) =>
-        isJsonObject(item['output']) ? { ...item, output: item['output']['content'] ?? '' } : item,
+        isJsonObject(item['output']) && !isCarried(item)
+          ? { ...item, output: item['output']['content'] ?? '' }
+          : item,
       ),
   },
   {

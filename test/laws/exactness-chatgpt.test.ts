@@ -20,9 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-/** Sound is not taken there, other models are not either, and a local shell wants its output. */
+/** Sound is not taken there, other models are not either, a local shell wants its output, and MCP servers are never its own. */
 const request = exactRequest.filter(
-  (body) => body['model'] !== 'someone-elses-model' && !/input_audio|local_shell/.test(JSON.stringify(body)),
+  (body) =>
+    body['model'] !== 'someone-elses-model' && !/input_audio|local_shell|"mcp_/.test(JSON.stringify(body)),
 );
 
 const arrivedFor = async (body: JsonObject): Promise<JsonObject> => {

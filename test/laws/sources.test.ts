@@ -173,6 +173,7 @@ const options = ({ tools, parallelToolCalls }: Declared) => ({
   turnId: TURN,
   callable: new CallableTools(tools),
   parallelToolCalls,
+  findMcpTool: () => null,
   ambient: fixedAmbient(),
   onOddity() {},
 });

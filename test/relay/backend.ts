@@ -162,6 +162,7 @@ export const startTestRelay = async (
           injected: { instructions: null, items: [] },
           developerInstructions: null,
           saysVerbosity: false,
+          mcp: null,
         },
         onSignal(signal) {
           if (signal.kind === 'answer-started') refused = null;

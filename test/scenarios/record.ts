@@ -65,6 +65,7 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
     });
     return {
       report: ticket.report,
+      askNoMore: () => ticket.askNoMore(),
       close() {
         const { ignored, limitsOutput, headers } = ticket.report;
         write({ kind: 'report', report: { ignored, limitsOutput, headers } });

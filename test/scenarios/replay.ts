@@ -59,6 +59,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
     turnId: turnIdIn(lines),
     callable: new CallableTools(toolsLeft(request.tools, request.toolChoice)),
     parallelToolCalls: request.parallelToolCalls !== false,
+    findMcpTool: () => null,
     ambient: fixedAmbient(),
     onOddity() {},
   };

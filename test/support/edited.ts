@@ -31,6 +31,7 @@ export const SHAPE: ThreadShape = {
   injected: { instructions: null, items: [] },
   developerInstructions: null,
   saysVerbosity: false,
+  mcp: null,
 };
 export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
 export const CHATGPT = profileOf(

@@ -6,6 +6,7 @@ import { ReasoningMemory } from '../../src/engine/reasoning-memory.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
 import { SpareThreads } from '../../src/engine/spare-threads.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
@@ -29,6 +30,7 @@ export const engineOn = (
     effortsOf: () => null,
     settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
     idleTimeoutMs: 60_000,
+    mcp: NO_MCP,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,
     reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend'),

@@ -47,6 +47,7 @@ export const start = (different: Partial<SourceOptions> = {}) => {
     turnId: TURN,
     callable: new CallableTools([functionTool('f'), functionTool('g')]),
     parallelToolCalls: true,
+    findMcpTool: () => null,
     ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),
     ...different,

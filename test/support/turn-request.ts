@@ -19,6 +19,7 @@ export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
   toolChoice: { mode: 'auto' },
   parallelToolCalls: null,
   maxToolCalls: null,
+  canApprove: false,
   reasoning: { effort: null, summary: null },
   format: { kind: 'text' },
   verbosity: null,

@@ -18,6 +18,7 @@ export const start = (options: Partial<WireSourceOptions> = {}) => {
     turnId: TURN,
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
+    findMcpTool: () => null,
     ambient: fixedAmbient(),
     onOddity: (oddity) => oddities.push(oddity),
     report: { signIn: null },

@@ -11,9 +11,9 @@ export const needsFullLane = (request: TurnRequest): boolean =>
     (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
   imageDetails(request, () => true).length > 0;
 
-/** A tool that the backend runs has no place on the lite lane. */
+/** A tool that the backend runs has no place on the lite lane. An MCP server that is run here is a namespace, which is on both. */
 export const isOnlyOnFull = (tool: Tool): boolean =>
-  tool.kind === 'hosted' && tool.raw.type !== 'tool_search';
+  tool.kind === 'hosted' && tool.raw.type !== 'tool_search' && tool.raw.type !== 'mcp';
 
 /**
  * What a lane has no place for, besides fields of the backend's request. Without the relay the

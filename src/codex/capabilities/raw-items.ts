@@ -6,11 +6,14 @@ import { quoted } from '../../kit/quote.ts';
 const CODEX_KEEPS: ReadonlySet<string> = new Set(['web_search_call', 'image_generation_call']);
 
 /** Items of a history that cannot reach the backend. A relay puts back whatever the app-server leaves out. */
-export const refusedItems = (items: readonly Item[], hasRelay: boolean): readonly Refusal[] =>
+export const refusedItems = (
+  { items, places }: { readonly items: readonly Item[]; readonly places: readonly (number | null)[] },
+  hasRelay: boolean,
+): readonly Refusal[] =>
   hasRelay
     ? []
     : items.flatMap((item, index): readonly Refusal[] => {
         if (!('raw' in item) || CODEX_KEEPS.has(item.raw.type)) return [];
         const why = `is of type '${quoted(item.raw.type)}', and only the relay of this server could pass it on`;
-        return [{ path: { item: index }, kind: 'unsupported_value', why }];
+        return [{ path: { item: places[index] ?? index }, kind: 'unsupported_value', why }];
       });

@@ -45,8 +45,11 @@ export const refusedTools = (
   ];
 };
 
+/** Whether anybody talks to its server is decided in `mcp-tools.ts`. */
+const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
+
 const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
-  if (tool.kind !== 'hosted' || isSearch(tool)) return null;
+  if (tool.kind !== 'hosted' || isSearch(tool) || isMcp(tool)) return null;
   const type = `is of type '${quoted(tool.raw.type)}'`;
   if (profile === null) return `${type}, and only the relay of this server could pass it on`;
   if (!profile.isChatgpt) return null;

@@ -21,10 +21,13 @@ export const PROTOCOL_ROOTS = [
   'v2/ListMcpServerStatusResponse',
   'v2/ServerDiagnosticsParams',
   'v2/ServerDiagnosticsResponse',
+  'v2/McpServerToolCallParams',
+  'v2/McpServerToolCallResponse',
   // Notifications that we read.
   'v2/ErrorNotification',
   'v2/TurnCompletedNotification',
   'v2/ItemStartedNotification',
+  'v2/ItemCompletedNotification',
   'v2/AgentMessageDeltaNotification',
   'v2/ReasoningSummaryPartAddedNotification',
   'v2/ReasoningSummaryTextDeltaNotification',

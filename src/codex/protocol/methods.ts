@@ -5,7 +5,10 @@ import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
+import type { ItemCompletedNotification } from './generated/v2/ItemCompletedNotification.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
+import type { McpServerToolCallParams } from './generated/v2/McpServerToolCallParams.ts';
+import type { McpServerToolCallResponse } from './generated/v2/McpServerToolCallResponse.ts';
 import type { ListMcpServerStatusParams } from './generated/v2/ListMcpServerStatusParams.ts';
 import type { ListMcpServerStatusResponse } from './generated/v2/ListMcpServerStatusResponse.ts';
 import type { RawResponseCompletedNotification } from './generated/v2/RawResponseCompletedNotification.ts';
@@ -64,6 +67,7 @@ interface ClientMethods {
       >[];
     };
   };
+  readonly 'mcpServer/tool/call': { params: McpServerToolCallParams; result: McpServerToolCallResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 
@@ -79,6 +83,7 @@ interface KnownNotifications {
     readonly turn: Pick<TurnCompletedNotification['turn'], 'id' | 'status' | 'error'>;
   };
   readonly 'item/started': ItemStartedNotification;
+  readonly 'item/completed': ItemCompletedNotification;
   readonly 'item/agentMessage/delta': AgentMessageDeltaNotification;
   readonly 'item/reasoning/summaryPartAdded': ReasoningSummaryPartAddedNotification;
   readonly 'item/reasoning/summaryTextDelta': ReasoningSummaryTextDeltaNotification;
@@ -94,11 +99,19 @@ export type KnownNotification = {
   readonly [M in KnownNotificationMethod]: { readonly method: M; readonly params: KnownNotifications[M] };
 }[KnownNotificationMethod];
 
-/** What each is about: how the turn goes, or what the model says, which a relay sees itself. */
-const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content'>> = {
+/** A tool of an MCP server that the app-server has run. */
+export type McpToolCall = Extract<ItemCompletedNotification['item'], { type: 'mcpToolCall' }>;
+
+/** Null: something else is completed. */
+export const mcpToolCall = ({ item }: ItemCompletedNotification): McpToolCall | null =>
+  item.type === 'mcpToolCall' ? item : null;
+
+/** What each is about: how the turn goes, what the model says, which a relay sees itself, or how a tool ended. */
+const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 'tools'>> = {
   error: 'lifecycle',
   'turn/completed': 'lifecycle',
   'item/started': 'content',
+  'item/completed': 'tools',
   'item/agentMessage/delta': 'content',
   'item/reasoning/summaryPartAdded': 'content',
   'item/reasoning/summaryTextDelta': 'content',
@@ -119,9 +132,10 @@ export const isKnownNotification = (notification: {
 
 export const KNOWN_NOTIFICATIONS: readonly string[] = Object.keys(KNOWN);
 
-export const CONTENT_NOTIFICATIONS: readonly string[] = Object.entries(KNOWN)
-  .filter(([, about]) => about === 'content')
-  .map(([method]) => method);
+export const notificationsAbout = (what: 'content' | 'tools'): readonly string[] =>
+  Object.entries(KNOWN)
+    .filter(([, about]) => about === what)
+    .map(([method]) => method);
 
 type ServerNotificationMethod = (typeof SERVER_NOTIFICATION_METHODS)[number];
 type IgnoredNotificationMethod = Exclude<ServerNotificationMethod, KnownNotificationMethod>;
@@ -153,7 +167,6 @@ const IGNORED: Readonly<Record<IgnoredNotificationMethod, true>> = {
   'item/autoApprovalReview/started': true,
   'item/commandExecution/outputDelta': true,
   'item/commandExecution/terminalInteraction': true,
-  'item/completed': true,
   'item/fileChange/outputDelta': true,
   'item/fileChange/patchUpdated': true,
   'item/mcpToolCall/progress': true,

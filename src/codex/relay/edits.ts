@@ -12,6 +12,7 @@ import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
+import type { McpShape } from './mcp-namespaces.ts';
 import { setOwnFields } from './own-fields.ts';
 import type { Answers } from './put-back.ts';
 import { toolChoiceField, writeTools } from './own-tools.ts';
@@ -24,6 +25,8 @@ export interface ThreadShape {
   readonly developerInstructions: string | null;
   /** Whether the app-server says itself how much the model is to write. */
   readonly saysVerbosity: boolean;
+  /** Null: there are no MCP servers. */
+  readonly mcp: McpShape | null;
 }
 
 export interface RequestEdits {
@@ -106,7 +109,12 @@ export const requestEdits = (
         const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
         Object.assign(
           edited,
-          writeTools(body, tools, { lane: approach.lane, profile, session: session.session }),
+          writeTools(body, tools, {
+            lane: approach.lane,
+            profile,
+            session: session.session,
+            mcp: shape.mcp,
+          }),
         );
       }
       if (isJsonObject(body['client_metadata'])) {
@@ -187,7 +195,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['tool_choice', request.toolChoice.mode !== 'auto'],
     // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
     ['parallel_tool_calls', request.parallelToolCalls === false],
-    ['tools', request.tools.length > 0],
+    ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],

@@ -1,5 +1,6 @@
 import type { Item, Part } from '../../canonical/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { plainOutput } from './plain-output.ts';
 import type { Answers } from './put-back.ts';
 import { withTextFiles } from '../translate/fit-files.ts';
 import {
@@ -98,7 +99,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind)],
+    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind).map(plainOutput)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,

@@ -13,6 +13,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';
+import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 import { NO_PARAMETERS } from '../translate/thread-start.ts';
 
 export interface ToolsPlace {
@@ -20,6 +21,7 @@ export interface ToolsPlace {
   readonly profile: Pick<BackendProfile, 'isChatgpt'>;
   /** Names the item that holds the tools on the lite lane: the same for all requests of a conversation. */
   readonly session: string;
+  readonly mcp: McpShape | null;
 }
 
 /**
@@ -29,16 +31,17 @@ export interface ToolsPlace {
 export const writeTools = (
   body: JsonObject,
   tools: readonly Tool[],
-  { lane, profile, session }: ToolsPlace,
+  { lane, profile, session, mcp }: ToolsPlace,
 ): JsonObject => {
+  const added = (list: readonly Json[]): readonly Json[] => (mcp === null ? list : shapeMcpTools(list, mcp));
   const write = (tool: Tool): JsonObject => writeTool(tool, profile);
-  if (lane === 'full') return { tools: [...tools.map(write), ...listIn(body['tools'])] };
+  if (lane === 'full') return { tools: [...tools.map(write), ...added(listIn(body['tools']))] };
   const input = listIn(body['input']);
   const [first] = input;
   const has = isJsonObject(first) && first['type'] === 'additional_tools';
   const item: JsonObject = {
     ...(has ? first : { type: 'additional_tools', id: `at_${session}`, role: 'developer' }),
-    tools: [...inNamespaces(tools, write), ...(has ? listIn(first['tools']) : [])],
+    tools: [...inNamespaces(tools, write), ...(has ? added(listIn(first['tools'])) : [])],
   };
   return { input: [item, ...input.slice(has ? 1 : 0)] };
 };

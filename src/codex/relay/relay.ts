@@ -49,6 +49,8 @@ export interface RelayAsk {
 
 export interface RelayTicket {
   readonly report: WireReport;
+  /** The answer that is here is the last one: the model is not to be asked again. */
+  askNoMore(): void;
   /** The thread is let go: what still runs for it upstream is cut off. */
   close(): void;
 }
@@ -91,6 +93,11 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const renewals = new Renewals(options);
   const secret = newSecret();
 
+  const letGo = (threadId: string): void => {
+    tickets.delete(threadId);
+    closed.add(threadId);
+    forgetOldest(closed, MAX_CLOSED_THREADS);
+  };
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const way = wayOf(secret, incoming.url ?? '', options.targets);
     const threadId = String(incoming.headers['thread-id']);
@@ -171,10 +178,9 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       tickets.set(threadId, { ticket, request });
       return {
         report: ticket,
+        askNoMore: () => letGo(threadId),
         close() {
-          tickets.delete(threadId);
-          closed.add(threadId);
-          forgetOldest(closed, MAX_CLOSED_THREADS);
+          letGo(threadId);
           ticket.cut();
         },
       };

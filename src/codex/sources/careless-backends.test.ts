@@ -14,6 +14,7 @@ const replyOf = (...signals: readonly SourceSignal[]): Reply => {
     turnId: 'turn-1',
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
+    findMcpTool: () => null,
     ambient: fixedAmbient(),
     onOddity() {},
     report: { signIn: null },

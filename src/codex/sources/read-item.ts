@@ -79,8 +79,10 @@ export const headOf = (item: OutputItem): OutputItem => {
       const { status: _, ...head } = item;
       return { ...head, input: '' };
     }
-    case 'hosted-call':
-      return { kind: 'hosted-call', raw: item.raw };
+    case 'hosted-call': {
+      const { status: _, ...head } = item;
+      return head;
+    }
     case 'compaction':
     case 'opaque':
       return item;

@@ -5,7 +5,7 @@ import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
-import type { KnownNotification } from '../protocol/methods.ts';
+import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
@@ -18,8 +18,8 @@ export class RpcSource implements TurnSource {
   readonly #options: SourceOptions;
   readonly #telling: Telling;
   #usage: Usage | null = null;
-  /** An answer has come to its end, and nothing of the next one has come. */
-  #isBetween = false;
+  /** The newest answer is whole, and nothing of another one has come. */
+  #isAnswered = false;
   /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
   #threadUsage: Usage | null = null;
 
@@ -34,6 +34,14 @@ export class RpcSource implements TurnSource {
 
   get answer(): readonly Produced[] {
     return this.#telling.answer;
+  }
+
+  get isLastAnswer(): boolean {
+    return this.#isAnswered && this.#telling.lastOutcome !== null;
+  }
+
+  get runsTools(): boolean {
+    return this.#telling.isRunning;
   }
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -83,10 +91,15 @@ export class RpcSource implements TurnSource {
         return;
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        if (this.#telling.hasCalls) this.#end({ kind: 'tool-calls' }, events);
-        this.#inAnswer();
-        this.#isBetween = true;
+        this.#isAnswered = true;
+        this.#endIfLast(events);
         return;
+      case 'item/completed': {
+        const call = mcpToolCall(params);
+        if (call !== null) this.#telling.ran(call.id, call, events);
+        this.#endIfLast(events);
+        return;
+      }
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return;
@@ -109,8 +122,14 @@ export class RpcSource implements TurnSource {
 
   /** Something of an answer has come. */
   #inAnswer(): void {
-    if (this.#isBetween) this.#telling.beginAnswer();
-    this.#isBetween = false;
+    if (this.#isAnswered) this.#telling.beginAnswer();
+    this.#isAnswered = false;
+  }
+
+  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  #endIfLast(events: TurnEvent[]): void {
+    const { lastOutcome, isRunning } = this.#telling;
+    if (this.#isAnswered && lastOutcome !== null && !isRunning) this.#end(lastOutcome, events);
   }
 
   #itemStarted(
@@ -141,7 +160,9 @@ export class RpcSource implements TurnSource {
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
       const itemId = this.#openId(upstreamId, item) ?? this.#start(item, upstreamId, events);
-      this.#telling.finish(itemId, item, events);
+      // Of a call that the app-server runs, the model's own words are all there is so far.
+      const isRun = item.kind === 'hosted-call' && item.modelCallId !== undefined && typeof read !== 'string';
+      this.#telling.finish(itemId, isRun ? read : item, events);
     }
     const { hopeless } = this.#telling;
     if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);

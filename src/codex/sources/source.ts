@@ -4,6 +4,7 @@ import type { CallableTools } from '../../canonical/tool.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
+import type { FindMcpTool } from './mcp-calls.ts';
 import type { WireSignal } from './wire-signal.ts';
 
 /** Where the events of one turn come from. It holds the turn's state and does no IO. */
@@ -12,6 +13,10 @@ export interface TurnSource {
   readonly ended: boolean;
   /** What of the model's last answer the client was told, in the order in which it began. */
   readonly answer: readonly Produced[];
+  /** The answer that is here is the last one: nothing more is to be asked of the model. */
+  readonly isLastAnswer: boolean;
+  /** The app-server runs tools: it says nothing until one of them has ended. */
+  readonly runsTools: boolean;
   /** What happened, as turn events; often none. */
   take(signal: SourceSignal): TurnEvent[];
   /** Ends the turn from outside: the worker is gone, or the reader is too slow. */
@@ -35,6 +40,8 @@ export interface SourceOptions {
   readonly turnId: string;
   /** The tools of the client that the model may call. */
   readonly callable: CallableTools;
+  /** The tools that the app-server runs. */
+  readonly findMcpTool: FindMcpTool;
   readonly parallelToolCalls: boolean;
   readonly ambient: Ambient;
   readonly onOddity: (oddity: Oddity) => void;

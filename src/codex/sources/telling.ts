@@ -8,6 +8,7 @@ import type { Usage } from '../../canonical/usage.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
+import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   factsOf,
   headOf,
@@ -41,6 +42,8 @@ export class Telling {
   readonly #early = new Map<string, ItemDelta[]>();
   /** How many items were there before the model's last answer. */
   #before = 0;
+  /** The items of calls that the app-server runs, by what the model calls them. */
+  readonly #running = new Map<string, string>();
   #calls = 0;
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
@@ -58,9 +61,13 @@ export class Telling {
     return this.#ended;
   }
 
-  /** Whether the client has calls to answer. */
-  get hasCalls(): boolean {
-    return this.#calls > 0;
+  /**
+   * How the turn ends with this answer: the client has calls to answer, or a hosted tool waits for something that
+   * only the client can do. Null: it may go on.
+   */
+  get lastOutcome(): Outcome | null {
+    if (this.#calls > 0) return { kind: 'tool-calls' };
+    return this.#asked.size > 0 ? { kind: 'completed' } : null;
   }
 
   /** What of the model's last answer was told. */
@@ -74,9 +81,9 @@ export class Telling {
     this.#hasUndeclared = false;
   }
 
-  /** Whether a hosted tool waits for something that only the client can do. */
-  get isAsking(): boolean {
-    return this.#asked.size > 0;
+  /** Whether the app-server runs tools. */
+  get isRunning(): boolean {
+    return this.#running.size > 0;
   }
 
   /** The item, if the client may see it; it is asked once for each item. */
@@ -84,6 +91,12 @@ export class Telling {
     if (item === 'not-for-clients') return null;
     if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
+    const target = this.#options.findMcpTool(item);
+    if (target !== null) {
+      if (!target.needsApproval) return mcpCallHead(target, item.callId);
+      this.#asked.add(item.callId);
+      return approvalRequest(target, item);
+    }
     const call = this.#options.callable.known(item);
     // codex answers what it does not know itself and asks the model again.
     if (call === null) return this.#undeclared();
@@ -118,9 +131,13 @@ export class Telling {
   }
 
   start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
-    const id = this.#ids.create(upstreamId, ID_PREFIXES[item.kind]);
+    const id = this.#ids.create(item.id ?? upstreamId, ID_PREFIXES[item.kind]);
     const head: Produced = { ...headOf(item), id };
     this.#say({ type: 'item-started', item: head }, into);
+    if (item.kind === 'hosted-call' && item.modelCallId !== undefined) {
+      this.#running.set(item.modelCallId, id);
+      this.#say({ type: 'item-status', itemId: id, status: 'in_progress' }, into);
+    }
     return id;
   }
 
@@ -164,18 +181,38 @@ export class Telling {
     const head = this.#all.headOf(itemId);
     const said = this.#all.saidOf(itemId);
     if (head === null || said === null) return;
+    // Instead of a call that nobody has agreed to, which is whole from its start.
+    if (head.kind === 'opaque' && whole.kind === 'tool-call') {
+      this.#say({ type: 'item-ended', item: head }, into);
+      return;
+    }
     for (const [at, text] of textsOf(withInput(whole, said))) this.rest(itemId, at, text, into);
+    // The app-server runs it, and says how that ended.
+    if (head.kind === 'hosted-call' && whole.kind === 'tool-call') return;
     const item = { ...withSaid(whole, said), ...factsOf(head), id: itemId } as Produced;
     this.#say({ type: 'item-ended', item }, into);
   }
 
-  /** The items that are open are whole, and nobody says them again. */
+  /** A tool that the app-server ran has come to its end. */
+  ran(callId: string, outcome: McpOutcome, into: TurnEvent[]): void {
+    const itemId = this.#running.get(callId);
+    const head = itemId === undefined ? null : this.#all.headOf(itemId);
+    this.#running.delete(callId);
+    if (itemId === undefined || head?.kind !== 'hosted-call') return;
+    for (const event of endOfCall(head, itemId, this.#all.textOf(itemId, 'input'), outcome)) {
+      this.#say(event, into);
+    }
+  }
+
+  /** The items that are open are whole, and nobody says them again; tools that run go on. */
   finishOpen(into: TurnEvent[]): void {
-    for (const event of this.#all.endOpen('completed')) into.push(event);
+    const running = new Set(this.#running.values());
+    for (const event of this.#all.endOpen('completed', (itemId) => running.has(itemId))) into.push(event);
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
     this.#ended = true;
+    for (const callId of this.#running.keys()) this.ran(callId, NOT_RUN, into);
     for (const event of this.#all.endOpen(statusAfter(outcome))) into.push(event);
     into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
   }

@@ -5,7 +5,7 @@ import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-import type { KnownNotification } from '../protocol/methods.ts';
+import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
 import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
@@ -46,6 +46,14 @@ export class WireSource implements TurnSource {
 
   get answer(): readonly Produced[] {
     return this.#telling.answer;
+  }
+
+  get isLastAnswer(): boolean {
+    return this.#isAnswered && this.#telling.lastOutcome !== null;
+  }
+
+  get runsTools(): boolean {
+    return this.#telling.isRunning;
   }
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -94,6 +102,11 @@ export class WireSource implements TurnSource {
 
   #notified({ method, params }: KnownNotification, events: TurnEvent[]): void {
     if (method === 'turn/completed') this.#turnCompleted(toOutcome(params.turn), events);
+    else if (method === 'item/completed') {
+      const call = mcpToolCall(params);
+      if (call !== null) this.#telling.ran(call.id, call, events);
+      this.#endIfLast(events);
+    }
     // codex waits for a network that is gone for as long as it takes, and the client has been promised
     // that nothing is tried twice: that ends here.
     else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
@@ -102,6 +115,12 @@ export class WireSource implements TurnSource {
   }
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
+    const { lastOutcome } = this.#telling;
+    // What it wanted to ask next was refused, which is no failure of the turn.
+    if (this.#isAnswered && lastOutcome !== null) {
+      this.#telling.end(lastOutcome, this.#usage, events);
+      return;
+    }
     if (outcome.kind !== 'completed' || this.#isAnswered) {
       this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
       return;
@@ -153,9 +172,15 @@ export class WireSource implements TurnSource {
     this.#telling.finishOpen(events);
     this.#usage = addUsage(this.#usage, readUsage(response));
     this.#isAnswered = true;
-    // What codex would answer in the client's place must not reach the backend.
-    if (this.#telling.hasCalls) this.#telling.end({ kind: 'tool-calls' }, this.#usage, events);
-    else if (this.#telling.isAsking) this.#telling.end({ kind: 'completed' }, this.#usage, events);
+    this.#endIfLast(events);
+  }
+
+  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  #endIfLast(events: TurnEvent[]): void {
+    const { lastOutcome, isRunning } = this.#telling;
+    if (this.#isAnswered && lastOutcome !== null && !isRunning) {
+      this.#telling.end(lastOutcome, this.#usage, events);
+    }
   }
 
   /** What stands only in the last event of an answer. */
@@ -215,7 +240,14 @@ export class WireSource implements TurnSource {
     if (!isJsonObject(raw)) return;
     const known = this.#items.find(nameOf(raw), index);
     if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
-    if (hasHead(raw)) this.#begin(raw, index, events);
+    if (hasHead(raw) && !this.#waitsForApproval(raw)) this.#begin(raw, index, events);
+  }
+
+  /** Told when it is whole: what is asked for is all of it. */
+  #waitsForApproval(raw: JsonObject): boolean {
+    const item = readItem(raw);
+    if (typeof item === 'string' || item.kind !== 'tool-call') return false;
+    return this.#options.findMcpTool(item)?.needsApproval === true;
   }
 
   #itemDone(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): void {

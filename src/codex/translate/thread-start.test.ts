@@ -35,6 +35,15 @@ describe('toThreadStart', () => {
     expect(start(turnRequest({ instructions: 'Be kind.' }))).toEqual(PLAIN);
   });
 
+  it('lets nothing outweigh what is said of the tools of MCP servers', () => {
+    const given = threadSettings({ sandboxMode: 'danger-full-access', approvalPolicy: 'on-request' });
+    const mcp_servers = { a: { required: true } };
+    expect(toThreadStart(turnRequest(), given, { slug: 'gpt-5.5' }, mcp_servers)).toEqual({
+      ...PLAIN,
+      config: { mcp_servers },
+    });
+  });
+
   it('asks for raw events where no relay sees them', () => {
     expect(start(turnRequest(), threadSettings({ hasRelay: true }))).toEqual({
       ...PLAIN,

@@ -1,6 +1,7 @@
 import type { Item } from '../../canonical/item.ts';
 import { FLAT_NAMESPACE, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Approach } from './approach.ts';
@@ -26,20 +27,26 @@ export const toThreadStart = (
   request: TurnRequest,
   settings: ThreadSettings,
   approach: Pick<Approach, 'slug'>,
+  mcpServers: JsonObject | null = null,
 ): ParamsOf<'thread/start'> => {
+  const config: JsonObject = {
+    ...(saysVerbosity(request, settings) ? { model_verbosity: request.verbosity } : {}),
+    ...(mcpServers === null ? {} : { mcp_servers: mcpServers }),
+  };
   const developerInstructions = developerInstructionsOf(request, settings);
   return {
     model: approach.slug,
     // By name: an app-server whose configuration is gone would take a backend of its own choice.
     modelProvider: PROVIDER_ID,
     cwd: settings.workdir,
-    sandbox: settings.sandboxMode,
-    approvalPolicy: settings.approvalPolicy,
+    // Which tools of a server need nobody's approval is said tool by tool, and must not be outweighed by these.
+    sandbox: mcpServers === null ? settings.sandboxMode : 'read-only',
+    approvalPolicy: mcpServers === null ? settings.approvalPolicy : 'never',
     // Always empty, never null: null brings codex's own prompt for a model it does not list, and a
     // text is sent twice to models of its newest kind. See `injectedOf` for the client's instructions.
     baseInstructions: '',
     ...(developerInstructions === null ? {} : { developerInstructions }),
-    ...(saysVerbosity(request, settings) ? { config: { model_verbosity: request.verbosity } } : {}),
+    ...(Object.keys(config).length === 0 ? {} : { config }),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
     dynamicTools: dynamicTools(request, settings),
     environments: [],

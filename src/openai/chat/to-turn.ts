@@ -63,6 +63,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       // The older form has room for one call only.
       parallelToolCalls: tools.isLegacy ? false : (given.parallel_tool_calls ?? null),
       maxToolCalls: null,
+      canApprove: false,
       reasoning: {
         effort: readEffort(given) ?? model.effort,
         summary: given.reasoning?.summary ?? null,

@@ -35,6 +35,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
       toolChoice: { mode: 'auto' },
       parallelToolCalls: null,
       maxToolCalls: null,
+      canApprove: false,
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,

@@ -101,6 +101,7 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
       toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: TYPE } } },
       parallelToolCalls: null,
       maxToolCalls: null,
+      canApprove: false,
       reasoning: { effort: model.effort, summary: null },
       format: { kind: 'text' },
       verbosity: null,

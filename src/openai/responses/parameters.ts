@@ -27,7 +27,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
   max_tool_calls: {
     asks: ['maxToolCalls'],
-    note: 'It limits the calls that the backend runs itself, such as web searches. Functions of the client are not counted.',
+    note: 'It limits the calls that the backend runs itself, such as web searches, and those of MCP servers that are run here. Functions of the client are not counted.',
   },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],

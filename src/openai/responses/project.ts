@@ -2,9 +2,10 @@ import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
 import { rawOf, type ItemStatus, type Part, type Produced, type RawItem } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
-import type { Tool } from '../../canonical/tool.ts';
+import type { RawTool, Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { CreateResponse } from './schema.ts';
 
 /** What a response object needs beside the reply. */
@@ -107,12 +108,24 @@ const projectTool = (tool: Tool) => {
       };
     }
     case 'namespace':
-    case 'hosted':
       return tool.raw;
+    case 'hosted':
+      return tool.raw.type === 'mcp' ? withoutCredentials(tool.raw) : tool.raw;
     default:
       return assertNever(tool);
   }
 };
+
+const HIDDEN = '<redacted>';
+
+/** An answer is kept in more places than its request. */
+const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
+  ...tool,
+  ...('authorization' in tool ? { authorization: HIDDEN } : {}),
+  ...(isJsonObject(headers)
+    ? { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])) }
+    : {}),
+});
 
 const projectFormat = (given: ResponseMeta['given']) => {
   const format = given.text?.format;

@@ -7,7 +7,7 @@ import { parameterName } from '../parameter-names.ts';
 
 describe('toTurnRequest', () => {
   it('reads the smallest request', () => {
-    expect(read({ model: 'gpt-5.5', input: 'hi' }).request).toEqual(askedTurn());
+    expect(read({ model: 'gpt-5.5', input: 'hi' }).request).toEqual(askedTurn({ canApprove: true }));
   });
 
   it('keeps every item with its type, order, ids and argument strings', () => {

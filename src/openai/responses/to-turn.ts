@@ -106,6 +106,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       toolChoice,
       parallelToolCalls: given.parallel_tool_calls ?? null,
       maxToolCalls: given.max_tool_calls ?? null,
+      canApprove: true,
       reasoning: {
         effort: given.reasoning?.effort ?? model.effort,
         summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../kit/json.ts';
+import type { McpServer } from './mcp-server.ts';
+import { isAmong, mayNeedApproval, needsApproval, readMcpUse, type McpUse } from './mcp-use.ts';
+
+const server: McpServer = {
+  label: 'a',
+  transport: { kind: 'http', url: 'http://a', headers: {} },
+  startupSeconds: 1,
+  callSeconds: 1,
+  requireApproval: 'always',
+};
+const read = (more: JsonObject, of: Partial<McpServer> = {}): McpUse => {
+  const use = readMcpUse({ type: 'mcp', ...more }, { ...server, ...of });
+  if ('problem' in use) throw new Error(use.problem);
+  return use;
+};
+const tool = (name: string, readOnlyHint: boolean | null = null) => ({
+  name,
+  annotations: readOnlyHint === null ? null : { readOnlyHint },
+});
+const READS = tool('reads', true);
+const WRITES = tool('writes', false);
+const SAYS_NOTHING = tool('says_nothing');
+
+describe('which tools of a server a request uses', () => {
+  it.each([
+    [undefined, ['reads', 'writes', 'says_nothing']],
+    [['writes'], ['writes']],
+    [{ tool_names: ['reads', 'other'] }, ['reads']],
+    [{ read_only: true }, ['reads']],
+    [{ tool_names: ['writes'], read_only: true }, []],
+  ])('is said by allowed_tools: %j', (allowed_tools, expected) => {
+    const { allowed } = read(allowed_tools === undefined ? {} : { allowed_tools });
+    const left = [READS, WRITES, SAYS_NOTHING].filter((one) => allowed === null || isAmong(allowed, one));
+    expect(left.map(({ name }) => name)).toEqual(expected);
+  });
+
+  it.each([
+    [undefined, 'always', ['reads', 'writes', 'says_nothing']],
+    [undefined, 'never', []],
+    ['always', 'never', ['reads', 'writes', 'says_nothing']],
+    ['never', 'always', []],
+    [{ never: { tool_names: ['writes'] } }, 'always', ['reads', 'says_nothing']],
+    [{ never: { read_only: true } }, 'always', ['writes', 'says_nothing']],
+    [{ always: { tool_names: ['writes'] } }, 'never', ['writes']],
+    [{ always: { read_only: false } }, 'never', ['writes', 'says_nothing']],
+    [
+      { always: { tool_names: ['reads'] }, never: { tool_names: ['reads'] } },
+      'always',
+      ['writes', 'says_nothing'],
+    ],
+  ] as const)('needs approval: %j where the deployment says %s', (require_approval, otherwise, expected) => {
+    const given = require_approval === undefined ? {} : { require_approval: require_approval as never };
+    const { approval } = read(given, { requireApproval: otherwise });
+    const needing = [READS, WRITES, SAYS_NOTHING].filter((one) => needsApproval(approval, one));
+    expect(needing.map(({ name }) => name)).toEqual(expected);
+    expect(mayNeedApproval(approval)).toBe(expected.length > 0);
+  });
+
+  it.each([
+    { allowed_tools: 'add' },
+    { allowed_tools: [1] },
+    { allowed_tools: { tool_names: 'add' } },
+    { allowed_tools: { read_only: false } },
+    { require_approval: 'sometimes' },
+    { require_approval: { always: 5 } },
+    { require_approval: { always: { read_only: true } } },
+  ])('is not guessed from %j', (more) => {
+    expect(readMcpUse({ type: 'mcp', ...more }, server)).toEqual({ problem: expect.any(String) });
+  });
+});

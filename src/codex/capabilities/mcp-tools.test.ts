@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+
+import type { McpServer } from '../../canonical/mcp-server.ts';
+import type { HostedTool } from '../../canonical/tool.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
+import { sortTools, type SortOptions } from './mcp-tools.ts';
+
+const server: McpServer = {
+  label: 'web',
+  transport: { kind: 'http', url: 'http://a', headers: {} },
+  startupSeconds: 1,
+  callSeconds: 1,
+  requireApproval: 'never',
+};
+const PROVIDER = { isChatgpt: false };
+const OPTIONS: SortOptions = {
+  choice: { mode: 'auto' },
+  canApprove: true,
+  policy: { deployment: new Map([['web', { server }]]), takesClients: false },
+  profile: PROVIDER,
+};
+const CLIENTS = { ...OPTIONS, policy: { ...OPTIONS.policy, takesClients: true } };
+const mcp = (more: object): HostedTool => ({ kind: 'hosted', raw: { type: 'mcp', ...more } });
+const OURS = mcp({ server_label: 'web' });
+const THEIRS = mcp({
+  server_label: 'mine',
+  server_url: 'https://mcp.example.com/mcp',
+  authorization: 'token',
+});
+const CONNECTOR = mcp({ server_label: 'mail', connector_id: 'connector_gmail' });
+
+const brief = (tools: Parameters<typeof sortTools>[0], options: SortOptions) => {
+  const { tools: others, uses, refused } = sortTools(tools, options);
+  return { others, labels: uses.map((use) => use.server.label), refused: refused.map(({ kind }) => kind) };
+};
+
+describe('the MCP servers among the tools', () => {
+  it('are ours by their label alone', () => {
+    const f = functionTool('f');
+    expect(brief([f, OURS], OPTIONS)).toEqual({ others: [f], labels: ['web'], refused: [] });
+    expect(brief([OURS], { ...OPTIONS, choice: { mode: 'none' } })).toMatchObject({ others: [], labels: [] });
+  });
+
+  it.each([
+    ['a provider', OPTIONS, THEIRS, { others: [THEIRS], labels: [], refused: [] }],
+    ['a provider', CLIENTS, THEIRS, { others: [], labels: ['mine'], refused: [] }],
+    ['a provider', CLIENTS, CONNECTOR, { others: [CONNECTOR], labels: [], refused: [] }],
+    [
+      'ChatGPT',
+      { ...OPTIONS, profile: { isChatgpt: true } },
+      THEIRS,
+      { others: [], labels: [], refused: ['unsupported_tool'] },
+    ],
+    ['no relay', { ...CLIENTS, profile: null }, THEIRS, { others: [], labels: ['mine'], refused: [] }],
+    [
+      'no relay',
+      { ...CLIENTS, profile: null },
+      CONNECTOR,
+      { others: [], labels: [], refused: ['unsupported_tool'] },
+    ],
+  ] as const)(
+    'are the backend’s by their address, where it has them and nobody else may: %s',
+    (_, options, tool, expected) => {
+      expect(brief([tool], options)).toEqual(expected);
+    },
+  );
+
+  it('have the token of the client', () => {
+    expect(sortTools([THEIRS], CLIENTS).uses[0]?.server.transport).toMatchObject({
+      headers: { authorization: 'Bearer token' },
+    });
+  });
+
+  it.each([
+    mcp({ server_label: 'nobody' }),
+    mcp({ server_label: 'two words' }),
+    mcp({}),
+    mcp({ server_label: 'a', server_url: 'ftp://a' }),
+    mcp({ server_label: 'a', server_url: 'https://a', headers: 5 }),
+    mcp({ server_label: 'a', server_url: 'https://a', headers: { 'mcp-session-id': 'x' } }),
+    mcp({ server_label: 'a', server_url: 'https://a', authorization: 'a\nb' }),
+  ])('are refused: %j', (tool) => {
+    expect(brief([tool], CLIENTS)).toEqual({ others: [], labels: [], refused: ['invalid_value'] });
+  });
+});

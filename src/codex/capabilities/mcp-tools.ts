@@ -1,0 +1,162 @@
+import { mcpNamespace } from '../../canonical/mcp-names.ts';
+import {
+  isMcpLabel,
+  MCP_CALL_SECONDS,
+  MCP_STARTUP_SECONDS,
+  mcpHeaderProblem,
+  mcpUrlProblem,
+  type McpServer,
+} from '../../canonical/mcp-server.ts';
+import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
+import type { Refusal } from '../../canonical/refusal.ts';
+import {
+  toolsLeft,
+  type HostedTool,
+  type RawTool,
+  type Tool,
+  type ToolChoice,
+} from '../../canonical/tool.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { quoted } from '../../kit/quote.ts';
+import type { BackendProfile } from './profile.ts';
+
+/** The MCP servers that the app-server runs or talks to for requests. */
+export interface McpPolicy {
+  /** Those of the deployment, by label. */
+  readonly deployment: ReadonlyMap<string, { readonly server: McpServer }>;
+  /** Whether servers are taken that a client names by their address. */
+  readonly takesClients: boolean;
+}
+
+export interface SortedTools {
+  /** What the backend is told of. */
+  readonly tools: readonly Tool[];
+  /** The servers that are to be there for this request. */
+  readonly uses: readonly McpUse[];
+  readonly refused: readonly Refusal[];
+}
+
+export interface SortOptions {
+  readonly choice: ToolChoice;
+  readonly canApprove: boolean;
+  readonly policy: McpPolicy;
+  /** Null: there is no relay. */
+  readonly profile: Pick<BackendProfile, 'isChatgpt'> | null;
+}
+
+/** Whether the backend itself talks to MCP servers, as far as anybody knows before it is asked. */
+export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
+  profile !== null && !profile.isChatgpt;
+
+/** A server by its label alone is one of ours; one by its address is the backend's business, or ours where that is allowed. */
+export const sortTools = (
+  tools: readonly Tool[],
+  { choice, canApprove, policy, profile }: SortOptions,
+): SortedTools => {
+  const left = new Set(toolsLeft(tools, choice));
+  const refused: Refusal[] = [];
+  const uses: McpUse[] = [];
+  const labels = new Set<string>();
+  const others = tools.filter((tool, index) => {
+    if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp(profile))) return true;
+    const refuse = (kind: Refusal['kind'], why: string): void =>
+      void refused.push({ path: { tool: index }, kind, why });
+    const server = serverOf(tool.raw, policy);
+    if ('kind' in server) refuse(server.kind, server.why);
+    else if (labels.has(mcpNamespace(server.label))) {
+      refuse(
+        'invalid_value',
+        `the label '${quoted(server.label)}' stands for another server of this request.`,
+      );
+    } else {
+      labels.add(mcpNamespace(server.label));
+      const use = readMcpUse(tool.raw, server);
+      if ('problem' in use) refuse('invalid_value', use.problem);
+      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NOBODY_TO_ASK);
+      else if (left.has(tool)) uses.push(use);
+    }
+    return false;
+  });
+  tools.forEach((tool, index) => {
+    if (tool.kind !== 'namespace' || !labels.has(tool.name)) return;
+    const why = 'this name is that of the tools of an MCP server.';
+    refused.push({ path: { tool: index }, kind: 'invalid_value', why });
+  });
+  return { tools: others, uses, refused };
+};
+
+const NOBODY_TO_ASK =
+  "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";
+
+const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
+
+const hasAddress = (raw: RawTool): boolean =>
+  (raw['server_url'] ?? null) !== null || (raw['connector_id'] ?? null) !== null;
+
+/** What only a backend can reach, or what is left to it. */
+const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
+  hasAddress(raw) && !(takesClients && typeof raw['server_url'] === 'string');
+
+const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+  const { server_label: label, server_url: url = null } = raw;
+  if (typeof label !== 'string' || !isMcpLabel(label)) {
+    return {
+      kind: 'invalid_value',
+      why: "its 'server_label' must have 1 to 64 letters, digits, `_` and `-`.",
+    };
+  }
+  if (!hasAddress(raw)) {
+    const known = policy.deployment.get(label);
+    if (known !== undefined) return known.server;
+    const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
+    const which = all === '' ? 'none is configured here' : `those that are configured here are ${all}`;
+    return {
+      kind: 'invalid_value',
+      why: `there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`,
+    };
+  }
+  if (!policy.takesClients || typeof url !== 'string') {
+    return {
+      kind: 'unsupported_tool',
+      why: "is of type 'mcp' with a server of the client's, which neither the backend nor this server talks to",
+    };
+  }
+  const problem = mcpUrlProblem(url);
+  if (problem !== null) return { kind: 'invalid_value', why: `its 'server_url' ${problem}.` };
+  return clientServer(raw, label, url);
+};
+
+const clientServer = (
+  raw: RawTool,
+  label: string,
+  url: string,
+): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+  const { headers: given = null, authorization = null } = raw;
+  const headers = isJsonObject(given) ? Object.entries(given) : [];
+  if (given !== null && !isJsonObject(given)) {
+    return { kind: 'invalid_value', why: "its 'headers' must be an object of texts." };
+  }
+  if (authorization !== null && typeof authorization !== 'string') {
+    return { kind: 'invalid_value', why: "its 'authorization' must be a text." };
+  }
+  const all: Record<string, string> = {};
+  for (const [name, value] of headers) {
+    const problem = typeof value === 'string' ? mcpHeaderProblem(name, value) : 'must be a text';
+    if (problem !== null) {
+      return { kind: 'invalid_value', why: `its header '${quoted(name)}' ${problem}.` };
+    }
+    if (typeof value === 'string') all[name] = value;
+  }
+  if (authorization !== null) {
+    const problem = mcpHeaderProblem('authorization', authorization);
+    if (problem !== null) return { kind: 'invalid_value', why: `its 'authorization' ${problem}.` };
+    all['authorization'] = `Bearer ${authorization}`;
+  }
+  return {
+    label,
+    transport: { kind: 'http', url, headers: all },
+    startupSeconds: MCP_STARTUP_SECONDS,
+    callSeconds: MCP_CALL_SECONDS,
+    requireApproval: 'always',
+  };
+};

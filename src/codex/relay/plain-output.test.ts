@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+
+import { plainOutput } from './plain-output.ts';
+
+const time = { type: 'input_text', text: 'Wall time: 0.0047 seconds\nOutput:' };
+const text = { type: 'input_text', text: '5' };
+const image = { type: 'input_image', image_url: 'data:' };
+const gave = (output: unknown) => ({ type: 'function_call_output', call_id: '1', output: output as never });
+
+it.each([
+  [[time, text], '5'],
+  [[time, text, text], '5\n5'],
+  [
+    [time, text, image],
+    [text, image],
+  ],
+  [[text], [text]],
+  ['unsupported call', 'unsupported call'],
+])('%j is what the tool said', (output, expected) => {
+  expect(plainOutput(gave(output))).toEqual(gave(expected));
+});

@@ -1,0 +1,17 @@
+import { isJsonObject, type Json } from '../../kit/json.ts';
+
+/** codex says in front of a tool's output how long the tool took. */
+const TIMED = /^Wall time: [\d.]+ seconds\nOutput:$/;
+
+/** An output as the tool gave it. */
+export const plainOutput = (item: Json): Json => {
+  if (!isJsonObject(item) || !Array.isArray(item['output'])) return item;
+  const [first, ...rest] = item['output'] as readonly Json[];
+  const isTimed = isJsonObject(first) && typeof first['text'] === 'string' && TIMED.test(first['text']);
+  if (!isTimed) return item;
+  const texts = rest.map((part) =>
+    isJsonObject(part) && part['type'] === 'input_text' ? part['text'] : null,
+  );
+  // As it comes back later, in a client's history: the model is to see it the same.
+  return { ...item, output: texts.every((text) => typeof text === 'string') ? texts.join('\n') : rest };
+};

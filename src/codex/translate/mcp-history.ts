@@ -1,0 +1,187 @@
+import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
+import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
+import type { Refusal } from '../../canonical/refusal.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
+import { quoted } from '../../kit/quote.ts';
+import type { History } from './fit-history.ts';
+import { fromOutputText, toOutputText } from './mcp-output.ts';
+
+/** A call to which somebody agreed, and that has not been run. */
+export interface ApprovedCall {
+  readonly requestId: string;
+  readonly label: string;
+  readonly name: string;
+  readonly arguments: string;
+  /** Under which it stands in the history; what it gave is not known yet. */
+  readonly callId: string;
+}
+
+export interface McpHistory extends History {
+  readonly approved: readonly ApprovedCall[];
+  /** Servers of which the client has a list of tools. */
+  readonly listed: ReadonlySet<string>;
+  readonly refused: readonly Refusal[];
+}
+
+/**
+ * What a client sends back of MCP servers that were run here → what the model has seen of them: calls in the
+ * namespace of the server, and their outputs. Lists of tools were never its business.
+ */
+export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
+  const labels = new Map(
+    history.items.flatMap((item) => {
+      const raw = 'raw' in item && item.raw.type === 'mcp_approval_request' ? rawOf(item) : null;
+      return raw === null ? [] : [[textOf(raw, 'id'), textOf(raw, 'server_label')] as const];
+    }),
+  );
+  const raws = history.items.map((item) => rawMcp(item, labels, isOurs));
+  if (raws.every((raw) => raw === null)) {
+    return { ...history, approved: [], listed: new Set(), refused: [] };
+  }
+  return new Reader(history, raws).read();
+};
+
+const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
+
+/** The item, if it is about a server of ours. An answer to a request names only the request. */
+const rawMcp = (
+  item: Item,
+  labels: ReadonlyMap<string, string>,
+  isOurs: (label: string) => boolean,
+): RawItem | null => {
+  if (!('raw' in item) || !TYPES.test(item.raw.type)) return null;
+  const raw = rawOf(item);
+  const isAnswer = raw.type === 'mcp_approval_response';
+  const label = isAnswer ? labels.get(textOf(raw, 'approval_request_id')) : textOf(raw, 'server_label');
+  return isOurs(label ?? '') ? raw : null;
+};
+
+class Reader {
+  readonly #history: History;
+  readonly #raws: readonly (RawItem | null)[];
+  readonly #items: Item[] = [];
+  readonly #places: (number | null)[] = [];
+  readonly #approved: ApprovedCall[] = [];
+  readonly #listed = new Set<string>();
+  readonly #refused: Refusal[] = [];
+  readonly #requests = new Map<string, RawItem>();
+  readonly #responses = new Map<string, RawItem>();
+  readonly #run = new Set<string>();
+  readonly #callIds: Set<string>;
+
+  constructor(history: History, raws: readonly (RawItem | null)[]) {
+    this.#history = history;
+    this.#raws = raws;
+    this.#callIds = new Set(
+      history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
+    );
+    for (const raw of this.#raws) {
+      if (raw?.type === 'mcp_approval_request') this.#requests.set(textOf(raw, 'id'), raw);
+      if (raw?.type === 'mcp_approval_response') this.#responses.set(textOf(raw, 'approval_request_id'), raw);
+      if (raw?.type === 'mcp_call') this.#run.add(textOf(raw, 'approval_request_id'));
+    }
+  }
+
+  read(): McpHistory {
+    this.#history.items.forEach((item, index) => {
+      const raw = this.#raws[index] ?? null;
+      const place = this.#history.places[index] ?? null;
+      if (raw === null) this.#add(place, item);
+      else this.#mcp(raw, place ?? index);
+    });
+    return {
+      items: this.#items,
+      places: this.#places,
+      approved: this.#approved,
+      listed: this.#listed,
+      refused: this.#refused,
+    };
+  }
+
+  #mcp(raw: RawItem, place: number): void {
+    const id = textOf(raw, 'id');
+    switch (raw.type) {
+      case 'mcp_list_tools':
+        this.#listed.add(textOf(raw, 'server_label'));
+        return;
+      case 'mcp_call': {
+        this.#call(raw, this.#callId(id), givenBy(raw), place);
+        return;
+      }
+      case 'mcp_approval_request': {
+        // With its answer it stands where the answer is.
+        if (this.#responses.has(id) || this.#run.has(id)) return;
+        this.#call(raw, this.#callId(id), 'Nobody has agreed to this call.', place);
+        return;
+      }
+      default:
+        this.#response(raw, place);
+    }
+  }
+
+  #response(raw: RawItem, place: number): void {
+    const requestId = textOf(raw, 'approval_request_id');
+    const request = this.#requests.get(requestId);
+    if (request === undefined) {
+      const why = `there is no approval request '${quoted(requestId)}' in the input. Nothing is stored here: send the request along.`;
+      this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
+      return;
+    }
+    // It has been run since, and stands there as a call.
+    if (this.#run.has(requestId) || this.#responses.get(requestId) !== raw) return;
+    const callId = this.#callId(requestId);
+    if (raw['approve'] !== true) {
+      const reason = textOf(raw, 'reason');
+      this.#call(request, callId, `This call was declined${reason === '' ? '.' : `: ${reason}`}`, place);
+      return;
+    }
+    this.#call(request, callId, '', place);
+    this.#approved.push({
+      requestId,
+      label: textOf(request, 'server_label'),
+      name: textOf(request, 'name'),
+      arguments: textOf(request, 'arguments'),
+      callId,
+    });
+  }
+
+  #call(raw: RawItem, callId: string, output: string, place: number): void {
+    this.#add(place, {
+      kind: 'tool-call',
+      tool: 'function',
+      callId,
+      name: mcpWireName(textOf(raw, 'name')),
+      namespace: mcpNamespace(textOf(raw, 'server_label')),
+      input: textOf(raw, 'arguments'),
+    });
+    this.#add(place, { kind: 'tool-output', tool: 'function', callId, output: fromOutputText(output) });
+  }
+
+  #add(place: number | null, item: Item): void {
+    this.#items.push(item);
+    this.#places.push(place);
+  }
+
+  /** The model's own, which our ids are made of, so that it sees the same again. */
+  #callId(id: string): string {
+    const own = /^mcpr?_(.+)$/s.exec(id)?.[1] ?? 'mcp';
+    const callId = this.#callIds.has(own) ? `${own}_${this.#callIds.size}` : own;
+    this.#callIds.add(callId);
+    return callId;
+  }
+}
+
+/** What the model was told that a call gave. */
+export const givenBy = ({ output = null, error = null }: RawItem): string => {
+  if (typeof output === 'string') return output;
+  if (typeof error === 'string') return error;
+  if (!isJsonObject(error)) return 'The call came to no end.';
+  const { content, message } = error;
+  if (Array.isArray(content)) return toOutputText({ content: content as readonly Json[] });
+  return typeof message === 'string' ? message : JSON.stringify(error);
+};
+
+const textOf = (raw: RawItem, key: string): string => {
+  const value = raw[key];
+  return typeof value === 'string' ? value : '';
+};

@@ -1,0 +1,51 @@
+import type { Part } from '../../canonical/item.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+
+/** What a tool of an MCP server gave, as the app-server tells it. */
+export interface McpResult {
+  readonly content: readonly Json[];
+  readonly structuredContent?: Json;
+}
+
+/**
+ * The `output` of an `mcp_call`, which is one text: the texts of the result joined. Where there is more than text,
+ * it is the content as JSON, and where there is nothing else, the structured content as JSON.
+ */
+export const toOutputText = ({ content, structuredContent = null }: McpResult): string => {
+  if (content.length === 0 && structuredContent !== null) return JSON.stringify(structuredContent);
+  const texts = content.map((part) => (isJsonObject(part) && part['type'] === 'text' ? part['text'] : null));
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : JSON.stringify(content);
+};
+
+/** The output for the model again: an image is shown to it as one. */
+export const fromOutputText = (output: string): string | readonly Part[] => {
+  if (output.length > MAX_PARSED || !output.startsWith('[{"') || !output.includes('"type":"image"')) {
+    return output;
+  }
+  const parts = listIn(output).map(toPart);
+  return parts.length > 0 && parts.every((part) => part !== null) ? parts : output;
+};
+
+/** Parsed at once; more than this stays the text that it is. */
+const MAX_PARSED = 8 * 1024 * 1024;
+
+const listIn = (text: string): readonly Json[] => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? (value as readonly Json[]) : [];
+  } catch {
+    return [];
+  }
+};
+
+const toPart = (part: Json): Part | null => {
+  if (!isJsonObject(part)) return null;
+  const { type, text } = part;
+  if (type === 'text') return typeof text === 'string' ? { kind: 'text', text } : null;
+  return type === 'image' ? toImage(part) : { kind: 'text', text: JSON.stringify(part) };
+};
+
+const toImage = ({ data, mimeType }: JsonObject): Part | null =>
+  typeof data === 'string' && typeof mimeType === 'string' && /^image\/[\w.+-]+$/.test(mimeType)
+    ? { kind: 'image', url: `data:${mimeType};base64,${data}` }
+    : null;

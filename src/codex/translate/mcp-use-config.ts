@@ -1,0 +1,32 @@
+import type { McpFilter, McpUse } from '../../canonical/mcp-use.ts';
+import type { JsonObject } from '../../kit/json.ts';
+
+/** Whether the app-server runs a call, where it asks nobody: always, if the tool only reads, or never. */
+type Mode = 'approve' | 'auto' | 'prompt';
+
+/**
+ * What `config.mcp_servers` says of a server for one request. It is required, because a thread would otherwise
+ * go on without its tools and say nothing.
+ */
+export const mcpUseConfig = (config: JsonObject, { allowed, approval }: McpUse): JsonObject => {
+  const { always, never, otherwise } = approval;
+  const modes = new Map<string, Mode>();
+  const all: Mode = otherwise === 'never' ? 'approve' : 'prompt';
+  const standard = [always, never].some((filter) => filter?.names === null && filter.readOnly !== null)
+    ? 'auto'
+    : all;
+  for (const name of always?.names ?? []) modes.set(name, modeOf(always, 'prompt'));
+  for (const name of never?.names ?? []) modes.set(name, modeOf(never, 'approve'));
+  return {
+    ...config,
+    required: true,
+    ...(allowed?.names ? { enabled_tools: [...allowed.names] } : {}),
+    default_tools_approval_mode: allowed?.readOnly === true && standard === 'approve' ? 'auto' : standard,
+    ...(modes.size === 0
+      ? {}
+      : { tools: Object.fromEntries([...modes].map(([name, mode]) => [name, { approval_mode: mode }])) }),
+  };
+};
+
+/** Of the tools that are named, only those that read, or only the others. */
+const modeOf = (filter: McpFilter | null, mode: Mode): Mode => (filter?.readOnly === null ? mode : 'auto');

@@ -1,0 +1,137 @@
+import path from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import type { Step } from '../../src/demo/step.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { startHttpMcp } from '../support/mcp/http-server.ts';
+import { livingProcesses, stdioEntry } from '../support/mcp/stdio-server.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { hello, inTurn, says } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
+
+const files = mcpFiles();
+const journal = path.join(files.directory, 'journal');
+const web = await startHttpMcp();
+afterAll(() => web.close());
+const proxy = await openProxy(hello, {
+  PROXY_MCP_CONFIG: files.write({
+    web: { url: web.url, require_approval: 'never' },
+    local: { ...stdioEntry({ journal }), require_approval: 'never' },
+    silent: { ...stdioEntry({ journal, mood: 'silent' }), startup_timeout_sec: 2 },
+  }),
+});
+
+const WEB = { type: 'mcp', server_label: 'web' } as const;
+const ask = (more: JsonObject) =>
+  proxy.openai.responses.create(
+    { model: 'gpt-5.5', input: 'How much is it?', tools: [WEB], ...more },
+    { headers: { 'x-proxy-output-layout': 'natural' } },
+  );
+const calls = (name: string, given: object, callId: string, namespace = 'mcp__web'): Step => ({
+  call: { name, namespace, arguments: JSON.stringify(given), callId },
+});
+const bodies = (count: number) => proxy.model.requests.slice(-count).map(({ body }) => body);
+
+describe('a turn with an MCP server', () => {
+  it('puts back what codex drops of an answer when it asks the model again', async () => {
+    const search = {
+      id: 'fs_1',
+      type: 'file_search_call',
+      status: 'completed',
+      queries: ['q'],
+      results: null,
+    };
+    proxy.use(
+      inTurn(
+        says([{ text: 'One moment.' }, { item: search }, calls('add', { a: 1, b: 1 }, 'call_1')]),
+        says([{ item: { ...search, id: 'fs_2' } }, calls('add', { a: 2, b: 2 }, 'call_2')]),
+        hello,
+      ),
+    );
+    await ask({ tools: [WEB, { type: 'file_search', vector_store_ids: ['vs_1'] }] });
+    const input = bodies(1)[0]?.['input'] as JsonObject[];
+    expect(
+      input.map(({ type, id, output }) => (type === 'file_search_call' ? id : (output ?? type))),
+    ).toEqual(['message', 'message', 'fs_1', 'function_call', '2', 'fs_2', 'function_call', '4']);
+  });
+
+  it('makes as many calls as it may', async () => {
+    proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
+    await ask({ max_tool_calls: 1 });
+    expect(bodies(2).map(({ tools }) => ((tools ?? []) as unknown[]).length)).toEqual([1, 0]);
+  });
+
+  it('heeds the choice of a tool', async () => {
+    proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
+    await ask({ tool_choice: { type: 'mcp', server_label: 'web', name: 'add' } });
+    expect(bodies(2).map((body) => body['tool_choice'])).toEqual([
+      { type: 'function', name: 'add', namespace: 'mcp__web' },
+      'auto',
+    ]);
+    const messages = () => web.requests.filter(({ method }) => method === 'POST').length;
+    const before = messages();
+    await ask({ tool_choice: 'none' });
+    expect(messages()).toBe(before);
+  });
+
+  it.each([
+    [{ tools: [WEB, WEB] }, "Invalid 'tools[1]': the label 'web' stands for another server"],
+    [{ tools: [{ ...WEB, allowed_tools: 5 }] }, "Invalid 'tools[0]': its 'allowed_tools' must be an array"],
+    [{ tools: [{ ...WEB, require_approval: 'maybe' }] }, "its 'require_approval' must be 'always', 'never'"],
+    [
+      { tools: [WEB, { type: 'namespace', name: 'mcp__web', tools: [] }] },
+      'this name is that of the tools of an MCP server',
+    ],
+    [
+      {
+        tools: [],
+        input: [
+          { type: 'mcp_approval_request', id: 'mcpr_0', server_label: 'web', name: 'add', arguments: '{}' },
+          { type: 'mcp_approval_response', approval_request_id: 'mcpr_0', approve: true },
+        ],
+      },
+      "Invalid 'input[1]': a call of the MCP server 'web' was approved, and that server is not among the tools",
+    ],
+  ])('is refused for %j', async (more, message) => {
+    await expect(ask(more as JsonObject)).rejects.toThrow(message);
+  });
+
+  it('keeps nobody else waiting for a server that starts slowly', async () => {
+    proxy.use(hello);
+    const order: string[] = [];
+    const slow = ask({ tools: [{ type: 'mcp', server_label: 'silent' }] }).catch((error: Error) => {
+      order.push(error.message);
+    });
+    await until(() => livingProcesses(journal).length > 0);
+    await ask({ tools: [] });
+    await ask({});
+    order.push('others');
+    await slow;
+    expect(order).toEqual(['others', "424 The MCP server 'silent' did not answer within 2 s."]);
+  });
+
+  it('ends with its worker, and says so of the call', async () => {
+    proxy.use(says([calls('slow', { ms: 1_000 }, 'call_1', 'mcp__local')]));
+    const before = proxy.model.requests.length;
+    const stream = await proxy.openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'How much is it?',
+      tools: [{ type: 'mcp', server_label: 'local' }],
+      stream: true,
+    });
+    const seen: { type: string; item?: { type: string; status?: string } }[] = [];
+    const reading = (async () => {
+      for await (const event of stream) seen.push(event as never);
+    })().catch(() => {});
+    await until(
+      () => proxy.model.requests.length > before && seen.some(({ type }) => type.endsWith('arguments.delta')),
+    );
+    process.kill(proxy.app.workers()[0]?.pid ?? 0, 'SIGKILL');
+    await reading;
+    const done = seen.findLast(({ type }) => type === 'response.output_item.done');
+    expect(done?.item).toMatchObject({ type: 'mcp_call', status: 'failed' });
+    await until(() => livingProcesses(journal).length === 0);
+  });
+});

@@ -1,0 +1,4 @@
+import type { McpAccess } from '../../src/engine/mcp-access.ts';
+
+/** There are no MCP servers. */
+export const NO_MCP: McpAccess = { deployment: new Map(), reach: null };
