@@ -20,6 +20,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import type { Endpoint } from './http/endpoint.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
@@ -136,26 +137,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: [
-        responsesEndpoint({
-          layout: config.api.responsesLayout,
-          usagePolicy: config.api.usagePolicy,
-          ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-          parallelCalls: config.tools.parallelCalls,
-          omitsTools: (model) =>
-            config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-        }),
-        chatEndpoint({
-          usagePolicy: config.api.usagePolicy,
-          ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-          showReasoning: config.api.chatReasoning,
-          parallelCalls: config.tools.parallelCalls,
-        }),
-        completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
-        ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
-          endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
-        ),
-      ],
+      endpoints: endpointsOf(config),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -191,6 +173,27 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     },
   };
 };
+
+const endpointsOf = (config: Config): readonly Endpoint[] => [
+  responsesEndpoint({
+    layout: config.api.responsesLayout,
+    usagePolicy: config.api.usagePolicy,
+    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+    parallelCalls: config.tools.parallelCalls,
+    omitsTools: (model) =>
+      config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+  }),
+  chatEndpoint({
+    usagePolicy: config.api.usagePolicy,
+    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+    showReasoning: config.api.chatReasoning,
+    parallelCalls: config.tools.parallelCalls,
+  }),
+  completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+  ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
+    endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
+  ),
+];
 
 const openMcpServers = (
   { mcpServers, mcp }: Config,

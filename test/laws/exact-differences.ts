@@ -256,8 +256,7 @@ const wellFormed = (_: string, value: unknown): unknown =>
 
 /** Items that nobody reads on their way. */
 /** A tool that the client describes and we write. */
-export const isClients = (tool: JsonObject): boolean =>
-  tool['type'] === 'function' || tool['type'] === 'custom';
+const isClients = (tool: JsonObject): boolean => tool['type'] === 'function' || tool['type'] === 'custom';
 
 /** Items that nobody reads. */
 const isCarried = (item: JsonObject): boolean => !READ_TYPES.has(textOf(item['type'] ?? 'message'));

@@ -74,7 +74,6 @@ describe('reading an answer on its way', () => {
       'response.created',
       'response.content_part.added',
       'response.output_text.done',
-      'response.image_generation_call.partial_image',
       'response.tomorrow',
       'keepalive',
     ];

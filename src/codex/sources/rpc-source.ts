@@ -91,6 +91,8 @@ export class RpcSource implements TurnSource {
         return;
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
+        // An answer without anything is one, too.
+        this.#inAnswer();
         this.#isAnswered = true;
         this.#endIfLast(events);
         return;

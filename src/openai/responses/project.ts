@@ -230,15 +230,16 @@ export const projectItem = (
   }
 };
 
-/** What such a call is that was cut: those that the client runs cannot fail, and most of the others cannot be incomplete. */
-const cutStatus = ({ type }: RawItem): string => (CLIENT_RUNS.has(type) ? 'incomplete' : 'failed');
+/** What such a call is that was cut: some have a word for it, and the others can fail. */
+const cutStatus = ({ type }: RawItem): string => CUT[type] ?? 'failed';
 
-const CLIENT_RUNS: ReadonlySet<string> = new Set([
-  'computer_call',
-  'local_shell_call',
-  'shell_call',
-  'tool_search_call',
-]);
+const CUT: Readonly<Record<string, string>> = {
+  computer_call: 'incomplete',
+  local_shell_call: 'incomplete',
+  shell_call: 'incomplete',
+  tool_search_call: 'incomplete',
+  apply_patch_call: 'in_progress',
+};
 
 /** A model says text or refuses; it sends no images here. */
 const projectPart = (
