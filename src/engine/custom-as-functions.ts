@@ -84,7 +84,8 @@ const asFunction = (tool: Tool): Tool => {
   return { ...tool, members, raw: { ...tool.raw, tools: rawFunctions(tool.raw['tools']) } };
 };
 
-const INPUT_SCHEMA: JsonObject = {
+/** The arguments of a function that stands for a custom tool. */
+export const ONE_INPUT: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The whole input of the tool.' } },
   required: ['input'],
@@ -95,7 +96,7 @@ const functionFor = ({ name, description, format, more }: CustomTool): FunctionT
   kind: 'function',
   name,
   description: described(description, format),
-  parameters: INPUT_SCHEMA,
+  parameters: ONE_INPUT,
   strict: null,
   ...(more === undefined ? {} : { more }),
 });
@@ -122,7 +123,7 @@ const rawFunctions = (tools: Json | undefined): readonly Json[] =>
       ...rest,
       type: 'function',
       description: described(description, format),
-      parameters: INPUT_SCHEMA,
+      parameters: ONE_INPUT,
     } satisfies RawTool;
   });
 

@@ -9,6 +9,7 @@ import {
 } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, parseJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { ONE_INPUT } from '../custom-as-functions.ts';
 import type { WrittenCall } from './written-call.ts';
 
 /** A tool as a model is told of it in prose: a function, whatever it is. */
@@ -25,13 +26,6 @@ export interface ProseTool {
 
 /** An empty schema: a function without parameters. */
 const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
-/** A custom tool takes any text. */
-const ONE_INPUT: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-};
 
 /** The client's own tools. Others are no calls for a client, and are declared as they are. */
 export const isProse = (tool: Tool): tool is FunctionTool | CustomTool | NamespaceTool =>

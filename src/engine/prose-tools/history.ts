@@ -36,10 +36,14 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
       const output = { ...item, title: titles.get(item.callId) ?? null };
       if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(output);
       else history.push({ place, head: messageBy('user'), written: [output] });
-    } else history.push({ place, head: item, written: [] });
+    } else if (!isOfToolSearch(item)) history.push({ place, head: item, written: [] });
   }
   return history;
 };
+
+/** Tools that a conversation brings along are told with all others: nothing is left of the search for them. */
+const isOfToolSearch = (item: Item): boolean =>
+  item.kind === 'loaded-tools' || (item.kind === 'hosted-call' && item.raw.type === 'tool_search_call');
 
 const messageBy = (role: 'assistant' | 'user'): Message => ({ kind: 'message', role, parts: [] });
 
