@@ -11,19 +11,26 @@ const wantedBy = (choice: ToolChoice): readonly ToolRef[] | null => {
 export const meetsChoice = (choice: ToolChoice): ((item: Produced) => boolean) => {
   const wanted = wantedBy(choice);
   const called = new Set(wanted?.map(refKey));
-  const hosted = wanted?.flatMap((ref) => (ref.kind === 'hosted' ? [ref.raw.type] : [])) ?? [];
+  const hosted = wanted?.flatMap((ref) => (ref.kind === 'hosted' ? [ref.raw] : [])) ?? [];
   return (item) => {
     if (item.kind === 'tool-call') {
       const { tool: kind, name, namespace } = item;
       const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
       return wanted === null || called.has(refKey(ref));
     }
-    if (item.kind !== 'hosted-call') return false;
+    const ran = 'raw' in item ? CALLING.exec(item.raw.type)?.[1] : undefined;
+    if (!('raw' in item) || ran === undefined) return false;
+    const { server_label: label } = item.raw;
     // The calls of `web_search_preview` are named `web_search_call`.
-    const [ran] = item.raw.type.split(/_call$/);
-    return wanted === null || hosted.some((type) => type.startsWith(ran ?? type));
+    return (
+      wanted === null ||
+      hosted.some((tool) => tool.type.startsWith(ran) && (ran !== 'mcp' || tool['server_label'] === label))
+    );
   };
 };
+
+/** Items by which a hosted tool is called, or would be if the client agreed. */
+const CALLING = /^(\w+?)_(?:call|approval_request)$/;
 
 /** A forced choice as the model is told it where no field of its request says it. */
 export const choiceInWords = (choice: ToolChoice): string => {
