@@ -54,9 +54,10 @@ export interface HostedTool {
 export type RawTool = JsonObject & { readonly type: string };
 
 /** How a choice names a tool. */
-export type ToolRef =
-  | { readonly kind: ToolCall['tool']; readonly name: string; readonly namespace?: string }
-  | { readonly kind: 'hosted'; readonly raw: RawTool };
+export type ToolRef = CalledRef | { readonly kind: 'hosted'; readonly raw: RawTool };
+
+/** How a call names it. */
+export type CalledRef = Pick<ToolCall, 'name' | 'namespace'> & { readonly kind: ToolCall['tool'] };
 
 export type ToolChoice =
   | { readonly mode: 'auto' }
@@ -93,6 +94,17 @@ export const refsOf = (tool: Tool): readonly ToolRef[] => {
   if (tool.kind !== 'namespace') return [{ kind: tool.kind, name: tool.name }];
   return tool.members.map(({ tool: kind, name }) => ({ kind, name, namespace: tool.name }));
 };
+
+/** The tool that a call is of. */
+export const refOfCall = ({ tool: kind, name, namespace }: ToolCall): CalledRef => ({
+  kind,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+/** What a model is told that a tool is called. No name of a function holds a full stop. */
+export const titleOf = ({ name, namespace }: Pick<CalledRef, 'name' | 'namespace'>): string =>
+  namespace === undefined ? name : `${namespace}.${name}`;
 
 /** The same for two references to one tool. */
 export const refKey = (ref: ToolRef): string =>
@@ -162,10 +174,9 @@ export class CallableTools {
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */
   known(call: ToolCall): ToolCall | null {
-    const { tool: kind, name, namespace } = call;
-    if (namespace !== undefined && this.#known.has(refKey({ kind, name, namespace }))) return call;
+    if (call.namespace !== undefined && this.#known.has(refKey(refOfCall(call)))) return call;
     const { namespace: _, ...flat } = call;
-    return this.has(name, kind) ? flat : null;
+    return this.has(flat.name, flat.tool) ? flat : null;
   }
 
   has(name: string, kind: ToolCall['tool'] = 'function', namespace?: string): boolean {

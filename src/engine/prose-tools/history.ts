@@ -1,6 +1,7 @@
 import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/item.ts';
+import { titleOf } from '../../canonical/tool.ts';
 import { breathe } from '../../kit/loop-turns.ts';
-import { titleOf, writtenOf } from './declared-tools.ts';
+import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';
 
 /** An item of a history in prose, and where what it is made of begins in the client's. */
@@ -27,7 +28,7 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
   for (const [place, item] of items.entries()) {
     const last = history.at(-1);
     if (item.kind === 'tool-call') {
-      titles.set(item.callId, titleOf(item.name, item.namespace));
+      titles.set(item.callId, titleOf(item));
       const words = last?.written.length === 0 ? assistantWords(last.head) : null;
       if (words !== null) last?.written.push(words, item);
       else if (last?.written.at(-1)?.kind === 'tool-call') last.written.push(item);
