@@ -16,6 +16,9 @@ export interface FunctionTool {
   readonly more?: JsonObject;
 }
 
+/** Absent parameters: a function that takes none. */
+export const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+
 /** A tool that the client runs, whose input is any text. */
 export interface CustomTool {
   readonly kind: 'custom';

@@ -1,5 +1,6 @@
 import {
   FLAT_NAMESPACE,
+  NO_PARAMETERS,
   type CustomTool,
   type FunctionTool,
   type HostedTool,
@@ -14,7 +15,6 @@ import type { BackendProfile } from '../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';
 import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
-import { NO_PARAMETERS } from '../translate/thread-start.ts';
 
 export interface ToolsPlace {
   readonly lane: Lane;

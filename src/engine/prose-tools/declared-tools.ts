@@ -1,5 +1,6 @@
 import type { ToolCall } from '../../canonical/item.ts';
 import {
+  NO_PARAMETERS,
   titleOf,
   toolsLeft,
   type CustomTool,
@@ -24,9 +25,6 @@ export interface ProseTool {
   readonly parameters: JsonObject;
   readonly isStrict: boolean;
 }
-
-/** An empty schema: a function without parameters. */
-const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 
 /** The client's own tools. Others are no calls for a client, and are declared as they are. */
 export const isProse = (tool: Tool): tool is FunctionTool | CustomTool | NamespaceTool =>
