@@ -91,9 +91,9 @@ const LAYOUT: readonly string[] = [
   '## Order of the output',
   '',
   'In an answer of `/v1/responses`, `output[0]` is a message: an empty one where the model only calls tools (it is left out',
-  'again when it comes back as input). An answer that was asked to show reasoning keeps the order of the model, as OpenAI',
-  'does; so do the answers for codex itself. `x-proxy-output-layout: natural` in a request asks for that order,',
-  '`message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  'again when it comes back as input). Some answers keep the order of the model, as OpenAI does: those that were asked to show',
+  'reasoning, those to requests with hosted tools or MCP servers, and those for codex itself. `x-proxy-output-layout: natural` in a',
+  'request asks for that order, `message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
   '',
 ];
 
