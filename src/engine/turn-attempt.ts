@@ -17,7 +17,7 @@ import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { breathe } from '../kit/loop-turns.ts';
-import { answerRequest } from './answer-request.ts';
+import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
@@ -253,9 +253,9 @@ export class TurnAttempt {
         this.#threadId = null;
         this.#deliver(this.#source.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
-      case 'request':
+      case 'tool-call':
         this.#watch.heard();
-        answerRequest(signal, this.#callable);
+        answerCall(signal, this.#callable);
         return;
       case 'notification':
         this.#watch.heard();

@@ -2,20 +2,12 @@ import { describe, expect, it } from 'vitest';
 
 import { functionTool } from '../../test/support/turn-request.ts';
 import { CallableTools } from '../canonical/tool.ts';
-import { answerRequest } from './answer-request.ts';
+import { answerCall } from './answer-call.ts';
 
-const answersTo = (params: unknown, method = 'item/tool/call'): readonly unknown[] => {
+const answersTo = (params: unknown): readonly unknown[] => {
   const said: unknown[] = [];
-  answerRequest(
-    {
-      kind: 'request',
-      method,
-      params,
-      respond: (result) => said.push(result),
-      reject: (message) => said.push(message),
-    },
-    new CallableTools([functionTool('f')]),
-  );
+  const call = { kind: 'tool-call', params, respond: (result: unknown) => void said.push(result) } as const;
+  answerCall(call, new CallableTools([functionTool('f')]));
   return said;
 };
 const unsupported = (text: string): unknown => ({
@@ -23,7 +15,7 @@ const unsupported = (text: string): unknown => ({
   success: false,
 });
 
-describe('what the app-server asks while a turn runs', () => {
+describe('a call that the app-server asks for', () => {
   it('goes unanswered where the client runs the tool', () => {
     expect(answersTo({ tool: 'f' })).toEqual([]);
   });
@@ -32,6 +24,5 @@ describe('what the app-server asks while a turn runs', () => {
     expect(answersTo({ tool: 'g' })).toEqual([unsupported('unsupported call: "g"')]);
     expect(answersTo({ tool: 'f', namespace: 'n' })).toEqual([unsupported('unsupported call: "f"')]);
     expect(answersTo(null)).toEqual([unsupported('unsupported call: null')]);
-    expect(answersTo({ tool: 'f' }, 'item/other')).toEqual(['not supported']);
   });
 });
