@@ -1,5 +1,5 @@
 import type { Produced } from './item.ts';
-import { refKey, type ToolChoice, type ToolRef } from './tool.ts';
+import { refKey, refOfCall, titleOf, type ToolChoice, type ToolRef } from './tool.ts';
 
 /** The tools of which a forced choice wants one called; null: any. */
 const wantedBy = (choice: ToolChoice): readonly ToolRef[] | null => {
@@ -11,19 +11,22 @@ const wantedBy = (choice: ToolChoice): readonly ToolRef[] | null => {
 export const meetsChoice = (choice: ToolChoice): ((item: Produced) => boolean) => {
   const wanted = wantedBy(choice);
   const called = new Set(wanted?.map(refKey));
-  const hosted = wanted?.flatMap((ref) => (ref.kind === 'hosted' ? [ref.raw.type] : [])) ?? [];
+  const hosted = wanted?.flatMap((ref) => (ref.kind === 'hosted' ? [ref.raw] : [])) ?? [];
   return (item) => {
-    if (item.kind === 'tool-call') {
-      const { tool: kind, name, namespace } = item;
-      const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
-      return wanted === null || called.has(refKey(ref));
-    }
-    if (item.kind !== 'hosted-call') return false;
+    if (item.kind === 'tool-call') return wanted === null || called.has(refKey(refOfCall(item)));
+    const ran = 'raw' in item ? CALLING.exec(item.raw.type)?.[1] : undefined;
+    if (!('raw' in item) || ran === undefined) return false;
+    const { server_label: label } = item.raw;
     // The calls of `web_search_preview` are named `web_search_call`.
-    const [ran] = item.raw.type.split(/_call$/);
-    return wanted === null || hosted.some((type) => type.startsWith(ran ?? type));
+    return (
+      wanted === null ||
+      hosted.some((tool) => tool.type.startsWith(ran) && (ran !== 'mcp' || tool['server_label'] === label))
+    );
   };
 };
+
+/** Items by which a hosted tool is called, or would be if the client agreed. */
+const CALLING = /^(\w+?)_(?:call|approval_request)$/;
 
 /** A forced choice as the model is told it where no field of its request says it. */
 export const choiceInWords = (choice: ToolChoice): string => {
@@ -35,11 +38,4 @@ export const choiceInWords = (choice: ToolChoice): string => {
   return `Answer this turn by calling ${tools}. Call no other tool, and do not answer in text only.`;
 };
 
-const shown = (ref: ToolRef): string =>
-  JSON.stringify(
-    ref.kind === 'hosted'
-      ? ref.raw.type
-      : ref.namespace === undefined
-        ? ref.name
-        : `${ref.namespace}.${ref.name}`,
-  );
+const shown = (ref: ToolRef): string => JSON.stringify(ref.kind === 'hosted' ? ref.raw.type : titleOf(ref));

@@ -16,6 +16,9 @@ export interface FunctionTool {
   readonly more?: JsonObject;
 }
 
+/** Absent parameters: a function that takes none. */
+export const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+
 /** A tool that the client runs, whose input is any text. */
 export interface CustomTool {
   readonly kind: 'custom';
@@ -54,9 +57,10 @@ export interface HostedTool {
 export type RawTool = JsonObject & { readonly type: string };
 
 /** How a choice names a tool. */
-export type ToolRef =
-  | { readonly kind: ToolCall['tool']; readonly name: string; readonly namespace?: string }
-  | { readonly kind: 'hosted'; readonly raw: RawTool };
+export type ToolRef = CalledRef | { readonly kind: 'hosted'; readonly raw: RawTool };
+
+/** How a call names it. */
+export type CalledRef = Pick<ToolCall, 'name' | 'namespace'> & { readonly kind: ToolCall['tool'] };
 
 export type ToolChoice =
   | { readonly mode: 'auto' }
@@ -93,6 +97,17 @@ export const refsOf = (tool: Tool): readonly ToolRef[] => {
   if (tool.kind !== 'namespace') return [{ kind: tool.kind, name: tool.name }];
   return tool.members.map(({ tool: kind, name }) => ({ kind, name, namespace: tool.name }));
 };
+
+/** The tool that a call is of. */
+export const refOfCall = ({ tool: kind, name, namespace }: ToolCall): CalledRef => ({
+  kind,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+/** What a model is told that a tool is called. No name of a function holds a full stop. */
+export const titleOf = ({ name, namespace }: Pick<CalledRef, 'name' | 'namespace'>): string =>
+  namespace === undefined ? name : `${namespace}.${name}`;
 
 /** The same for two references to one tool. */
 export const refKey = (ref: ToolRef): string =>
@@ -162,10 +177,9 @@ export class CallableTools {
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */
   known(call: ToolCall): ToolCall | null {
-    const { tool: kind, name, namespace } = call;
-    if (namespace !== undefined && this.#known.has(refKey({ kind, name, namespace }))) return call;
+    if (call.namespace !== undefined && this.#known.has(refKey(refOfCall(call)))) return call;
     const { namespace: _, ...flat } = call;
-    return this.has(name, kind) ? flat : null;
+    return this.has(flat.name, flat.tool) ? flat : null;
   }
 
   has(name: string, kind: ToolCall['tool'] = 'function', namespace?: string): boolean {

@@ -107,7 +107,7 @@ describe('connectAppServer', () => {
     expect([signals, reports]).toEqual([
       [
         { kind: 'notification', ...delta('a', '1') },
-        { kind: 'request', method: 'item/tool/call', params: { threadId: 'a' } },
+        { kind: 'tool-call', params: { threadId: 'a' } },
         { kind: 'notification', ...delta('a', '2') },
       ],
       [],
@@ -117,19 +117,12 @@ describe('connectAppServer', () => {
   it('lets the watcher answer a tool call', async () => {
     const { appServer, received, say } = await connect();
     appServer.watchThread('a', (signal) => {
-      if (signal.kind !== 'request') return;
+      if (signal.kind !== 'tool-call') return;
       signal.respond({ contentItems: [], success: true });
-      signal.reject('twice');
+      signal.respond('twice');
     });
-    appServer.watchThread('b', (signal) => signal.kind === 'request' && signal.reject('not today'));
-    await say(
-      { id: 5, method: 'item/tool/call', params: { threadId: 'a' } },
-      { id: 6, method: 'item/tool/call', params: { threadId: 'b' } },
-    );
-    expect(received.slice(2)).toEqual([
-      { id: 5, result: { contentItems: [], success: true } },
-      { id: 6, error: { code: -32_603, message: 'not today' } },
-    ]);
+    await say({ id: 5, method: 'item/tool/call', params: { threadId: 'a' } });
+    expect(received.slice(2)).toEqual([{ id: 5, result: { contentItems: [], success: true } }]);
   });
 
   it('answers what nobody watches, and every approval', async () => {

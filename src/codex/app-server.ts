@@ -32,13 +32,8 @@ type ThreadListener = (signal: ThreadSignal) => void;
 export type ThreadSignal =
   /** One of `KnownNotification`: `isKnownNotification(signal)` gives the params their type. */
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
-  | {
-      readonly kind: 'request';
-      readonly method: string;
-      readonly params: unknown;
-      respond(result: unknown): void;
-      reject(message: string): void;
-    }
+  /** The app-server asks what a tool says that it was told of. */
+  | { readonly kind: 'tool-call'; readonly params: unknown; respond(result: unknown): void }
   | { readonly kind: 'closed' };
 
 export interface AppServerOptions {
@@ -161,7 +156,7 @@ const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
   const reject = (message: string): void => request.reject({ code: RPC_CODES.internal, message });
   if (method === 'item/tool/call') {
     const respond = (result: unknown): void => request.respond(result);
-    const signal: ThreadSignal = { kind: 'request', method, params, respond, reject };
+    const signal: ThreadSignal = { kind: 'tool-call', params, respond };
     if (!threads.deliver(threadIdOf(params), signal)) reject('nobody answers tool calls of this thread');
     return;
   }

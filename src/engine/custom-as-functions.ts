@@ -3,6 +3,8 @@ import {
   allTools,
   FLAT_NAMESPACE,
   refKey,
+  refOfCall,
+  type CalledRef,
   type CustomTool,
   type FunctionTool,
   type NamespaceMember,
@@ -13,7 +15,7 @@ import {
 } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../kit/json.ts';
 import { InputOfArguments } from './input-of-arguments.ts';
 
 /** Whether a request says anything of custom tools. */
@@ -36,7 +38,7 @@ export async function* customAgain(
 ): AsyncGenerator<TurnEvent> {
   const custom = new Set(customRefs(allTools(request)).map((ref) => refKey({ ...ref, kind: 'function' })));
   const isCustom = (item: Produced): item is Produced<ToolCall> =>
-    item.kind === 'tool-call' && item.tool === 'function' && custom.has(refKey(refOf(item)));
+    item.kind === 'tool-call' && item.tool === 'function' && custom.has(refKey(refOfCall(item)));
   const open = new Map<string, InputOfArguments>();
   for await (const event of events) {
     if (event.type === 'item-started' && isCustom(event.item)) {
@@ -56,14 +58,6 @@ export async function* customAgain(
   }
 }
 
-type CalledRef = Exclude<ToolRef, { kind: 'hosted' }>;
-
-const refOf = ({ tool: kind, name, namespace }: ToolCall): CalledRef => ({
-  kind,
-  name,
-  ...(namespace === undefined ? {} : { namespace }),
-});
-
 const customRefs = (tools: readonly Tool[]): readonly CalledRef[] =>
   tools.flatMap((tool): readonly CalledRef[] => {
     if (tool.kind === 'custom') return [{ kind: 'custom', name: tool.name }];
@@ -81,10 +75,11 @@ const asFunction = (tool: Tool): Tool => {
   if (tool.kind === 'custom') return functionFor(tool);
   if (tool.kind !== 'namespace') return tool;
   const members: readonly NamespaceMember[] = tool.members.map(({ name }) => ({ tool: 'function', name }));
-  return { ...tool, members, raw: { ...tool.raw, tools: rawFunctions(tool.raw['tools']) } };
+  return { ...tool, members, raw: { ...tool.raw, tools: rawFunctions(tool.raw) } };
 };
 
-const INPUT_SCHEMA: JsonObject = {
+/** The arguments of a function that stands for a custom tool. */
+export const ONE_INPUT: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The whole input of the tool.' } },
   required: ['input'],
@@ -95,7 +90,7 @@ const functionFor = ({ name, description, format, more }: CustomTool): FunctionT
   kind: 'function',
   name,
   description: described(description, format),
-  parameters: INPUT_SCHEMA,
+  parameters: ONE_INPUT,
   strict: null,
   ...(more === undefined ? {} : { more }),
 });
@@ -112,17 +107,17 @@ const described = (description: Json | undefined, format: Json | undefined): str
 };
 
 /** The same for tools that stand in a namespace, or in an item. */
-const rawFunctions = (tools: Json | undefined): readonly Json[] =>
-  (Array.isArray(tools) ? (tools as readonly Json[]) : []).map((tool) => {
+const rawFunctions = (around: JsonObject): readonly Json[] =>
+  listIn(around, 'tools').map((tool) => {
     if (!isJsonObject(tool)) return tool;
-    if (tool['type'] === 'namespace') return { ...tool, tools: rawFunctions(tool['tools']) };
+    if (tool['type'] === 'namespace') return { ...tool, tools: rawFunctions(tool) };
     if (tool['type'] !== 'custom') return tool;
     const { format, description, ...rest } = tool;
     return {
       ...rest,
       type: 'function',
       description: described(description, format),
-      parameters: INPUT_SCHEMA,
+      parameters: ONE_INPUT,
     } satisfies RawTool;
   });
 
@@ -132,7 +127,7 @@ const itemOfFunctions = (item: Item): Item => {
     return { ...item, tool: 'function', input: JSON.stringify({ input: item.input }) };
   }
   if (item.kind !== 'loaded-tools') return item;
-  const raw = { ...item.raw, tools: rawFunctions(item.raw['tools']) };
+  const raw = { ...item.raw, tools: rawFunctions(item.raw) };
   return { ...item, raw, tools: item.tools.map(asFunction) };
 };
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/item.ts';
+import type { Tool } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
@@ -37,6 +38,26 @@ const KEPT = {
   customTools: 'native',
   namespaces: 'kept',
 } as const;
+const WITH_WEB: DraftDeps['mcp'] = {
+  deployment: new Map([
+    [
+      'web',
+      {
+        server: {
+          label: 'web',
+          transport: { kind: 'http', url: 'http://web.test/', headers: {} },
+          startupSeconds: 1,
+          callSeconds: 1,
+          requireApproval: 'never',
+        },
+        config: {},
+        trouble: () => null,
+        close: () => {},
+      },
+    ],
+  ]),
+  reach: null,
+};
 const NOTHING = { uses: [], listed: new Set(), approved: [], maxCalls: null };
 const warm = { ...NO_SAMPLING, temperature: 0.5 };
 
@@ -144,6 +165,15 @@ describe('a draft', () => {
       leftOut: [{ item: 1 }],
       refused: [{ path: { item: 3 }, kind: 'unsupported_value' }],
     });
+  });
+
+  it('counts the calls of servers that run here, and misses a limit of calls only for other tools', () => {
+    const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
+    const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;
+    const draft = (...tools: readonly Tool[]) =>
+      draftTurn(turnRequest({ tools, maxToolCalls: 2 }), KEPT, { ...CHATGPT, mcp: WITH_WEB });
+    expect(draft(web)).toMatchObject({ unsaid: [], refused: [], mcp: { maxCalls: 2, uses: [{}] } });
+    expect(draft(web, search)).toMatchObject({ unsaid: ['maxToolCalls'], mcp: { maxCalls: 2 } });
   });
 
   it('refuses what cannot be run at all, and what a strict request cannot do without', () => {

@@ -93,7 +93,7 @@ export const draftTurn = (
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
-  const unsaid = unsaidOf(request, says);
+  const unsaid = unsaidOf(fitted, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { trickyText } from '../../test/support/turn-events.ts';
+import { trickyText } from '../../test/support/item-shapes.ts';
 import { InputOfArguments } from './input-of-arguments.ts';
 
 const read = (deltas: readonly string[]): { readonly said: readonly string[]; readonly text: string } => {

@@ -56,6 +56,14 @@ const searched = item({ kind: 'hosted-call', id: 'ws', raw: { type: 'web_search_
   raw: { type: 'web_search_call' },
 });
 
+const approval: Produced = {
+  kind: 'opaque',
+  id: 'mcpr_1',
+  raw: { type: 'mcp_approval_request', server_label: 'web', name: 'erase', arguments: '{}' },
+};
+const ASKS = [accepted, ...item(approval, [], approval), ended({ kind: 'tool-calls' }, 1)];
+const mcp = (label: string): ToolRef => ({ kind: 'hosted', raw: { type: 'mcp', server_label: label } });
+
 const TALK = [accepted, ...text('No.'), ended({ kind: 'completed' }, 1)];
 const CALLS = (...names: readonly string[]): TurnEvent[] => [
   accepted,
@@ -100,6 +108,8 @@ describe('keepToolChoice', () => {
   it.each<readonly [ToolChoice, TurnEvent[]]>([
     [{ mode: 'required' }, CALLS('g', 'f')],
     [{ mode: 'required' }, [accepted, ...searched, ...text('It rains.'), ended({ kind: 'completed' }, 1)]],
+    [{ mode: 'required' }, ASKS],
+    [{ mode: 'allowed', required: true, tools: [F, mcp('web')] }, ASKS],
     [{ mode: 'named', tool: F }, CALLS('f')],
     [{ mode: 'allowed', required: true, tools: [F, { kind: 'function', name: 'g' }] }, CALLS('g', 'f')],
     [
@@ -125,6 +135,11 @@ describe('keepToolChoice', () => {
       insisted: [false, true],
       settled: [],
     });
+  });
+
+  it('is not content with a call that another server asks to run', async () => {
+    const choice: ToolChoice = { mode: 'allowed', required: true, tools: [F, mcp('other')] };
+    expect(await keep(choice, ASKS, ASKS)).toMatchObject({ events: [failedWith(2)] });
   });
 
   it('leaves out calls that were ruled out', async () => {

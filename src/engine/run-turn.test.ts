@@ -36,7 +36,7 @@ describe('createEngine', () => {
   it('ends at the calls of the client, and interrupts the turn', async () => {
     const fake = fakePool([
       (thread) => {
-        thread.ask('item/tool/call', { tool: 'f' });
+        thread.call({ tool: 'f' });
         thread.send('rawResponseItem/completed', {
           item: { type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: '{}' },
         });
@@ -50,15 +50,15 @@ describe('createEngine', () => {
     expect([fake.calls.slice(-2), fake.openLeases(), fake.answers]).toEqual([CLOSED, 0, []]);
   });
 
-  it('answers no other request of the app-server', async () => {
+  it('answers a call of a tool that the client does not have', async () => {
     const fake = fakePool([
       (thread) => {
-        thread.ask('item/commandExecution/requestApproval', {});
+        thread.call({ tool: 'f' });
         thread.answer('x');
       },
     ]);
     await run(fake);
-    expect(fake.answers).toEqual([{ message: 'not supported' }]);
+    expect(fake.answers).toMatchObject([{ success: false }]);
   });
 
   it('tells a failure as the end of the turn, without saying that it was accepted', async () => {

@@ -17,10 +17,10 @@ import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
-import { HeldCalls } from './held-calls.ts';
 import { Mailbox } from './mailbox.ts';
 import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
@@ -50,7 +50,6 @@ export class TurnAttempt {
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
   readonly #callable: CallableTools;
-  readonly #calls: HeldCalls;
   readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
   #early: (ThreadSignal | WireSignal)[] | null = [];
@@ -80,11 +79,9 @@ export class TurnAttempt {
       deps.unread.account(() => this.#giveUpOnReader()),
     );
     this.#callable = new CallableTools(allTools(request), request.toolChoice);
-    this.#calls = new HeldCalls(this.#callable);
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,
       hasRelay: deps.relay !== null,
-      letCallsGo: () => this.#calls.letGo(),
       end: (failed) => this.#deliver(this.#source?.end({ kind: 'failed', failure: failed }) ?? []),
     });
   }
@@ -256,9 +253,9 @@ export class TurnAttempt {
         this.#threadId = null;
         this.#deliver(this.#source.end({ kind: 'failed', failure: failure('worker_lost') }));
         return;
-      case 'request':
+      case 'tool-call':
         this.#watch.heard();
-        this.#calls.take(signal);
+        answerCall(signal, this.#callable);
         return;
       case 'notification':
         this.#watch.heard();

@@ -12,7 +12,6 @@ const setUp = (hasRelay: boolean) => {
   const watch = new TurnWatch({
     idleTimeoutMs: IDLE_MS,
     hasRelay,
-    letCallsGo: () => seen.push('let go'),
     end: (failed) => seen.push(failed),
   });
   watch.start();
@@ -44,11 +43,10 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([SILENT]);
   });
 
-  it('lets calls go when the app-server left an answer, and waits for its reason', () => {
+  it('waits for the reason when the app-server left an answer', () => {
     const { watch, pass } = setUp(true);
     watch.wire({ kind: 'answer-started' });
     watch.wire({ kind: 'answer-ended', how: 'left' });
-    expect(pass(0)).toEqual(['let go']);
     expect(pass(29_999)).toEqual([]);
     watch.heard();
     expect(pass(29_999)).toEqual([]);

@@ -7,8 +7,6 @@ export interface TurnWatchOptions {
   readonly idleTimeoutMs: number;
   /** A relay watches the backend itself; then this one watches the app-server. */
   readonly hasRelay: boolean;
-  /** Tool calls are let go: while they wait, the app-server keeps a bad end to itself. */
-  readonly letCallsGo: () => void;
   /** Nothing is to be hoped for. */
   readonly end: (failed: Failure) => void;
 }
@@ -52,7 +50,6 @@ export class TurnWatch {
     if (signal.kind !== 'answer-ended') return;
     this.#isAnswered = true;
     this.#silence?.allow(TELL_MS);
-    if (signal.how === 'left') this.#options.letCallsGo();
   }
 
   /** The app-server runs tools, which may take so long without a word; null: it runs none, or none any more. */

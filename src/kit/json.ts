@@ -7,6 +7,18 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** A member of an object that a stranger wrote: what is not of its kind counts as nothing. */
+export const textIn = (object: JsonObject, key: string): string => {
+  const value = object[key];
+  return typeof value === 'string' ? value : '';
+};
+export const listIn = (object: JsonObject, key: string): readonly Json[] => {
+  const value = object[key];
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
+};
+export const objectsIn = (object: JsonObject, key: string): readonly JsonObject[] =>
+  listIn(object, key).filter(isJsonObject);
+
 /** How many characters all texts in a value have together, however deep they stand. */
 export const charsIn = (value: unknown): number => {
   let chars = 0;

@@ -34,7 +34,7 @@ describe('documents', () => {
   it('that list endpoints list those that app.ts serves', () => {
     const endpoints = (file: string): string[] =>
       [...read(file).matchAll(/http\/routes\/([\w-]+)\.ts/g)].map(([, name = '']) => name).toSorted();
-    expect(endpoints('scripts/docs.ts')).toEqual(endpoints('src/app.ts'));
+    expect(endpoints('scripts/pages/http-api.ts')).toEqual(endpoints('src/app.ts'));
   });
 
   it('link to pages and headings that exist', () => {

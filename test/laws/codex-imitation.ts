@@ -8,13 +8,13 @@ export interface CodexOptions {
 
 /**
  * What the real app-server was seen to tell of a model's stream: only events whose empty line has come
- * count, a failure is told when the stream is over, and not while a tool call waits.
+ * count, a failure is told when the stream is over, and calls are of tools that it does not know: it answers them
+ * itself, and asks the model again.
  * `test/faults/ends.test.ts` asks the real one.
  */
 export class CodexImitation {
   readonly #options: CodexOptions;
-  #waiting = 0;
-  #hasOwnCall = false;
+  #hasCall = false;
   #state: 'reading' | 'completed' | 'failed' | 'told' = 'reading';
   #error = 'stream disconnected before completion: stream closed before response.completed';
 
@@ -69,26 +69,14 @@ export class CodexImitation {
 
   #itemDone(item: JsonObject): void {
     this.#note('rawResponseItem/completed', { item });
-    if (item['type'] === 'custom_tool_call') this.#hasOwnCall = true;
-    if (item['type'] !== 'function_call') return;
-    this.#waiting += 1;
-    this.#options.tell({
-      kind: 'request',
-      method: 'item/tool/call',
-      params: { tool: item['name'] },
-      respond: () => {
-        this.#waiting -= 1;
-        this.#tellEnd();
-      },
-      reject() {},
-    });
+    if (item['type'] === 'custom_tool_call' || item['type'] === 'function_call') this.#hasCall = true;
   }
 
   #tellEnd(): void {
-    if (this.#waiting > 0 || this.#state === 'reading' || this.#state === 'told') return;
+    if (this.#state === 'told') return;
     const isWell = this.#state === 'completed';
     this.#state = 'told';
-    if (isWell && this.#hasOwnCall) this.#options.askModelAgain();
+    if (isWell && this.#hasCall) this.#options.askModelAgain();
     else {
       const error = isWell ? null : { message: this.#error, codexErrorInfo: 'other' };
       this.#note('turn/completed', { turn: { id: TURN_ID, status: isWell ? 'completed' : 'failed', error } });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { listRoutes } from '../../scripts/docs.ts';
+import { listRoutes } from '../../scripts/pages/http-api.ts';
 
 /** What is served, and what of it asks for a key. A route that becomes `open` is a decision about security. */
 it('serves these routes with this access', () => {

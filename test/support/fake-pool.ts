@@ -11,7 +11,8 @@ export type Behaviour = (thread: FakeThread) => void;
 
 export interface FakeThread {
   send(method: string, params: Record<string, unknown>): void;
-  ask(method: string, params: unknown): void;
+  /** A call of a tool that it was told of. */
+  call(params: unknown): void;
   close(): void;
   /** A message of these deltas, and the end of the turn. */
   answer(...deltas: readonly string[]): void;
@@ -21,7 +22,7 @@ export interface FakePool {
   readonly pool: WorkerPool;
   /** Methods in the order in which they were called. */
   readonly calls: string[];
-  /** What was answered to requests of the server. */
+  /** What was answered to those calls. */
   readonly answers: unknown[];
   openLeases(): number;
 }
@@ -46,14 +47,7 @@ export const fakePool = (
       const ids = { threadId: `thread-${mine}`, turnId: `turn-${mine}` };
       const thread: FakeThread = {
         send: (method, params) => listener({ kind: 'notification', method, params: { ...ids, ...params } }),
-        ask: (method, params) =>
-          listener({
-            kind: 'request',
-            method,
-            params,
-            respond: (result) => answers.push({ result }),
-            reject: (message) => answers.push({ message }),
-          }),
+        call: (params) => listener({ kind: 'tool-call', params, respond: (result) => answers.push(result) }),
         close: () => listener({ kind: 'closed' }),
         answer(...deltas) {
           thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });

@@ -67,7 +67,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     otherwise: 'ignored',
     value: ({ maxToolCalls }) => maxToolCalls,
     matters: ({ tools }) => tools.some(({ kind }) => kind === 'hosted'),
-    note: 'Without such a tool in the request it is not named as ignored.',
+    note: 'Without a tool in the request that the backend runs it is not named as ignored.',
   },
   'reasoning.effort': {
     always: 'mapped',

@@ -2,7 +2,7 @@ import { partsOf } from '../../canonical/item.ts';
 import { released, toolsLeft } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { tierAt } from '../capabilities/tiers.ts';
 import { plainValues } from '../capabilities/wants.ts';
@@ -91,7 +91,7 @@ export const requestEdits = (
       }
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
       const include = new Set([
-        ...(sets(ENCRYPTED) ? includeOf(body) : includeOf(body).filter((value) => value !== ENCRYPTED)),
+        ...listIn(body, 'include').filter((value) => value !== ENCRYPTED || sets(ENCRYPTED)),
         ...(sets('include') ? request.include : []),
       ]);
       if (include.size > 0) edited['include'] = [...include];
@@ -202,9 +202,6 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
   ];
   return asked.filter(([, isAsked]) => isAsked).map(([field]) => field);
 };
-
-const includeOf = (body: JsonObject): readonly Json[] =>
-  Array.isArray(body['include']) ? (body['include'] as readonly Json[]) : [];
 
 const editText = (
   body: JsonObject,

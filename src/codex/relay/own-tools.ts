@@ -1,5 +1,6 @@
 import {
   FLAT_NAMESPACE,
+  NO_PARAMETERS,
   type CustomTool,
   type FunctionTool,
   type HostedTool,
@@ -9,12 +10,11 @@ import {
   type ToolRef,
 } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';
 import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
-import { NO_PARAMETERS } from '../translate/thread-start.ts';
 
 export interface ToolsPlace {
   readonly lane: Lane;
@@ -35,13 +35,13 @@ export const writeTools = (
 ): JsonObject => {
   const added = (list: readonly Json[]): readonly Json[] => (mcp === null ? list : shapeMcpTools(list, mcp));
   const write = (tool: Tool): JsonObject => writeTool(tool, profile);
-  if (lane === 'full') return { tools: [...tools.map(write), ...added(listIn(body['tools']))] };
-  const input = listIn(body['input']);
+  if (lane === 'full') return { tools: [...tools.map(write), ...added(listIn(body, 'tools'))] };
+  const input = listIn(body, 'input');
   const [first] = input;
   const has = isJsonObject(first) && first['type'] === 'additional_tools';
   const item: JsonObject = {
     ...(has ? first : { type: 'additional_tools', id: `at_${session}`, role: 'developer' }),
-    tools: [...inNamespaces(tools, write), ...(has ? added(listIn(first['tools'])) : [])],
+    tools: [...inNamespaces(tools, write), ...(has ? added(listIn(first, 'tools')) : [])],
   };
   return { input: [item, ...input.slice(has ? 1 : 0)] };
 };
@@ -61,7 +61,7 @@ const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject)
       name: FLAT_NAMESPACE,
       description: '',
       ...Object.assign({}, ...same),
-      tools: [...flat, ...same.flatMap((one) => listIn(one['tools']))],
+      tools: [...flat, ...same.flatMap((one) => listIn(one, 'tools'))],
     },
     ...others.filter((tool) => !isSame(tool)).map(write),
   ];
@@ -149,6 +149,3 @@ const writeRef = (ref: ToolRef, profile: ToolsPlace['profile']): JsonObject =>
         name: ref.name,
         ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
       };
-
-const listIn = (value: Json | undefined): readonly Json[] =>
-  Array.isArray(value) ? (value as readonly Json[]) : [];

@@ -9,7 +9,7 @@ import {
   type Slot,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([
@@ -177,7 +177,7 @@ export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
 };
 
 const readMessage = (raw: JsonObject): OutputItem => {
-  const parts = objectsIn(raw['content']);
+  const parts = objectsIn(raw, 'content');
   const texts = parts.filter((part) => part['type'] === 'output_text');
   const refusals = parts.filter((part) => part['type'] === 'refusal');
   const phase = phaseOf(raw['phase']);
@@ -187,8 +187,8 @@ const readMessage = (raw: JsonObject): OutputItem => {
     parts: saidParts({
       text: texts.map((part) => textIn(part, 'text')).join(''),
       refusal: refusals.length === 0 ? null : refusals.map((part) => textIn(part, 'refusal')).join(''),
-      annotations: texts.flatMap((part) => listOf(part['annotations'])),
-      logprobs: texts.flatMap((part) => listOf(part['logprobs'])),
+      annotations: texts.flatMap((part) => listIn(part, 'annotations')),
+      logprobs: texts.flatMap((part) => listIn(part, 'logprobs')),
     }),
     ...(phase === null ? {} : { phase }),
     status: statusOf(raw),
@@ -196,11 +196,11 @@ const readMessage = (raw: JsonObject): OutputItem => {
 };
 
 const readReasoning = (raw: JsonObject): OutputItem => {
-  const content = objectsIn(raw['content']).map((part) => textIn(part, 'text'));
+  const content = objectsIn(raw, 'content').map((part) => textIn(part, 'text'));
   const encryptedContent = raw['encrypted_content'];
   return {
     kind: 'reasoning',
-    summary: objectsIn(raw['summary']).map((part) => textIn(part, 'text')),
+    summary: objectsIn(raw, 'summary').map((part) => textIn(part, 'text')),
     ...(content.length === 0 ? {} : { content }),
     ...(typeof encryptedContent === 'string' ? { encryptedContent } : {}),
     status: statusOf(raw),
@@ -232,16 +232,6 @@ const statusOf = (raw: JsonObject): ItemStatus =>
 
 const phaseOf = (phase: Json | undefined): Phase | null =>
   phase === 'commentary' || phase === 'final_answer' ? phase : null;
-
-const listOf = (value: Json | undefined): readonly Json[] =>
-  Array.isArray(value) ? (value as readonly Json[]) : [];
-
-const objectsIn = (value: Json | undefined): readonly JsonObject[] => listOf(value).filter(isJsonObject);
-
-const textIn = (data: JsonObject, key: string): string => {
-  const value = data[key];
-  return typeof value === 'string' ? value : '';
-};
 
 /** What came with the deltas, and what of the whole list comes behind it. */
 const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly Json[] => [

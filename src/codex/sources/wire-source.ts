@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
@@ -296,13 +296,3 @@ const hasHead = (raw: JsonObject): boolean => {
 
 /** What a backend calls an item: by its id, or by that of the call; may be empty. */
 const nameOf = (raw: JsonObject): string => textIn(raw, 'id') || textIn(raw, 'call_id');
-
-const textIn = (data: JsonObject, key: string): string => {
-  const value = data[key];
-  return typeof value === 'string' ? value : '';
-};
-
-const listIn = (data: JsonObject, key: string): readonly Json[] => {
-  const value = data[key];
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
-};

@@ -1,7 +1,7 @@
 import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json } from '../../kit/json.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { History } from './fit-history.ts';
 import { fromOutputText, toOutputText } from './mcp-output.ts';
@@ -31,7 +31,7 @@ export const mcpHistory = (history: History, isOurs: (label: string) => boolean)
   const labels = new Map(
     history.items.flatMap((item) => {
       const raw = 'raw' in item && item.raw.type === 'mcp_approval_request' ? rawOf(item) : null;
-      return raw === null ? [] : [[textOf(raw, 'id'), textOf(raw, 'server_label')] as const];
+      return raw === null ? [] : [[textIn(raw, 'id'), textIn(raw, 'server_label')] as const];
     }),
   );
   const raws = history.items.map((item) => rawMcp(item, labels, isOurs));
@@ -52,7 +52,7 @@ const rawMcp = (
   if (!('raw' in item) || !TYPES.test(item.raw.type)) return null;
   const raw = rawOf(item);
   const isAnswer = raw.type === 'mcp_approval_response';
-  const label = isAnswer ? labels.get(textOf(raw, 'approval_request_id')) : textOf(raw, 'server_label');
+  const label = isAnswer ? labels.get(textIn(raw, 'approval_request_id')) : textIn(raw, 'server_label');
   return isOurs(label ?? '') ? raw : null;
 };
 
@@ -76,9 +76,9 @@ class Reader {
       history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
     );
     for (const raw of this.#raws) {
-      if (raw?.type === 'mcp_approval_request') this.#requests.set(textOf(raw, 'id'), raw);
-      if (raw?.type === 'mcp_approval_response') this.#responses.set(textOf(raw, 'approval_request_id'), raw);
-      if (raw?.type === 'mcp_call') this.#run.add(textOf(raw, 'approval_request_id'));
+      if (raw?.type === 'mcp_approval_request') this.#requests.set(textIn(raw, 'id'), raw);
+      if (raw?.type === 'mcp_approval_response') this.#responses.set(textIn(raw, 'approval_request_id'), raw);
+      if (raw?.type === 'mcp_call') this.#run.add(textIn(raw, 'approval_request_id'));
     }
   }
 
@@ -99,10 +99,10 @@ class Reader {
   }
 
   #mcp(raw: RawItem, place: number): void {
-    const id = textOf(raw, 'id');
+    const id = textIn(raw, 'id');
     switch (raw.type) {
       case 'mcp_list_tools':
-        this.#listed.add(textOf(raw, 'server_label'));
+        this.#listed.add(textIn(raw, 'server_label'));
         return;
       case 'mcp_call': {
         this.#call(raw, this.#callId(id), givenBy(raw), place);
@@ -120,7 +120,7 @@ class Reader {
   }
 
   #response(raw: RawItem, place: number): void {
-    const requestId = textOf(raw, 'approval_request_id');
+    const requestId = textIn(raw, 'approval_request_id');
     const request = this.#requests.get(requestId);
     if (request === undefined) {
       const why = `there is no approval request '${quoted(requestId)}' in the input. Nothing is stored here: send the request along.`;
@@ -131,16 +131,16 @@ class Reader {
     if (this.#run.has(requestId) || this.#responses.get(requestId) !== raw) return;
     const callId = this.#callId(requestId);
     if (raw['approve'] !== true) {
-      const reason = textOf(raw, 'reason');
+      const reason = textIn(raw, 'reason');
       this.#call(request, callId, `This call was declined${reason === '' ? '.' : `: ${reason}`}`, place);
       return;
     }
     this.#call(request, callId, '', place);
     this.#approved.push({
       requestId,
-      label: textOf(request, 'server_label'),
-      name: textOf(request, 'name'),
-      arguments: textOf(request, 'arguments'),
+      label: textIn(request, 'server_label'),
+      name: textIn(request, 'name'),
+      arguments: textIn(request, 'arguments'),
       callId,
     });
   }
@@ -150,9 +150,9 @@ class Reader {
       kind: 'tool-call',
       tool: 'function',
       callId,
-      name: mcpWireName(textOf(raw, 'name')),
-      namespace: mcpNamespace(textOf(raw, 'server_label')),
-      input: textOf(raw, 'arguments'),
+      name: mcpWireName(textIn(raw, 'name')),
+      namespace: mcpNamespace(textIn(raw, 'server_label')),
+      input: textIn(raw, 'arguments'),
     });
     this.#add(place, { kind: 'tool-output', tool: 'function', callId, output: fromOutputText(output) });
   }
@@ -179,9 +179,4 @@ export const givenBy = ({ output = null, error = null }: RawItem): string => {
   const { content, message } = error;
   if (Array.isArray(content)) return toOutputText({ content: content as readonly Json[] });
   return typeof message === 'string' ? message : JSON.stringify(error);
-};
-
-const textOf = (raw: RawItem, key: string): string => {
-  const value = raw[key];
-  return typeof value === 'string' ? value : '';
 };

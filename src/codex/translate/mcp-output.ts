@@ -22,14 +22,14 @@ export const fromOutputText = (output: string): string | readonly Part[] => {
   if (output.length > MAX_PARSED || !output.startsWith('[{"') || !output.includes('"type":"image"')) {
     return output;
   }
-  const parts = listIn(output).map(toPart);
+  const parts = parsedList(output).map(toPart);
   return parts.length > 0 && parts.every((part) => part !== null) ? parts : output;
 };
 
 /** Parsed at once; more than this stays the text that it is. */
 const MAX_PARSED = 8 * 1024 * 1024;
 
-const listIn = (text: string): readonly Json[] => {
+const parsedList = (text: string): readonly Json[] => {
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? (value as readonly Json[]) : [];

@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/item.ts';
-import { FLAT_NAMESPACE, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
+import { FLAT_NAMESPACE, NO_PARAMETERS, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
@@ -19,9 +19,6 @@ export interface ThreadSettings {
   /** Whether codex has the model in its own list: only then it passes on how much the model is to write. */
   readonly knows: (model: string) => boolean;
 }
-
-/** An empty schema: a function without parameters. */
-export const NO_PARAMETERS = { type: 'object', properties: {} };
 
 export const toThreadStart = (
   request: TurnRequest,

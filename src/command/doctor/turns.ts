@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json.ts';
 import { ok, problem, skipped, warning, type Finding } from './finding.ts';
 import { shownTime } from './shown-time.ts';
 
@@ -136,8 +136,7 @@ const lengthOf = (minutes: number): string => {
   return days >= 1 ? `${Math.round(days)} d` : `${Math.round(minutes / 60)} h`;
 };
 
-const outputOf = ({ body }: Answer): readonly JsonObject[] =>
-  Array.isArray(body['output']) ? body['output'].filter(isJsonObject) : [];
+const outputOf = ({ body }: Answer): readonly JsonObject[] => objectsIn(body, 'output');
 
 const figuresOf = ({
   body,

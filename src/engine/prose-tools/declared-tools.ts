@@ -1,5 +1,7 @@
 import type { ToolCall } from '../../canonical/item.ts';
 import {
+  NO_PARAMETERS,
+  titleOf,
   toolsLeft,
   type CustomTool,
   type FunctionTool,
@@ -8,7 +10,8 @@ import {
   type ToolChoice,
 } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, parseJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { ONE_INPUT } from '../custom-as-functions.ts';
 import type { WrittenCall } from './written-call.ts';
 
 /** A tool as a model is told of it in prose: a function, whatever it is. */
@@ -23,16 +26,6 @@ export interface ProseTool {
   readonly isStrict: boolean;
 }
 
-/** An empty schema: a function without parameters. */
-const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
-/** A custom tool takes any text. */
-const ONE_INPUT: JsonObject = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-};
-
 /** The client's own tools. Others are no calls for a client, and are declared as they are. */
 export const isProse = (tool: Tool): tool is FunctionTool | CustomTool | NamespaceTool =>
   tool.kind === 'function' || tool.kind === 'custom' || tool.kind === 'namespace';
@@ -44,11 +37,17 @@ export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly
     .flatMap((tool): readonly ProseTool[] => {
       switch (tool.kind) {
         case 'function':
-          return [functionOf(tool, tool.parameters, tool.strict === true)];
+          return [
+            functionOf(
+              { name: tool.name, description: tool.description },
+              tool.parameters,
+              tool.strict === true,
+            ),
+          ];
         case 'custom':
-          return [customOf(tool, tool.format)];
+          return [customOf({ name: tool.name, description: tool.description }, tool.format)];
         case 'namespace':
-          return membersOf(tool.name, tool.raw['tools']);
+          return membersOf(tool);
         default:
           return assertNever(tool);
       }
@@ -56,16 +55,10 @@ export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly
 
 type Named = Pick<ProseTool, 'name' | 'namespace' | 'description'>;
 
-const functionOf = (
-  { name, namespace, description }: Named,
-  parameters: JsonObject | null,
-  isStrict: boolean,
-): ProseTool => ({
-  title: titleOf(name, namespace),
+const functionOf = (named: Named, parameters: JsonObject | null, isStrict: boolean): ProseTool => ({
+  title: titleOf(named),
   kind: 'function',
-  name,
-  ...(namespace === undefined ? {} : { namespace }),
-  description,
+  ...named,
   parameters: parameters ?? NO_PARAMETERS,
   isStrict,
 });
@@ -81,8 +74,8 @@ const customOf = (named: Named, format: JsonObject | null): ProseTool => {
   };
 };
 
-const membersOf = (namespace: string, members: Json | undefined): readonly ProseTool[] =>
-  (Array.isArray(members) ? (members as readonly Json[]) : []).filter(isJsonObject).flatMap((member) => {
+const membersOf = ({ name: namespace, raw }: NamespaceTool): readonly ProseTool[] =>
+  objectsIn(raw, 'tools').flatMap((member) => {
     const { type, name, parameters, format, strict } = member;
     if (typeof name !== 'string') return [];
     const description = typeof member['description'] === 'string' ? member['description'] : null;
@@ -91,10 +84,6 @@ const membersOf = (namespace: string, members: Json | undefined): readonly Prose
     if (type !== 'function') return [];
     return [functionOf(named, isJsonObject(parameters) ? parameters : null, strict === true)];
   });
-
-/** What a model calls a tool of a namespace by. No name of a function holds a full stop. */
-export const titleOf = (name: string, namespace: string | undefined): string =>
-  namespace === undefined ? name : `${namespace}.${name}`;
 
 /** What a model wrote → the call that the client knows; null: it has no such tool. */
 export const callsOf = (
@@ -115,9 +104,9 @@ export const callsOf = (
 };
 
 /** A call of the client's → how a model would have written it. */
-export const writtenOf = ({ tool, name, namespace, input }: ToolCall): WrittenCall => ({
-  name: titleOf(name, namespace),
-  input: tool === 'custom' ? JSON.stringify({ input }) : input,
+export const writtenOf = (call: ToolCall): WrittenCall => ({
+  name: titleOf(call),
+  input: call.tool === 'custom' ? JSON.stringify({ input: call.input }) : call.input,
 });
 
 /** A model that does not keep to the schema means all that it wrote. */

@@ -1,6 +1,7 @@
 import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/item.ts';
+import { titleOf } from '../../canonical/tool.ts';
 import { breathe } from '../../kit/loop-turns.ts';
-import { titleOf, writtenOf } from './declared-tools.ts';
+import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';
 
 /** An item of a history in prose, and where what it is made of begins in the client's. */
@@ -27,7 +28,7 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
   for (const [place, item] of items.entries()) {
     const last = history.at(-1);
     if (item.kind === 'tool-call') {
-      titles.set(item.callId, titleOf(item.name, item.namespace));
+      titles.set(item.callId, titleOf(item));
       const words = last?.written.length === 0 ? assistantWords(last.head) : null;
       if (words !== null) last?.written.push(words, item);
       else if (last?.written.at(-1)?.kind === 'tool-call') last.written.push(item);
@@ -36,10 +37,14 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
       const output = { ...item, title: titles.get(item.callId) ?? null };
       if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(output);
       else history.push({ place, head: messageBy('user'), written: [output] });
-    } else history.push({ place, head: item, written: [] });
+    } else if (!isOfToolSearch(item)) history.push({ place, head: item, written: [] });
   }
   return history;
 };
+
+/** Tools that a conversation brings along are told with all others: nothing is left of the search for them. */
+const isOfToolSearch = (item: Item): boolean =>
+  item.kind === 'loaded-tools' || (item.kind === 'hosted-call' && item.raw.type === 'tool_search_call');
 
 const messageBy = (role: 'assistant' | 'user'): Message => ({ kind: 'message', role, parts: [] });
 

@@ -40,7 +40,7 @@ describe('the instructions', () => {
 Available tools (schema):
 - one: {"b":1,"a":{"$ref":"#"}}
 - two: {"type":"object","properties":{}}
-- run: {"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}
+- run: {"type":"object","properties":{"input":{"type":"string","description":"The whole input of the tool."}},"required":["input"],"additionalProperties":false}
 - ns.in: {"type":"object","properties":{}}
 
 Per-tool guidance and examples (schema-conformant):

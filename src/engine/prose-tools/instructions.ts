@@ -1,7 +1,7 @@
-import type { ToolChoice } from '../../canonical/tool.ts';
+import { titleOf, type ToolChoice } from '../../canonical/tool.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 import { writeJsonSteps } from '../../kit/json-writer.ts';
-import { titleOf, type ProseTool } from './declared-tools.ts';
+import type { ProseTool } from './declared-tools.ts';
 import type { Guidance, ToolGuide } from './tool-guide.ts';
 import { writeCall } from './written-call.ts';
 
@@ -52,8 +52,7 @@ export const proseInstructions = async (
 const choiceLines = (choice: ToolChoice): readonly string[] => {
   if (choice.mode === 'none') return ['Tool choice is none: never emit <tool_call>.'];
   if (choice.mode === 'named' && choice.tool.kind !== 'hosted') {
-    const { name, namespace } = choice.tool;
-    return [`Tool choice is forced: you MUST call "${titleOf(name, namespace)}".`];
+    return [`Tool choice is forced: you MUST call "${titleOf(choice.tool)}".`];
   }
   const isRequired = choice.mode === 'required' || (choice.mode === 'allowed' && choice.required);
   return isRequired ? ['Tool choice is required: you MUST emit at least one <tool_call>.'] : [];

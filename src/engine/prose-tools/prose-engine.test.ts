@@ -80,6 +80,7 @@ const behind = (
 const never = new AbortController().signal;
 const F = functionTool('f');
 const SEARCH: Tool = { kind: 'hosted', raw: { type: 'web_search' } };
+const REFUSED = { path: { tool: 0 }, kind: 'unsupported_tool', why: 'x' } as const;
 const call: Item = { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}' };
 const output: Item = { kind: 'tool-output', tool: 'function', callId: 'c', output: 'ok' };
 const runAll = async ({ engine }: Behind, request: TurnRequest): Promise<readonly TurnEvent[]> => {
@@ -146,6 +147,44 @@ describe('a request in prose', () => {
     expect(all.run[0]?.toolChoice).toEqual(expected);
   });
 
+  it('says at its end what must be called, where the model did not heed it', async () => {
+    const toolChoice: ToolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } };
+    const all = behind([says('x')]);
+    await runAll(all, turnRequest({ tools: [F, SEARCH], toolChoice, insists: true }));
+    expect(textsIn(all.run[0]).slice(1)).toEqual([
+      'hi',
+      'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.',
+    ]);
+    expect(all.run[0]?.items.at(-1)).toMatchObject({ role: 'developer' });
+  });
+
+  it('leaves that to others where the choice is about declared tools only', async () => {
+    const tools = [{ kind: 'hosted', raw: { type: 'web_search' } } as const];
+    const toolChoice: ToolChoice = { mode: 'allowed', required: true, tools };
+    const all = behind([says('x')]);
+    await runAll(all, turnRequest({ tools: [F, SEARCH], items: [call, output], toolChoice, insists: true }));
+    expect(all.run[0]).toMatchObject({ toolChoice, insists: true });
+    expect(textsIn(all.run[0])).toHaveLength(2);
+  });
+
+  it('tells of tools that the conversation brings along, and nothing of the search for them', async () => {
+    const raw = { type: 'tool_search_output', call_id: 's' };
+    const items: readonly Item[] = [
+      { kind: 'hosted-call', raw: { type: 'tool_search_call', call_id: 's' } },
+      { kind: 'loaded-tools', raw, tools: [functionTool('found'), SEARCH] },
+      output,
+    ];
+    const all = behind([says(writeCall({ name: 'found', input: '{}' }))]);
+    const events = await runAll(all, turnRequest({ tools: [F], items }));
+    expect(all.run[0]).toMatchObject({ tools: [SEARCH], items: [{ role: 'developer' }, { role: 'user' }] });
+    expect(textsIn(all.run[0])[0]).toContain('- found: ');
+    expect(events.at(-1)).toMatchObject({ outcome: { kind: 'tool-calls' } });
+    const plan = behind([], { ignored: [{ item: 1 }], refused: [REFUSED] }).engine.plan(
+      turnRequest({ tools: [F], items }),
+    );
+    expect([plan.ignored, plan.refused]).toEqual([[{ item: 2 }], [{ ...REFUSED, path: 'items' }]]);
+  });
+
   it('puts instructions behind its own where all become one text', async () => {
     const all = behind([says('x')], {}, 'developer');
     await runAll(all, turnRequest({ tools: [F], instructions: 'Be brief.' }));
@@ -156,12 +195,12 @@ describe('a request in prose', () => {
   it('is planned without its texts, and what the plan says is about the client’s own', () => {
     const all = behind([], {
       ignored: [{ item: 0 }, { item: 1 }, { item: 2 }, 'verbosity'],
-      refused: [{ path: { tool: 0 }, kind: 'unsupported_tool', why: 'x' }],
+      refused: [REFUSED],
     });
     const plan = all.engine.plan(turnRequest({ tools: [F, SEARCH], items: [call, output] }));
     expect([plan.ignored, plan.refused]).toEqual([
       [{ item: 0 }, { item: 1 }, 'verbosity'],
-      [{ path: { tool: 1 }, kind: 'unsupported_tool', why: 'x' }],
+      [{ ...REFUSED, path: { tool: 1 } }],
     ]);
     expect(textsIn(all.planned[0])).toEqual(['']);
   });

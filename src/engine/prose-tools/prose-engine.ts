@@ -1,6 +1,7 @@
 import { failure, failureOf } from '../../canonical/failure.ts';
 import type { Item, Produced, ToolCall } from '../../canonical/item.ts';
 import type { Path } from '../../canonical/path.ts';
+import { titleOf } from '../../canonical/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
@@ -9,7 +10,7 @@ import { unlessAborted } from '../../kit/abort.ts';
 import { append } from '../../kit/append.ts';
 import type { Ambient, IdSource } from '../../kit/ambient.ts';
 import type { Engine } from '../engine.ts';
-import { callsOf, titleOf } from './declared-tools.ts';
+import { callsOf } from './declared-tools.ts';
 import { ProseRequest, type ProseOptions } from './prose-request.ts';
 import { CallTaking } from './take-calls.ts';
 
@@ -122,11 +123,11 @@ const HOPELESS = {
 /** What the model has produced, and that its calls led to nothing. */
 const sentBack = ({ produced, unknown }: CallTaking, titles: readonly string[]): readonly Item[] => [
   ...produced.map(withoutId),
-  ...unknown.map(({ callId, name, namespace }): Item => ({
+  ...unknown.map((call): Item => ({
     kind: 'tool-output',
     tool: 'function',
-    callId,
-    output: `Error: there is no tool named "${titleOf(name, namespace)}". The tools are: ${titles.join(', ')}.`,
+    callId: call.callId,
+    output: `Error: there is no tool named "${titleOf(call)}". The tools are: ${titles.join(', ')}.`,
   })),
 ];
 

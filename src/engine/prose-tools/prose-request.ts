@@ -1,6 +1,7 @@
+import { choiceInWords } from '../../canonical/forced-choice.ts';
 import type { Item, Message } from '../../canonical/item.ts';
 import type { Path } from '../../canonical/path.ts';
-import { isForced, type Tool, type ToolChoice } from '../../canonical/tool.ts';
+import { allTools, isForced, type Tool, type ToolChoice } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { isProse, proseTools, type ProseTool } from './declared-tools.ts';
 import { proseHistory, writeHistory, type ProseItem } from './history.ts';
@@ -18,8 +19,8 @@ export class ProseRequest {
   readonly #request: TurnRequest;
   readonly #options: ProseOptions;
   readonly #history: readonly ProseItem[];
-  /** Which of the client's tools are declared as they are. */
-  readonly #declared: readonly number[];
+  /** The tools that are declared as they are, and where the client has them. */
+  readonly #declared: readonly (readonly [number, Tool])[];
   /** The tools that the model is told of. */
   readonly tools: readonly ProseTool[];
 
@@ -27,8 +28,9 @@ export class ProseRequest {
     this.#request = request;
     this.#options = options;
     this.#history = proseHistory(request.items);
-    this.#declared = request.tools.flatMap((tool, index) => (isProse(tool) ? [] : [index]));
-    this.tools = proseTools(request.tools, request.toolChoice);
+    const all = allTools(request);
+    this.#declared = [...all.entries()].filter(([, tool]) => !isProse(tool));
+    this.tools = proseTools(all, request.toolChoice);
   }
 
   /** Whether it says the same as the request of the client. */
@@ -54,14 +56,15 @@ export class ProseRequest {
 
   #around(items: readonly Item[], text: string): TurnRequest {
     const request = this.#request;
-    const tools = request.tools.filter((tool) => !isProse(tool));
+    const tools = this.#declared.map(([, tool]) => tool);
+    const toolChoice = choiceAmong(tools, request.toolChoice);
     return {
       ...request,
       // In one text with the instructions, these come behind.
       instructions: this.#joinsInstructions ? null : request.instructions,
-      items: [...this.#front(text), ...items],
+      items: [...this.#front(text), ...items, ...this.#reminder(toolChoice)],
       tools,
-      toolChoice: choiceAmong(tools, request.toolChoice),
+      toolChoice,
       parallelToolCalls: null,
     };
   }
@@ -74,15 +77,22 @@ export class ProseRequest {
     if (this.tools.length === 0) return [];
     const { instructions } = this.#request;
     const texts = this.#joinsInstructions && instructions !== null ? [text, instructions] : [text];
-    return texts.map((one) => ({ kind: 'message', role: 'developer', parts: [{ kind: 'text', text: one }] }));
+    return texts.map(toldByDeveloper);
+  }
+
+  /** A choice that was not heeded is said again, at the end; of one that is still about declared tools others say it. */
+  #reminder(left: ToolChoice): readonly Message[] {
+    const { insists, toolChoice } = this.#request;
+    return insists && !isForced(left) ? [toldByDeveloper(choiceInWords(toolChoice))] : [];
   }
 
   /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */
   ownPath(path: Path): Path | null {
     if (typeof path === 'string' || 'include' in path) return path;
     if ('tool' in path) {
-      const tool = this.#declared[path.tool];
-      return tool === undefined ? null : { tool };
+      const [tool = Infinity] = this.#declared[path.tool] ?? [];
+      // Others are brought along by an item.
+      return tool < this.#request.tools.length ? { tool } : null;
     }
     if ('item' in path) {
       const item = this.#standsFor(path.item);
@@ -101,6 +111,12 @@ export class ProseRequest {
     return this.#history[index - this.#front('').length];
   }
 }
+
+const toldByDeveloper = (text: string): Message => ({
+  kind: 'message',
+  role: 'developer',
+  parts: [{ kind: 'text', text }],
+});
 
 /** What of a choice is about tools of the backend's. The rest is said in prose. */
 const choiceAmong = (tools: readonly Tool[], choice: ToolChoice): ToolChoice => {

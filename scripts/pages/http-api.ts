@@ -1,0 +1,142 @@
+import { chatEndpoint } from '../../src/http/routes/chat.ts';
+import { completionsEndpoint } from '../../src/http/routes/completions.ts';
+import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
+import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { routeTable } from '../../src/http/routes/table.ts';
+import type { Route } from '../../src/http/server.ts';
+
+/** What each route is for. A route without a line here, or a line without a route, stops the script. */
+const PURPOSES: Readonly<Record<string, string>> = {
+  'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'POST /v1/chat/completions':
+    'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
+  'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/images/generations':
+    'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
+  'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
+  'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
+  'GET /v1/models/{id}': 'One of them.',
+  'GET /v1/mcp/tools':
+    'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
+  'GET /healthz': 'Whether the process is alive.',
+  'GET /readyz':
+    'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
+  'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
+};
+
+const notCalled = (): never => {
+  throw new Error('the routes are listed here, not served');
+};
+
+/** Stands for whatever serving a turn needs: none of it is touched when routes are only listed. */
+const untouched = new Proxy({}, { get: notCalled }) as never;
+
+/** The route table of a server that nobody starts. */
+export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
+  routeTable({
+    endpoints: [
+      responsesEndpoint(untouched),
+      chatEndpoint(untouched),
+      completionsEndpoint(untouched),
+      imagesEndpoint(untouched),
+      imageEditsEndpoint(untouched),
+    ],
+    turns: untouched,
+    models: { names: notCalled },
+    mcp: { list: notCalled },
+    metrics: { print: notCalled, contentType: '' },
+    isReady: notCalled,
+    backendHealth: notCalled,
+  }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));
+
+/** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
+const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+
+/** What a model of the list says beside OpenAI's `id`, `object`, `created` and `owned_by`. */
+const MODELS: readonly string[] = [
+  '## Models',
+  '',
+  'The list is that of the ChatGPT account (asked at the start and every hour), or of the provider (`GET /models`,',
+  "asked at the start and every six hours), and codex's own where those do not answer, for an API key login, and for",
+  'the demo model. A model has these members beside the four of OpenAI, where they are known:',
+  '',
+  '| member | meaning |',
+  '|---|---|',
+  '| `alias_of` | for an alias: the model that it stands for |',
+  '| `display_name` | its name for people |',
+  '| `context_window`, `max_context_window` | tokens that it sees, usually and at the most |',
+  '| `max_output_tokens` | tokens that it writes at the most |',
+  '| `input_modalities` | `text`, `image`, `audio` |',
+  '| `reasoning_efforts` | the efforts that it takes |',
+  '| `default_reasoning_effort` | what codex would ask for; for an alias, what it asks for |',
+  '| `service_tiers` | tiers beside the usual one |',
+  '| `default_service_tier` | for an alias: the tier that it asks for |',
+  '',
+  '| name | meaning |',
+  '|---|---|',
+  '| `codex-5` | the default model: the first by the order of the backend; of a provider, the best that codex knows, else the first that answers in words |',
+  '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
+  '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
+  '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '',
+  'Any other name goes to the backend as it is.',
+  '',
+];
+
+/** Where an answer differs from one of OpenAI's by choice. */
+const LAYOUT: readonly string[] = [
+  '## Order of the output',
+  '',
+  'In an answer of `/v1/responses`, `output[0]` is a message: an empty one where the model only calls tools (it is left out',
+  'again when it comes back as input). Some answers keep the order of the model, as OpenAI does: those that were asked to show',
+  'reasoning, those to requests with hosted tools or MCP servers, and those for codex itself. `x-proxy-output-layout: natural` in a',
+  'request asks for that order, `message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  '',
+];
+
+/** What holds for calls of the client's tools, whatever the backend does. */
+const CALLS: readonly string[] = [
+  '## Calls of tools',
+  '',
+  'A call that `tool_choice` forces comes, or the request fails with `tool_choice_not_satisfied` after a second attempt; a stream',
+  'begins when the call does. Calls that the choice rules out are left out. With `parallel_tool_calls: false` there is at most one.',
+  'Arguments are the text that the model wrote, byte for byte.',
+  '',
+  'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model mends what',
+  'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
+  '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
+  'what it led to. Text in front of a call comes at once; if the call was wrong, what the model says next follows behind it.',
+  '',
+];
+
+/** The routes, and what their answers have of their own. */
+export const describeRoutes = (): string => {
+  const unused = new Set(Object.keys(PURPOSES));
+  const rows = listRoutes().map((route) => {
+    const name = `${route.method} ${route.path}`;
+    const purpose = PURPOSES[name];
+    if (purpose === undefined) throw new Error(`scripts/pages/http-api.ts does not say what ${name} is for`);
+    unused.delete(name);
+    return `| ${route.method} | \`${route.path}\` | ${route.access} | ${purpose} |`;
+  });
+  if (unused.size > 0)
+    throw new Error(`scripts/pages/http-api.ts describes no route: ${[...unused].join(', ')}`);
+  return [
+    '# HTTP API',
+    '',
+    'Access `key` asks for `Authorization: Bearer KEY`; `open` asks for nothing. Every answer carries',
+    '`x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
+    '[parameters](parameters.md).',
+    '',
+    '| method | path | access | what it does |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+    ...MODELS,
+    ...LAYOUT,
+    ...CALLS,
+  ].join('\n');
+};

@@ -1,0 +1,67 @@
+import { profileOf, type BackendProfile } from '../../src/codex/capabilities/profile.ts';
+import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
+import { fateOf } from '../../src/codex/capabilities/way.ts';
+import { directLogin } from '../../src/codex/home/backend.ts';
+import type { Lane } from '../../src/codex/translate/approach.ts';
+import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
+import { COMPLETION_PARAMETERS } from '../../src/openai/completions/parameters.ts';
+import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/parameters.ts';
+import {
+  describeParameters,
+  type BackendColumn,
+  type BackendSide,
+  type ParameterRow,
+} from '../../src/openai/parameters.ts';
+import { RESPONSES_PARAMETERS } from '../../src/openai/responses/parameters.ts';
+
+/** One entry per endpoint that runs turns. */
+const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>])[] = [
+  ['POST /v1/responses', RESPONSES_PARAMETERS],
+  ['POST /v1/chat/completions', CHAT_PARAMETERS],
+  ['POST /v1/completions', COMPLETION_PARAMETERS],
+  ['POST /v1/images/generations', IMAGE_PARAMETERS],
+  ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
+];
+
+const column = (title: string, profile: BackendProfile | null, lane: Lane = 'full'): BackendColumn => ({
+  title,
+  becomes: (setting) => fateOf(setting, { profile, lane, refuses: new Set() }),
+});
+
+const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);
+const CHATGPT = profileOf(directLogin('chatgpt'), null);
+
+const BACKENDS: BackendSide = {
+  columns: [
+    column('without the relay', null),
+    column('OpenAI, other providers, demo', PROVIDER),
+    column('ChatGPT login, full lane', CHATGPT),
+    column('ChatGPT login, lite lane', CHATGPT, 'lite'),
+  ],
+  noteOf: (setting) => SETTINGS[setting].note ?? null,
+};
+
+/** What becomes of each parameter at each backend. */
+export const describeAllParameters = (): string =>
+  [
+    '# Parameters',
+    '',
+    'What becomes of each field of a request:',
+    '',
+    '- **mapped**: it does what it does at OpenAI;',
+    '- **emulated**: the backend is not told, so this server does it;',
+    '- **echoed**: it changes nothing and comes back in the response;',
+    '- **ignored**: it has no effect, and a value that asks for one is named in the response header',
+    '  `x-proxy-ignored-params` (with `PROXY_STRICT_PARAMS=true` it gets 400 `unsupported_parameter`);',
+    '- **silent**: the answer is the same without it, so nothing is said when it does not reach the backend;',
+    '- **rejected**: a value that asks for it gets a 400.',
+    '',
+    'Much can only be said in the request to the backend: the relay does that (see `PROXY_WIRE`), as far as the',
+    'backend takes it. What a backend refuses is left out for the same caller, model and effort for ten minutes,',
+    'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand. With a ChatGPT login a request',
+    'takes the lane that has a place for what it asks for, unless `PROXY_CHATGPT_LANE` or a refusal says otherwise.',
+    '',
+    'Fields that are not in a table are treated as ignored.',
+    '',
+    ...PARAMETER_TABLES.map(([title, table]) => describeParameters(title, table, BACKENDS)),
+  ].join('\n');
