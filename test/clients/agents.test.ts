@@ -1,5 +1,8 @@
 import {
   Agent,
+  codeInterpreterTool,
+  hostedMcpTool,
+  imageGenerationTool,
   OpenAIChatCompletionsModel,
   OpenAIResponsesModel,
   Runner,
@@ -9,14 +12,25 @@ import {
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
+import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { startProxy } from '../support/proxy.ts';
+import { says } from '../support/scripts.ts';
+import { addsUp, SUM } from './adding.ts';
 import { FOUND, searches } from './hosted.ts';
 import { ANSWER, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** OpenAI's Agents SDK, over the real app-server. */
 
-const proxy = await startProxy(threeRounds);
-afterAll(() => proxy.close());
+const shop = await startHttpMcp();
+const proxy = await startProxy(threeRounds, {
+  PROXY_MCP_CONFIG: mcpFiles().write({ shop: { url: shop.url } }),
+});
+afterAll(async () => {
+  await proxy.close();
+  await shop.close();
+});
 const runner = new Runner({ tracingDisabled: true });
 
 const getWeather = tool({
@@ -47,6 +61,49 @@ describe.each(['responses', 'chat'] as const)('%s', (api) => {
     const run = await runner.run(agent, QUESTION, { stream: true });
     await run.completed;
     expect(run.finalOutput).toBe(ANSWER);
+  });
+});
+
+/** How a run ended, and what happened in it. */
+const runOf = async (agent: Agent, stream: boolean) => {
+  if (!stream) return runner.run(agent, QUESTION);
+  const run = await runner.run(agent, QUESTION, { stream });
+  await run.completed;
+  return run;
+};
+
+describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
+  it('calls an MCP server of the deployment', async () => {
+    proxy.use(addsUp);
+    const tools = [hostedMcpTool({ serverLabel: 'shop', requireApproval: 'never' })];
+    const run = await runOf(new Agent({ name: 'adder', model: MODELS.responses(), tools }), stream);
+    expect(run.finalOutput).toBe(SUM);
+  });
+
+  it.each([true, false])('asks before it does (agreed: %s)', async (approve) => {
+    proxy.use(addsUp);
+    const asked: unknown[] = [];
+    const tool = hostedMcpTool({
+      serverLabel: 'shop',
+      requireApproval: 'always',
+      onApproval: async (_, { rawItem }) => {
+        asked.push(rawItem);
+        return { approve };
+      },
+    });
+    const run = await runOf(new Agent({ name: 'adder', model: MODELS.responses(), tools: [tool] }), stream);
+    expect(run.finalOutput).toBe(approve ? SUM : 'It is This call was declined..');
+    expect(asked).toMatchObject([{ name: 'add', arguments: '{"a":2,"b":3}' }]);
+  });
+
+  it('has the backend draw and run code', async () => {
+    proxy.use(
+      says([hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image), { text: 'Done.' }]),
+    );
+    const tools = [codeInterpreterTool(), imageGenerationTool()];
+    const run = await runOf(new Agent({ name: 'artist', model: MODELS.responses(), tools }), stream);
+    expect(run.finalOutput).toBe('Done.');
+    expect(run.newItems.map((item) => item.toJSON())).toMatchObject([]);
   });
 });
 

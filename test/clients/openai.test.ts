@@ -92,38 +92,41 @@ describe.each([false, true])('a loop over responses (stream: %s)', (stream) => {
     expect(answers.map(({ output_text: text }) => text)).toEqual(['', ROWS]);
   });
 
-  it.each([true, false])('asks before it calls an MCP server (agreed: %s)', async (approve) => {
-    proxy.use(addsUp);
-    const answers = await loop(stream, [{ type: 'mcp', server_label: 'shop' }], ({ output }) =>
-      output.flatMap((item) =>
-        item.type === 'mcp_approval_request'
-          ? [{ type: 'mcp_approval_response', approval_request_id: item.id, approve }]
-          : [],
-      ),
-    );
-    expect(answers.map(({ output_text: text }) => text)).toEqual([
-      '',
-      approve ? SUM : 'It is This call was declined..',
-    ]);
-    expect(answers[1]?.output.filter(({ type }) => type === 'mcp_call')).toMatchObject(
-      approve ? [{ server_label: 'shop', name: 'add', arguments: '{"a":2,"b":3}', output: '5' }] : [],
+  it('asks before it calls an MCP server, and calls it then', async () => {
+    const [first, second] = await withApproval(stream, true);
+    expect(first?.output_text).toBe('');
+    expect(second?.output_text).toBe(SUM);
+    expect(second?.output).toContainEqual(
+      expect.objectContaining({ type: 'mcp_call', name: 'add', output: '5', status: 'completed' }),
     );
   });
+});
 
-  it('has the calls of an MCP server made in one answer', async () => {
-    proxy.use(addsUp);
-    const [answer] = await loop(
-      stream,
-      [{ type: 'mcp', server_label: 'shop', require_approval: 'never' }],
-      () => [],
-    );
-    expect(answer?.output_text).toBe(SUM);
-    expect(answer?.output.map(({ type }) => type).toSorted()).toEqual([
-      'mcp_call',
-      'mcp_list_tools',
-      'message',
-    ]);
-  });
+const withApproval = (stream: boolean, approve: boolean): Promise<readonly Response[]> => {
+  proxy.use(addsUp);
+  return loop(stream, [{ type: 'mcp', server_label: 'shop' }], ({ output }) =>
+    output.flatMap((item) =>
+      item.type === 'mcp_approval_request'
+        ? [{ type: 'mcp_approval_response', approval_request_id: item.id, approve }]
+        : [],
+    ),
+  );
+};
+
+it('does not call an MCP server if that is declined, and the model hears so', async () => {
+  const [, second] = await withApproval(false, false);
+  expect(second?.output_text).toBe('It is This call was declined..');
+  expect(second?.output.map(({ type }) => type)).not.toContain('mcp_call');
+});
+
+it('calls an MCP server in the first answer if nobody must agree', async () => {
+  proxy.use(addsUp);
+  const tools: Tool[] = [{ type: 'mcp', server_label: 'shop', require_approval: 'never' }];
+  const [answer] = await loop(true, tools, () => []);
+  expect(answer?.output_text).toBe(SUM);
+  expect(answer?.output.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['mcp_list_tools', 'mcp_call', 'message']),
+  );
 });
 
 it.each([false, true])(
