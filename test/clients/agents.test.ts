@@ -7,6 +7,7 @@ import {
   OpenAIResponsesModel,
   Runner,
   tool,
+  user,
   webSearchTool,
 } from '@openai/agents';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ import { startProxy } from '../support/proxy.ts';
 import { says } from '../support/scripts.ts';
 import { addsUp, SUM } from './adding.ts';
 import { FOUND, searches } from './hosted.ts';
-import { ANSWER, QUESTION, threeRounds, weatherIn } from './rounds.ts';
+import { ANSWER, itemsOf, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** OpenAI's Agents SDK, over the real app-server. */
 
@@ -93,18 +94,39 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
     });
     const run = await runOf(new Agent({ name: 'adder', model: MODELS.responses(), tools: [tool] }), stream);
     expect(run.finalOutput).toBe(approve ? SUM : 'It is This call was declined..');
-    expect(asked).toMatchObject([{ name: 'add', arguments: '{"a":2,"b":3}' }]);
+    expect(asked).toMatchObject([{ name: 'add', providerData: { arguments: '{"a":2,"b":3}' } }]);
   });
 
-  it('has the backend draw and run code', async () => {
-    proxy.use(
-      says([hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image), { text: 'Done.' }]),
-    );
+  it('has the backend draw and run code, and sends that back', async () => {
+    const steps = [hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image)];
+    proxy.use(says([...steps, { text: 'Done.' }]));
     const tools = [codeInterpreterTool(), imageGenerationTool()];
-    const run = await runOf(new Agent({ name: 'artist', model: MODELS.responses(), tools }), stream);
+    const agent = new Agent({ name: 'artist', model: MODELS.responses(), tools });
+    const run = await runOf(agent, stream);
     expect(run.finalOutput).toBe('Done.');
-    expect(run.newItems.map((item) => item.toJSON())).toMatchObject([]);
+    expect(run.newItems.map(({ rawItem }) => rawItem)).toMatchObject([
+      { name: 'code_interpreter_call', providerData: { outputs: [{ logs: '2' }] } },
+      { name: 'image_generation_call', output: 'aGk=' },
+      { type: 'message' },
+    ]);
+    await runner.run(agent, [...run.history, user('And now?')]);
+    // This SDK leaves the image itself out.
+    const [interpreted, drawn] = steps.map(({ item }) => item);
+    expect(itemsOf(proxy.model.requests.at(-1)?.body ?? {}).slice(1, 3)).toEqual([
+      interpreted,
+      { ...drawn, result: null },
+    ]);
   });
+});
+
+it('waits for somebody who agrees later', async () => {
+  proxy.use(addsUp);
+  const tools = [hostedMcpTool({ serverLabel: 'shop', requireApproval: 'always' })];
+  const agent = new Agent({ name: 'adder', model: MODELS.responses(), tools });
+  const run = await runner.run(agent, QUESTION);
+  expect(run.interruptions).toHaveLength(1);
+  for (const asked of run.interruptions) run.state.approve(asked);
+  expect((await runner.run(agent, run.state)).finalOutput).toBe(SUM);
 });
 
 it('lets the backend search, and sees that it did', async () => {
