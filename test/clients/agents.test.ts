@@ -84,7 +84,7 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
   it.each([true, false])('asks before it does (agreed: %s)', async (approve) => {
     proxy.use(addsUp);
     const asked: unknown[] = [];
-    const tool = hostedMcpTool({
+    const careful = hostedMcpTool({
       serverLabel: 'shop',
       requireApproval: 'always',
       onApproval: async (_, { rawItem }) => {
@@ -92,7 +92,10 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
         return { approve };
       },
     });
-    const run = await runOf(new Agent({ name: 'adder', model: MODELS.responses(), tools: [tool] }), stream);
+    const run = await runOf(
+      new Agent({ name: 'adder', model: MODELS.responses(), tools: [careful] }),
+      stream,
+    );
     expect(run.finalOutput).toBe(approve ? SUM : 'It is This call was declined..');
     expect(asked).toMatchObject([{ name: 'add', providerData: { arguments: '{"a":2,"b":3}' } }]);
   });

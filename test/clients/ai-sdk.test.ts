@@ -116,7 +116,7 @@ it.each([
     { type: 'file_search', vector_store_ids: ['vs_1'] },
     { queries: ['rain'], results: [{ fileId: found.file_id, text: found.text }] },
   ],
-] as const)('the backend %s, and the result is seen', async (_, item, hosted, sent, output) => {
+] as const)('the backend %s, and the result is seen', async (_, item, hosted, declared, output) => {
   proxy.use(says([hostedStep(item), { text: 'Done.' }]));
   const [name] = Object.keys(hosted);
   for (const steps of await bothWays({ ...STATELESS, tools: hosted })) {
@@ -125,7 +125,7 @@ it.each([
     // In front of it a stream may have partial images, which are results of their own here.
     expect(steps[0]?.toolResults.at(-1)).toMatchObject({ toolName: name, providerExecuted: true, output });
   }
-  expect(proxy.model.requests.at(-1)?.body['tools']).toEqual([sent]);
+  expect(proxy.model.requests.at(-1)?.body['tools']).toEqual([declared]);
 });
 
 it('what the backend searched is sent back with the next step', async () => {
