@@ -218,11 +218,12 @@ export class McpTurn implements McpShape {
     if (this.#wish.listed.has(label)) return;
     const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
     const id = this.#ids.mint('mcpl');
+    // What the server does not say is left out: there are clients that take no null here.
     const tools = member.tools.map(({ name, description, inputSchema, annotations }) => ({
       name,
-      description,
+      ...(description === null ? {} : { description }),
       input_schema: inputSchema,
-      annotations,
+      ...(annotations === null ? {} : { annotations }),
     }));
     this.#preface.push(
       { type: 'item-started', item: { kind: 'opaque', id, raw } },
