@@ -164,6 +164,8 @@ export class CallableTools {
   known(call: ToolCall): ToolCall | null {
     const { tool: kind, name, namespace } = call;
     if (namespace !== undefined && this.#known.has(refKey({ kind, name, namespace }))) return call;
+    // A tool of the same name in another namespace is another tool.
+    if (namespace !== undefined && namespace !== FLAT_NAMESPACE) return null;
     const { namespace: _, ...flat } = call;
     return this.has(name, kind) ? flat : null;
   }
