@@ -144,7 +144,7 @@ describe('keepToolChoice', () => {
 
   it('waits while the model thinks at length, in small pieces', async () => {
     const head: Produced = { kind: 'reasoning', id: 'r', summary: [] };
-    const at = { list: 'content', index: 0 } as const;
+    const at = { list: 'reasoning', index: 0 } as const;
     const pieces = Array.from({ length: 50_000 }, (): TurnEvent => ({
       type: 'item-delta',
       itemId: 'r',
