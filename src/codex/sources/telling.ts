@@ -154,7 +154,8 @@ export class Telling {
     if (said === null) return;
     const early = this.#early.get(event.itemId) ?? [];
     if (event.annotation !== undefined && said.text === '') {
-      this.#early.set(event.itemId, [...early, event]);
+      early.push(event);
+      this.#early.set(event.itemId, early);
       return;
     }
     if (!hasPlace(event, said)) {
