@@ -93,12 +93,14 @@ export const draftTurn = (
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
-  const unsaid = unsaidOf(request, says);
+  // What is said of servers that are run here is heeded here.
+  const unsaid = unsaidOf({ ...request, tools: sorted.tools }, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
     ...lostOfTools(request, profile),
+    ...sorted.ignored,
     ...(flat?.ignored ?? []),
   ];
   const told = insisting(fitted, says('tool_choice'));

@@ -195,7 +195,7 @@ export class McpTurn implements McpShape {
       return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
     const [first, ...others] = this.#refs(choice.tool);
-    if (first === undefined) return choice;
+    if (first === undefined) throw nothingChosen();
     if (others.length === 0) return { mode: 'named', tool: first };
     return { mode: 'allowed', required: true, tools: [first, ...others] };
   }
@@ -218,11 +218,12 @@ export class McpTurn implements McpShape {
     if (this.#wish.listed.has(label)) return;
     const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
     const id = this.#ids.mint('mcpl');
+    // A client may know these as left out, and not as null.
     const tools = member.tools.map(({ name, description, inputSchema, annotations }) => ({
       name,
-      description,
+      ...(description === null ? {} : { description }),
       input_schema: inputSchema,
-      annotations,
+      ...(annotations === null ? {} : { annotations }),
     }));
     this.#preface.push(
       { type: 'item-started', item: { kind: 'opaque', id, raw } },
@@ -299,6 +300,12 @@ const unavailable = (members: readonly Member[], trouble: string): GatewayError 
   const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
   return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
 };
+
+const nothingChosen = (): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+  });
 
 const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
 
