@@ -93,8 +93,7 @@ export const draftTurn = (
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
-  // What is said of servers that are run here is heeded here.
-  const unsaid = unsaidOf({ ...request, tools: sorted.tools }, says);
+  const unsaid = unsaidOf(fitted, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),

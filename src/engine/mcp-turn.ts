@@ -218,7 +218,7 @@ export class McpTurn implements McpShape {
     if (this.#wish.listed.has(label)) return;
     const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
     const id = this.#ids.mint('mcpl');
-    // A client may know these as left out, and not as null.
+    // What the server does not say is left out: there are clients that take no null here.
     const tools = member.tools.map(({ name, description, inputSchema, annotations }) => ({
       name,
       ...(description === null ? {} : { description }),
