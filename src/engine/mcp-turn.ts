@@ -194,7 +194,7 @@ export class McpTurn implements McpShape {
       return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
     const [first, ...others] = this.#refs(choice.tool);
-    if (first === undefined) return choice;
+    if (first === undefined) throw nothingChosen();
     if (others.length === 0) return { mode: 'named', tool: first };
     return { mode: 'allowed', required: true, tools: [first, ...others] };
   }
@@ -300,6 +300,12 @@ const unavailable = (members: readonly Member[], trouble: string): GatewayError 
   const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
   return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
 };
+
+const nothingChosen = (): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+  });
 
 const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
 
