@@ -240,6 +240,7 @@ export class TurnAttempt {
     const early = this.#early ?? [];
     this.#early = null;
     for (const signal of early) this.#receive(signal);
+    this.#ticket?.begin();
   }
 
   #receive(signal: ThreadSignal | WireSignal): void {

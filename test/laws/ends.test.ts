@@ -70,6 +70,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
       readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {} });
       return {
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
+        begin() {},
         askNoMore() {},
         close: () => onSignal({ kind: 'answer-ended', how: 'left' }),
       };

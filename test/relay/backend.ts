@@ -93,7 +93,8 @@ export interface TestRelay {
   readonly backend: Backend;
   readonly noted: Noted;
   /** A turn of ours, and what the relay tells about it. */
-  open(threadId: string, request?: Partial<TurnRequest>): OpenTurn;
+  /** `isBegun`: somebody hears of the answers already. */
+  open(threadId: string, request?: Partial<TurnRequest>, isBegun?: boolean): OpenTurn;
   /** As the app-server sends it. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
@@ -145,7 +146,7 @@ export const startTestRelay = async (
     relay,
     backend,
     noted,
-    open(threadId, request = {}) {
+    open(threadId, request = {}, isBegun = true) {
       const events: WireSignal[] = [];
       let refused: Failure | null = null;
       const ticket = relay.open(threadId, {
@@ -171,6 +172,7 @@ export const startTestRelay = async (
         },
         onLife() {},
       });
+      if (isBegun) ticket.begin();
       return { ticket, events, refused: () => refused };
     },
     post: (threadId, body, init = {}) =>

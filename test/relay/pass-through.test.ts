@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { completed, freshRelays, status, type Answer } from './backend.ts';
 
@@ -218,5 +218,33 @@ describe('a redirect', () => {
       307,
       'https://elsewhere.example/v1/responses',
     ]);
+  });
+});
+
+describe('an answer of which nobody would hear yet', () => {
+  it('waits until somebody does, so that the app-server is never ahead of us', async () => {
+    const test = await start(completed);
+    const { ticket, events } = test.open('t1', {}, false);
+    const order: string[] = [];
+    const posted = test.post('t1', { model: 'gpt-5.5', input: [] }).then(async (response) => {
+      await response.text();
+      order.push('the app-server has it');
+    });
+    await vi.waitUntil(() => test.backend.arrivals.length === 1);
+    expect(events).toEqual([]);
+    order.push('somebody hears');
+    ticket.begin();
+    await posted;
+    expect(order).toEqual(['somebody hears', 'the app-server has it']);
+    expect(events.map(({ kind }) => kind)).toEqual(['answer-started', 'answer-ended']);
+  });
+
+  it('is cut off if nobody ever does', async () => {
+    const test = await start(completed);
+    const { ticket } = test.open('t1', {}, false);
+    const posted = test.post('t1', { model: 'gpt-5.5', input: [] }).then((response) => response.text());
+    await vi.waitUntil(() => test.backend.arrivals.length === 1);
+    ticket.close();
+    await expect(posted).rejects.toThrow();
   });
 });

@@ -65,6 +65,7 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
     });
     return {
       report: ticket.report,
+      begin: () => ticket.begin(),
       askNoMore: () => ticket.askNoMore(),
       close() {
         const { ignored, limitsOutput, headers } = ticket.report;

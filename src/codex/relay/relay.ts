@@ -49,6 +49,11 @@ export interface RelayAsk {
 
 export interface RelayTicket {
   readonly report: WireReport;
+  /**
+   * Somebody hears what the model says: it is passed on from now on. An answer that calls a tool must not reach the
+   * app-server before, or it would ask the model what to do about a tool that it does not know.
+   */
+  begin(): void;
   /** The answer that is here is the last one: the model is not to be asked again. */
   askNoMore(): void;
   /** The thread is let go: what still runs for it upstream is cut off. */
@@ -178,6 +183,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       tickets.set(threadId, { ticket, request });
       return {
         report: ticket,
+        begin: () => ticket.begin(),
         askNoMore: () => letGo(threadId),
         close() {
           letGo(threadId);

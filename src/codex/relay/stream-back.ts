@@ -45,6 +45,7 @@ export const streamBack = async (
     call.headers = callerHeaders(answer.headers, secrets);
   }
   try {
+    if (call !== null) await patience.without(call.begun);
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
     reader?.begin();
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {

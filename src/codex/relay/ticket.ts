@@ -39,6 +39,7 @@ export class Ticket implements WireReport, ModelCall {
   readonly #options: TicketOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
+  readonly #begun = Promise.withResolvers<void>();
   #isInputLost = false;
   /** Whether the model has answered once: what comes behind our items is then its own doing. */
   #hasAnswer = false;
@@ -66,6 +67,9 @@ export class Ticket implements WireReport, ModelCall {
 
   get signal(): AbortSignal {
     return this.#cut.signal;
+  }
+  get begun(): Promise<void> {
+    return this.#begun.promise;
   }
   get withheld(): ReadonlySet<EditField> {
     return this.#withheld;
@@ -95,8 +99,14 @@ export class Ticket implements WireReport, ModelCall {
     this.#withheld.add(field);
   }
 
+  begin(): void {
+    this.#begun.resolve();
+  }
+
   cut(): void {
     this.#cut.abort();
+    // Nobody is to wait for what will not come.
+    this.#begun.resolve();
   }
 
   #sets(field: EditField): boolean {
