@@ -46,6 +46,7 @@ export const streamBack = async (
   }
   try {
     if (call !== null) await patience.without(call.begun);
+    signal.throwIfAborted();
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
     reader?.begin();
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
