@@ -9,7 +9,7 @@ import { IGNORED_NOTIFICATIONS } from '../src/codex/protocol/methods.ts';
 import { childEnvironment } from '../src/codex/home/environment.ts';
 import { createLineDecoder } from '../src/kit/line-decoder.ts';
 import { residentMb } from './processes.ts';
-import { promptOf, type Ask, type Side, type Timing } from './workload.ts';
+import { MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /**
  * The app-server without us, as it is shipped: the certificates of the machine, and threads that are
@@ -135,10 +135,14 @@ const threadStart = (ask: Ask, cwd: string): object => ({
     ...tool,
     inputSchema: parameters,
   })),
+  ...(ask.mcp === undefined ? {} : { config: { mcp_servers: { [MCP_LABEL]: mcpServer(ask.mcp.url) } } }),
   environments: [],
   ephemeral: true,
   experimentalRawEvents: true,
 });
+
+/** Required: a thread would otherwise begin without its tools. */
+const mcpServer = (url: string): object => ({ url, required: true, default_tools_approval_mode: 'approve' });
 
 const injectItems = (ask: Ask): readonly object[] => [
   ...(ask.instructions === undefined ? [] : [message('developer', ask.instructions)]),

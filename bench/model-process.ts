@@ -2,7 +2,7 @@ import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
 import type { JsonObject } from '../src/kit/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
-import { DELTA, type ModelMessage, type ModelQuestion } from './workload.ts';
+import { CALL_FIRST, DELTA, MCP_LABEL, type ModelMessage, type ModelQuestion } from './workload.ts';
 
 /**
  * The scripted model in a process of its own, so that it shares no event loop with anything that is
@@ -55,15 +55,43 @@ const prepared = (count: number): readonly string[] => {
   return known;
 };
 
-/** The prompt says how long the answer is: "… 16 deltas". */
-const countIn = (body: JsonObject): number =>
-  Number(/(\d+) deltas/u.exec(JSON.stringify(body['input']))?.[1] ?? 1);
+/** A call of the MCP server, and nothing else. */
+const CALL: readonly string[] = (() => {
+  const item = {
+    id: 'fc_bench',
+    type: 'function_call',
+    call_id: 'call_bench',
+    namespace: `mcp__${MCP_LABEL}`,
+    name: 'add',
+    arguments: '{"a":2,"b":3}',
+  };
+  const response = { id: 'resp_call', object: 'response', output: [] };
+  const usage = { input_tokens: 10, output_tokens: 10, total_tokens: 20 };
+  const events = [
+    { type: 'response.created', response: { ...response, status: 'in_progress' } },
+    {
+      type: 'response.output_item.added',
+      output_index: 0,
+      item: { ...item, status: 'in_progress', arguments: '' },
+    },
+    { type: 'response.output_item.done', output_index: 0, item: { ...item, status: 'completed' } },
+    { type: 'response.completed', response: { ...response, status: 'completed', usage } },
+  ];
+  return events.map((event, index) => encodeEvent({ ...event, sequence_number: index }));
+})();
+
+/** The prompt says how long the answer is: "… 16 deltas", and whether a call comes first. */
+const answerTo = (body: JsonObject): readonly string[] => {
+  const input = JSON.stringify(body['input']);
+  const calls = input.includes(CALL_FIRST) && !input.includes('"function_call_output"');
+  return calls ? CALL : prepared(Number(/(\d+) deltas/u.exec(input)?.[1] ?? 1));
+};
 
 let last: JsonObject | null = null;
 
 const script: Script = async ({ body }, connection) => {
   last = body;
-  for (const piece of prepared(countIn(body))) {
+  for (const piece of answerTo(body)) {
     connection.write(piece);
     await connection.flush();
   }
@@ -79,5 +107,5 @@ process.on('message', (question: ModelQuestion) => {
   } else say({ kind: 'last-request', body: last });
 });
 process.on('disconnect', () => process.exit(0));
-const chatgptBaseUrl = await startChatgptBackend((body) => prepared(countIn(body)));
+const chatgptBaseUrl = await startChatgptBackend(answerTo);
 say({ kind: 'listening', baseUrl: model.baseUrl, chatgptBaseUrl });

@@ -4,7 +4,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 
 import { residentMb } from './processes.ts';
-import { DELTA, promptOf, type Ask, type Side, type Timing } from './workload.ts';
+import { DELTA, MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /** The proxy as users run it: a process of its own, reached by HTTP. */
 
@@ -116,7 +116,10 @@ const RESPONSES: Api = {
     model: ask.model,
     ...(ask.instructions === undefined ? {} : { instructions: ask.instructions }),
     input: ask.history === undefined ? promptOf(ask) : [userMessage(ask), ...ask.history],
-    tools: (ask.tools ?? []).map((tool) => ({ type: 'function', ...tool, strict: false })),
+    tools: [
+      ...(ask.tools ?? []).map((tool) => ({ type: 'function', ...tool, strict: false })),
+      ...(ask.mcp === undefined ? [] : [{ type: 'mcp', server_label: MCP_LABEL, require_approval: 'never' }]),
+    ],
     stream: true,
   }),
   deltaMarker: '"type":"response.output_text.delta"',

@@ -92,7 +92,8 @@ export const timeToFirstDelta = async (
   });
 };
 
-const compareTimes = (
+/** How much later, and whether that is within the goal. */
+export const compareTimes = (
   ours: number,
   theirs: number,
   goal: Goal['firstDelta'],

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startBareSide } from './bare-side.ts';
 import { madeUpLogin } from './chatgpt-backend.ts';
+import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
 import { admissionCost, atOnce } from './overload.ts';
 import { startProxySide, type ProxySide } from './proxy-side.ts';
@@ -24,8 +25,8 @@ import {
   type Row,
   type Sides,
 } from './rows.ts';
-import { manyTools, toolRound } from './tool-rows.ts';
-import type { Side } from './workload.ts';
+import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
+import { MCP_LABEL, type Side } from './workload.ts';
 
 /**
  * Compares the proxy with the bare app-server, in one run and interleaved, so that whatever else the
@@ -53,6 +54,18 @@ const STEPS = {
   throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
   'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
   tools: async (sides) => [await toolRound(sides, 60), ...(await manyTools(sides, 40))],
+  mcp: async ({ bare }, { start, model, stateDir }) => {
+    const server = await startBenchMcp();
+    const file = path.join(stateDir, 'mcp.json');
+    await writeFile(file, JSON.stringify({ mcpServers: { [MCP_LABEL]: { url: server.url } } }));
+    const proxy = await start('proxy', model.baseUrl, { PROXY_MCP_CONFIG: file });
+    try {
+      await warmUp([proxy], model);
+      return await mcpServer({ bare, proxy }, server.url, 40);
+    } finally {
+      await server.close();
+    }
+  },
   bytes: ({ bare, proxy }, { model }) => addedBytes({ bare, proxy }, model),
   refused: async (_, { start }) => {
     const baseUrl = `http://${await closedHost()}/v1`;

@@ -11,7 +11,14 @@ export interface Ask {
   readonly tools?: readonly Tool[];
   /** What comes behind the prompt: items of the Responses API, which the app-server takes as they are. */
   readonly history?: readonly JsonObject[];
+  /** The tools of this MCP server are offered, and one of them is called first if the model is told so. */
+  readonly mcp?: { readonly url: string; readonly isCalled: boolean };
 }
+
+/** What both sides name the MCP server. */
+export const MCP_LABEL = 'bench';
+/** With these words in the prompt the model calls a tool of that server before it answers. */
+export const CALL_FIRST = 'Add two numbers first.';
 
 export interface Tool {
   readonly name: string;
@@ -20,7 +27,8 @@ export interface Tool {
 }
 
 /** The model answers with as many deltas as the prompt names. */
-export const promptOf = (ask: Ask): string => `Please answer with ${ask.deltas} deltas.`;
+export const promptOf = (ask: Ask): string =>
+  `Please answer with ${ask.deltas} deltas.${ask.mcp?.isCalled === true ? ` ${CALL_FIRST}` : ''}`;
 
 /** When things arrived, in milliseconds after the request was sent. */
 export interface Timing {

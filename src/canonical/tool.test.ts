@@ -40,7 +40,14 @@ describe('the tools that may be called', () => {
       expect(tools.known(known)).toEqual(known);
     }
     expect(tools.known(call('f', { namespace: 'functions' }))).toEqual(call('f'));
-    for (const unknown of [call('c'), call('f', custom), call('m', custom), call('x')]) {
+    const elsewhere = { namespace: 'mcp__web' };
+    for (const unknown of [
+      call('c'),
+      call('f', custom),
+      call('f', elsewhere),
+      call('m', custom),
+      call('x'),
+    ]) {
       expect(tools.known(unknown)).toBeNull();
     }
   });

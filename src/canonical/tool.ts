@@ -177,7 +177,10 @@ export class CallableTools {
 
   /** The call as the client knows it; null: it has no such tool. codex puts tools of some models into a namespace of its own. */
   known(call: ToolCall): ToolCall | null {
-    if (call.namespace !== undefined && this.#known.has(refKey(refOfCall(call)))) return call;
+    const { namespace } = call;
+    if (namespace !== undefined && this.#known.has(refKey(refOfCall(call)))) return call;
+    // A tool of the same name in another namespace is another tool.
+    if (namespace !== undefined && namespace !== FLAT_NAMESPACE) return null;
     const { namespace: _, ...flat } = call;
     return this.has(flat.name, flat.tool) ? flat : null;
   }

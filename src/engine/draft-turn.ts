@@ -99,6 +99,7 @@ export const draftTurn = (
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
     ...lostOfTools(request, profile),
+    ...sorted.ignored,
     ...(flat?.ignored ?? []),
   ];
   const told = insisting(fitted, says('tool_choice'));

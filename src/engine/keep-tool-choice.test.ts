@@ -157,8 +157,23 @@ describe('keepToolChoice', () => {
     expect(await keep({ mode: 'required' }, events)).toEqual({ events, insisted: [false], settled: [1] });
   });
 
+  it('waits while the model thinks at length, in small pieces', async () => {
+    const head: Produced = { kind: 'reasoning', id: 'r', summary: [] };
+    const at = { list: 'reasoning', index: 0 } as const;
+    const pieces = Array.from({ length: 50_000 }, (): TurnEvent => ({
+      type: 'item-delta',
+      itemId: 'r',
+      at,
+      delta: 'so ',
+    }));
+    const [first = accepted, ...rest] = CALLS('f');
+    const events = [first, ...item(head, pieces, head), ...rest];
+    const { insisted } = await keep({ mode: 'required' }, events);
+    expect(insisted).toEqual([false]);
+  });
+
   it('gives an attempt up that writes on and on', async () => {
-    const endless = [accepted, ...Array.from({ length: 3 }, () => text('x'.repeat(512 * 1024))).flat()];
+    const endless = [accepted, ...Array.from({ length: 3 }, () => text('x'.repeat(8 * 1024 * 1024))).flat()];
     expect(await keep({ mode: 'required' }, endless, endless)).toMatchObject({
       events: [{ ...failedWith(0), usage: null }],
     });

@@ -10,8 +10,8 @@ import type { Engine, Plan } from './engine.ts';
 import { bytesOf } from './mailbox.ts';
 import { Settling } from './settling.ts';
 
-/** Whoever writes more than this before its call makes none. */
-const MAX_HELD_BYTES = 1024 * 1024;
+/** Whoever writes more than this before its call makes none. A long thought in small pieces is some megabytes. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
 /**
  * A call that must come comes, or the turn fails. Backends ignore such a choice, or cannot be told: so the

@@ -50,6 +50,13 @@ it('asks the thread for one server, and waits a little longer than the server ma
   ]);
 });
 
+it('lists them by name: the app-server has no order', async () => {
+  const tools = Object.fromEntries(['b', 'c', 'a'].map((name) => [name, { name, inputSchema: {} }]));
+  expect(await listing(status({ runtimeStatus: 'connected', tools }))).toMatchObject({
+    tools: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+  });
+});
+
 it.each([
   ['no such server', { data: [] }, null, 'is not connected (unknown)'],
   ['a closed thread', status({ runtimeStatus: 'cancelled' }), null, 'is not connected (cancelled)'],

@@ -56,18 +56,21 @@ const troubleIn = (status: Status | undefined): string =>
 
 const connected = ({ tools }: Status): McpToolList => ({
   status: 'connected',
-  tools: Object.values(tools).flatMap((tool): McpToolInfo[] =>
-    tool === undefined
-      ? []
-      : [
-          {
-            name: tool.name,
-            description: tool.description ?? null,
-            inputSchema: tool.inputSchema,
-            annotations: tool.annotations ?? null,
-          },
-        ],
-  ),
+  // The app-server gives them in another order each time.
+  tools: Object.values(tools)
+    .flatMap((tool): McpToolInfo[] =>
+      tool === undefined
+        ? []
+        : [
+            {
+              name: tool.name,
+              description: tool.description ?? null,
+              inputSchema: tool.inputSchema,
+              annotations: tool.annotations ?? null,
+            },
+          ],
+    )
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
 });
 
 export interface ListedMcp {

@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { Item, RawItem } from '../canonical/item.ts';
-import { mcpNamespace, mcpWireName, toolsBehind } from '../canonical/mcp-names.ts';
+import { mcpNamespace, McpToolNames, mcpWireName } from '../canonical/mcp-names.ts';
 import type { McpToolInfo } from '../canonical/mcp-tools.ts';
 import { isAmong, needsApproval, type McpUse } from '../canonical/mcp-use.ts';
 import type { ToolChoice, ToolRef } from '../canonical/tool.ts';
@@ -46,6 +46,7 @@ interface Member {
   /** A client named it for this turn. */
   readonly isNamed: boolean;
   tools: readonly McpToolInfo[];
+  names: McpToolNames;
 }
 
 /** The app-server gives up on a server by itself: only if it does not, we do. */
@@ -80,7 +81,7 @@ export class McpTurn implements McpShape {
         const isNamed = known?.server !== use.server;
         const reachable = isNamed ? await access.reach?.(use.server, signal) : known;
         if (reachable === undefined) throw new Error('a server without a way to it was not refused');
-        members.push({ use, reachable, isNamed, tools: [] });
+        members.push({ use, reachable, isNamed, tools: [], names: new McpToolNames([]) });
       }
     } catch (error) {
       leave(members);
@@ -157,19 +158,17 @@ export class McpTurn implements McpShape {
     const member = this.#members.get(namespace);
     if (member === undefined) return null;
     const { label } = member.use.server;
-    const [tool, other] = toolsBehind(name, member.tools);
-    if (tool === undefined) return null;
+    const tool = member.names.behind(name);
+    if (tool === null) return null;
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
-    if (other !== undefined) return { label, name, needsApproval: false };
+    if (tool === 'many') return { label, name, needsApproval: false };
     return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool) };
   };
 
-  offered(namespace: string, wireName: string): McpToolInfo | null | undefined {
+  offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
     const member = this.#members.get(namespace);
     if (member === undefined) return undefined;
-    const [tool, other] = toolsBehind(wireName, member.tools);
-    if (tool === undefined) return null;
-    return other === undefined ? tool : { ...tool, inputSchema: null };
+    return member.names.behind(wireName);
   }
 
   offersResource(name: string): boolean {
@@ -195,7 +194,7 @@ export class McpTurn implements McpShape {
       return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
     const [first, ...others] = this.#refs(choice.tool);
-    if (first === undefined) return choice;
+    if (first === undefined) throw nothingChosen();
     if (others.length === 0) return { mode: 'named', tool: first };
     return { mode: 'allowed', required: true, tools: [first, ...others] };
   }
@@ -214,15 +213,17 @@ export class McpTurn implements McpShape {
     const list = await listThreadTools(appServer, threadId, member.reachable);
     if (list.status === 'failed') throw unavailable([member], list.trouble);
     member.tools = list.tools.filter((tool) => use.allowed === null || isAmong(use.allowed, tool));
+    member.names = new McpToolNames(member.tools);
     const { label } = use.server;
     if (this.#wish.listed.has(label)) return;
     const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
     const id = this.#ids.mint('mcpl');
+    // What the server does not say is left out: there are clients that take no null here.
     const tools = member.tools.map(({ name, description, inputSchema, annotations }) => ({
       name,
-      description,
+      ...(description === null ? {} : { description }),
       input_schema: inputSchema,
-      annotations,
+      ...(annotations === null ? {} : { annotations }),
     }));
     this.#preface.push(
       { type: 'item-started', item: { kind: 'opaque', id, raw } },
@@ -299,6 +300,12 @@ const unavailable = (members: readonly Member[], trouble: string): GatewayError 
   const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
   return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
 };
+
+const nothingChosen = (): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+  });
 
 const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
 

@@ -90,4 +90,18 @@ describe('schemaProblem', () => {
     expect(schemaProblem(inside(5), budget)).toBeNull();
     expect(schemaProblem(inside(5), schemaBudget())).not.toBeNull();
   });
+
+  it('parses so many characters of patterns and no more', () => {
+    const budget = schemaBudget();
+    const long = inside({ pattern: 'a'.repeat(9_999) });
+    for (let nth = 0; nth < 10; nth += 1) expect(schemaProblem(long, budget)).toBeNull();
+    const broken = inside({ pattern: 'a('.repeat(100) });
+    expect(schemaProblem(broken, budget)).toBeNull();
+    expect(schemaProblem(broken, schemaBudget())).not.toBeNull();
+  });
+
+  it('leaves classes of Unicode to the backend, which take seconds to parse', () => {
+    expect(problemOf(inside({ pattern: String.raw`[^\p{L}\p{N}]`.repeat(700) }))).toBeNull();
+    expect(problemOf(inside({ pattern: String.raw`(\P{Nothing` }))).toBeNull();
+  });
 });

@@ -1,15 +1,23 @@
 import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
 import { quoted } from '../kit/quote.ts';
 
-/** How many subschemas of one request are looked at; what stands behind them is left to the backend. */
+/** How much of the schemas of one request is looked at; what stands behind that is left to the backend. */
 export interface SchemaBudget {
+  /** Subschemas. */
   left: number;
+  /** Characters of patterns. */
+  patternChars: number;
 }
 
 /** Many times what 128 long tools hold. */
 const MAX_SUBSCHEMAS = 20_000;
+/** They are parsed in some 10 ms. */
+const MAX_PATTERN_CHARS = 100_000;
 
-export const schemaBudget = (): SchemaBudget => ({ left: MAX_SUBSCHEMAS });
+export const schemaBudget = (): SchemaBudget => ({
+  left: MAX_SUBSCHEMAS,
+  patternChars: MAX_PATTERN_CHARS,
+});
 
 /** A subschema that is still to be looked at, and the way to it. */
 interface Place {
@@ -18,8 +26,14 @@ interface Place {
   readonly parent: Place | null;
 }
 
+/** What a rule needs besides what it is about. */
+interface Looking {
+  readonly open: (place: Place) => void;
+  readonly isPattern: (text: string) => boolean;
+}
+
 /** What a keyword may hold: says what is wrong, and opens the subschemas that are in it. */
-type Rule = (value: Json, key: string, parent: Place, open: (place: Place) => void) => string | null;
+type Rule = (value: Json, key: string, parent: Place, looking: Looking) => string | null;
 
 /**
  * What is wrong with the schema of a function's parameters; null: nothing that would be wrong in every
@@ -34,24 +48,30 @@ export const schemaProblem = (schema: JsonObject, budget: SchemaBudget): string 
   }
   const references = new References(schema);
   const places: Place[] = [{ value: schema, key: '', parent: null }];
-  const open = (place: Place): void => {
-    budget.left -= 1;
-    if (budget.left > 0) places.push(place);
+  const looking: Looking = {
+    open(place) {
+      budget.left -= 1;
+      if (budget.left > 0) places.push(place);
+    },
+    isPattern(text) {
+      budget.patternChars -= text.length;
+      return budget.patternChars < 0 || isPattern(text);
+    },
   };
   for (let at = places.pop(); at !== undefined; at = places.pop()) {
-    const wrong = subschemaProblem(at, open, references);
+    const wrong = subschemaProblem(at, looking, references);
     if (wrong !== null) return wrong;
   }
   return budget.left > 0 ? references.problem() : null;
 };
 
-const subschemaProblem = (at: Place, open: (place: Place) => void, references: References): string | null => {
+const subschemaProblem = (at: Place, looking: Looking, references: References): string | null => {
   const { value } = at;
   if (typeof value === 'boolean') return null;
   if (!isJsonObject(value)) return told(at, `expected a schema, but got ${shown(value)}.`);
   for (const key of Object.keys(value)) {
     const held = value[key];
-    const wrong = held === undefined ? null : (RULES.get(key)?.(held, key, at, open) ?? null);
+    const wrong = held === undefined ? null : (RULES.get(key)?.(held, key, at, looking) ?? null);
     if (wrong !== null) return told({ value: held, key, parent: at }, wrong);
   }
   references.note(value, at);
@@ -119,12 +139,12 @@ const isSchema = (value: Json | undefined): boolean => typeof value === 'boolean
 const listOf = (value: Json): readonly Json[] | null =>
   Array.isArray(value) ? (value as readonly Json[]) : null;
 
-const one: Rule = (value, key, parent, open) => {
+const one: Rule = (value, key, parent, { open }) => {
   open({ value, key, parent });
   return null;
 };
 
-const each: Rule = (value, key, parent, open) => {
+const each: Rule = (value, key, parent, { open }) => {
   const all = listOf(value);
   if (all === null) return `expected a list of schemas, but got ${shown(value)}.`;
   const at = { value, key, parent };
@@ -132,16 +152,18 @@ const each: Rule = (value, key, parent, open) => {
   return null;
 };
 
-const byName: Rule = (value, key, parent, open) => {
+const byName: Rule = (value, key, parent, { open }) => {
   if (!isJsonObject(value)) return `expected an object of schemas, but got ${shown(value)}.`;
   const at = { value, key, parent };
   for (const name of Object.keys(value)) open({ value: value[name], key: name, parent: at });
   return null;
 };
 
-const byPattern: Rule = (value, ...place) => {
-  const broken = isJsonObject(value) ? Object.keys(value).find((key) => !isPattern(key)) : undefined;
-  return broken === undefined ? byName(value, ...place) : notAPattern(broken);
+const byPattern: Rule = (value, key, parent, looking) => {
+  const broken = isJsonObject(value)
+    ? Object.keys(value).find((name) => !looking.isPattern(name))
+    : undefined;
+  return broken === undefined ? byName(value, key, parent, looking) : notAPattern(broken);
 };
 
 /** The older form: a list has a schema for each place. */
@@ -152,14 +174,14 @@ const names: Rule = (value) =>
     ? null
     : `expected a list of names, but got ${shown(value)}.`;
 
-const namesByName: Rule = (value, key, parent, open) => {
+const namesByName: Rule = (value, key, parent, looking) => {
   if (!isJsonObject(value)) return `expected an object, but got ${shown(value)}.`;
   const at = { value, key, parent };
   for (const name of Object.keys(value)) {
     const member = value[name];
-    const wrong = Array.isArray(member) ? names(member, name, at, open) : null;
+    const wrong = Array.isArray(member) ? names(member, name, at, looking) : null;
     if (wrong !== null) return `'${quoted(name)}': ${wrong}`;
-    if (!Array.isArray(member)) open({ value: member, key: name, parent: at });
+    if (!Array.isArray(member)) looking.open({ value: member, key: name, parent: at });
   }
   return null;
 };
@@ -192,14 +214,17 @@ const number = holds((value) => typeof value === 'number', 'a number');
 const limit = holds((value) => typeof value === 'number' || typeof value === 'boolean', 'a number');
 const count = holds((value) => Number.isInteger(value) && (value as number) >= 0, 'a whole number');
 
-/** Forms of regular expressions that other languages have, and backends take. */
-const OTHER_DIALECT = /\(\?(?:P[<=>]|[a-zA-Z-]+\)|[>#|(])|[*+?}]\+|\\[pP]\w|\[\[?:/;
+/**
+ * Forms of regular expressions that other languages have, and backends take. Classes of Unicode are among them,
+ * also those of our own language: one takes milliseconds to parse.
+ */
+const OTHER_DIALECT = /\(\?(?:P[<=>]|[a-zA-Z-]+\)|[>#|(])|[*+?}]\+|\\[pP]|\[\[?:/;
 
 /** A longer one is nobody's mistake in writing, and takes its time. */
 const MAX_PATTERN = 10_000;
 
 const isPattern = (pattern: string): boolean =>
-  pattern.length > MAX_PATTERN || parses(pattern, 'u') || parses(pattern, '') || OTHER_DIALECT.test(pattern);
+  pattern.length > MAX_PATTERN || OTHER_DIALECT.test(pattern) || parses(pattern, 'u') || parses(pattern, '');
 
 const parses = (pattern: string, flags: string): boolean => {
   try {
@@ -211,7 +236,8 @@ const parses = (pattern: string, flags: string): boolean => {
 
 const notAPattern = (value: Json): string => `${shown(value)} is not a regular expression.`;
 
-const pattern: Rule = (value) => (typeof value === 'string' && isPattern(value) ? null : notAPattern(value));
+const pattern: Rule = (value, _key, _parent, looking) =>
+  typeof value === 'string' && looking.isPattern(value) ? null : notAPattern(value);
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['type', type],

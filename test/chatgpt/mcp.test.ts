@@ -46,6 +46,16 @@ it.each(['gpt-6.1-sol', 'gpt-5.5'])(
   },
 );
 
+it('the number of calls is limited here, so it is not named as ignored', async () => {
+  proxy.backend.use(hello);
+  const asked = { model: 'gpt-5.5', input: 'hi', max_tool_calls: 1 };
+  const ours = await proxy.post('/v1/responses', { ...asked, tools });
+  expect([ours.status, ours.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+  const search = { type: 'web_search' };
+  const both = await proxy.post('/v1/responses', { ...asked, tools: [...tools, search] });
+  expect([both.status, both.headers.get('x-proxy-ignored-params')]).toEqual([200, 'max_tool_calls']);
+});
+
 it('a server of the client is nobody’s', async () => {
   const named = { type: 'mcp', server_label: 'mine', server_url: 'https://mcp.example.com/mcp' };
   const { status, json } = await proxy.post('/v1/responses', {

@@ -1,16 +1,30 @@
-import { AIMessageChunk, HumanMessage, type BaseMessage } from '@langchain/core/messages';
+import { AIMessageChunk, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import type { ToolCall } from '@langchain/core/messages/tool';
 import { tool } from '@langchain/core/tools';
-import { ChatOpenAI } from '@langchain/openai';
+import { ChatOpenAI, customTool, tools } from '@langchain/openai';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
+import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { startProxy } from '../support/proxy.ts';
-import { ANSWER, QUESTION, threeRounds, weatherIn } from './rounds.ts';
+import { says } from '../support/scripts.ts';
+import { addsUp, SUM } from './adding.ts';
+import { asksForRows, ROWS, runSql } from './custom.ts';
+import { FOUND, searches, SOURCE } from './hosted.ts';
+import { ANSWER, itemsOf, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** LangChain, over the real app-server. */
 
-const proxy = await startProxy(threeRounds);
-afterAll(() => proxy.close());
+const shop = await startHttpMcp();
+const proxy = await startProxy(threeRounds, {
+  PROXY_MCP_CONFIG: mcpFiles().write({ shop: { url: shop.url } }),
+});
+afterAll(async () => {
+  await proxy.close();
+  await shop.close();
+});
 
 const getWeather = tool(({ city }: { city: string }) => weatherIn(city), {
   name: 'get_weather',
@@ -18,35 +32,112 @@ const getWeather = tool(({ city }: { city: string }) => weatherIn(city), {
   schema: z.object({ city: z.string() }),
 });
 
-describe.each([
-  ['responses', true],
-  ['chat', false],
-] as const)('%s', (_, useResponsesApi) => {
-  const model = new ChatOpenAI({
+const weather = (call: ToolCall): Promise<ToolMessage> => getWeather.invoke({ ...call, type: 'tool_call' });
+
+const modelOf = (useResponsesApi: boolean) =>
+  new ChatOpenAI({
     model: 'gpt-5.5',
     apiKey: proxy.key,
     useResponsesApi,
     maxRetries: 0,
     configuration: { baseURL: `${proxy.url}/v1` },
-  }).bindTools([getWeather]);
+  });
 
-  const streamed = async (messages: readonly BaseMessage[]): Promise<AIMessageChunk> => {
-    let whole: AIMessageChunk | undefined;
-    for await (const chunk of await model.stream([...messages])) whole = whole?.concat(chunk) ?? chunk;
-    return whole ?? new AIMessageChunk('');
-  };
+type Bound = ReturnType<ReturnType<typeof modelOf>['bindTools']>;
 
-  it.each([false, true])('comes to its end (stream: %s)', async (stream) => {
-    const messages: BaseMessage[] = [new HumanMessage(QUESTION)];
-    for (;;) {
-      const said = stream ? await streamed(messages) : await model.invoke([...messages]);
-      messages.push(said);
-      if ((said.tool_calls ?? []).length === 0) break;
-      for (const call of said.tool_calls ?? []) {
-        messages.push(await getWeather.invoke({ ...call, type: 'tool_call' }));
-      }
-    }
+const ask = async (
+  model: Bound,
+  messages: readonly BaseMessage[],
+  stream: boolean,
+): Promise<AIMessageChunk> => {
+  if (!stream) return model.invoke([...messages]);
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of await model.stream([...messages])) whole = whole?.concat(chunk) ?? chunk;
+  return whole ?? new AIMessageChunk('');
+};
+
+/** Runs the tool until the model calls it no more, and gives the whole conversation. */
+const loop = async (
+  model: Bound,
+  run: (call: ToolCall) => Promise<ToolMessage>,
+  stream: boolean,
+): Promise<BaseMessage[]> => {
+  const messages: BaseMessage[] = [new HumanMessage(QUESTION)];
+  for (;;) {
+    const said = await ask(model, messages, stream);
+    messages.push(said);
+    const calls = said.tool_calls ?? [];
+    if (calls.length === 0) return messages;
+    for (const call of calls) messages.push(await run(call));
+  }
+};
+
+describe.each([
+  ['responses', true, false],
+  ['responses', true, true],
+  ['chat', false, false],
+  ['chat', false, true],
+] as const)('%s', (_, useResponsesApi, stream) => {
+  it(`comes to its end (stream: ${stream})`, async () => {
+    proxy.use(threeRounds);
+    const messages = await loop(modelOf(useResponsesApi).bindTools([getWeather]), weather, stream);
     expect(messages.at(-1)?.text).toBe(ANSWER);
     expect(messages).toHaveLength(7);
+  });
+});
+
+describe.each([false, true])('tools of the Responses API (stream: %s)', (stream) => {
+  const model = modelOf(true);
+
+  it('a custom tool comes to its end', async () => {
+    proxy.use(asksForRows);
+    const sql = customTool(async (input) => runSql(input), { name: 'run_sql' });
+    const run = async ({ id = '', args }: ToolCall): Promise<ToolMessage> =>
+      new ToolMessage({
+        content: await sql.invoke(String(args['input'])),
+        tool_call_id: id,
+        // The SDK looks for this mark, and does not set it by itself.
+        additional_kwargs: { customTool: true },
+      });
+    const messages = await loop(model.bindTools([sql]), run, stream);
+    expect(messages.at(-1)?.text).toBe(ROWS);
+  });
+
+  it('the backend searches, and what it found goes back', async () => {
+    proxy.use(searches);
+    const bound = model.bindTools([{ type: 'web_search' }]);
+    const said = await ask(bound, [new HumanMessage(QUESTION)], stream);
+    expect(said.text).toBe(FOUND);
+    expect(said.content).toMatchObject([{ text: FOUND, annotations: [{ type: 'citation', url: SOURCE }] }]);
+    expect(said.additional_kwargs['tool_outputs']).toMatchObject([{ type: 'web_search_call', id: 'ws_1' }]);
+    await ask(bound, [new HumanMessage(QUESTION), said, new HumanMessage('And now?')], stream);
+    expect(itemsOf(proxy.model.requests.at(-1)?.body ?? {})).toMatchObject([
+      { role: 'user' },
+      { type: 'web_search_call', id: 'ws_1', action: { query: 'weather in Paris' } },
+      { role: 'assistant', content: [{ text: FOUND, annotations: [{ url: SOURCE }] }] },
+      { role: 'user' },
+    ]);
+  });
+
+  it('the backend draws and runs code', async () => {
+    const steps = [hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image)];
+    proxy.use(says([...steps, { text: 'Done.' }]));
+    const bound = model.bindTools([tools.codeInterpreter(), tools.imageGeneration()]);
+    const said = await ask(bound, [new HumanMessage(QUESTION)], stream);
+    expect(said.text).toBe('Done.');
+    expect(said.additional_kwargs['tool_outputs']).toMatchObject(steps.map(({ item }) => item));
+  });
+
+  it('an MCP server of the deployment is called', async () => {
+    proxy.use(addsUp);
+    const bound = model.bindTools([{ type: 'mcp', server_label: 'shop', require_approval: 'never' }]);
+    const said = await ask(bound, [new HumanMessage(QUESTION)], stream);
+    expect(said.text).toBe(SUM);
+    expect(said.additional_kwargs['tool_outputs']).toMatchObject([
+      { type: 'mcp_list_tools' },
+      { type: 'mcp_call', output: '5' },
+    ]);
+    const next = [new HumanMessage(QUESTION), said, new HumanMessage('And now?')];
+    expect((await ask(bound, next, stream)).text).toBe(SUM);
   });
 });

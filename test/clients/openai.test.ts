@@ -1,12 +1,17 @@
-import type { ResponseInputItem, Tool } from 'openai/resources/responses/responses';
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
+import type { Response, ResponseInputItem, Tool } from 'openai/resources/responses/responses';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { stdioEntry } from '../support/mcp/stdio-server.ts';
 import { startProxy } from '../support/proxy.ts';
+import { addsUp, SUM } from './adding.ts';
+import { asksForRows, ROWS, runSql } from './custom.ts';
 import { ANSWER, keepsThought, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** Loops of OpenAI's own SDK, over the real app-server. */
 
-const proxy = await startProxy(threeRounds);
+const proxy = await startProxy(threeRounds, { PROXY_MCP_CONFIG: mcpFiles().write({ shop: stdioEntry() }) });
 afterAll(() => proxy.close());
 const { openai } = proxy;
 
@@ -38,28 +43,112 @@ describe('runTools', () => {
   });
 });
 
-describe('a loop over responses', () => {
-  const tools: Tool[] = [{ type: 'function', name: 'get_weather', parameters, strict: false }];
+/** What the client says to an answer; nothing: it was the last one. */
+type Reply = (answer: Response) => readonly ResponseInputItem[];
 
-  const loop = async (stream: boolean): Promise<string> => {
-    const input: ResponseInputItem[] = [{ role: 'user', content: QUESTION }];
-    for (;;) {
-      const ask = { model: 'gpt-5.5', input, tools, store: false };
-      const response = stream
-        ? await openai.responses.stream(ask).finalResponse()
-        : await openai.responses.create(ask);
-      const calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
-      if (calls.length === 0) return response.output_text;
-      input.push(...(response.output as ResponseInputItem[]));
-      // The last one first: outputs may come in any order.
-      for (const call of calls.toReversed()) {
-        const { city } = JSON.parse(call.arguments) as { city: string };
-        input.push({ type: 'function_call_output', call_id: call.call_id, output: weatherIn(city) });
-      }
-    }
-  };
+/** Asks until there is nothing to reply, and gives all answers. */
+const loop = async (stream: boolean, tools: Tool[], reply: Reply): Promise<readonly Response[]> => {
+  const input: ResponseInputItem[] = [{ role: 'user', content: QUESTION }];
+  const answers: Response[] = [];
+  for (;;) {
+    const ask = { model: 'gpt-5.5', input, tools, store: false };
+    const response = stream
+      ? await openai.responses.stream(ask).finalResponse()
+      : await openai.responses.create(ask);
+    answers.push(response);
+    const replies = reply(response);
+    if (replies.length === 0) return answers;
+    input.push(...(response.output as ResponseInputItem[]), ...replies);
+  }
+};
 
-  it.each([false, true])('comes to its end (stream: %s)', async (stream) => {
-    expect(await loop(stream)).toBe(ANSWER);
+describe.each([false, true])('a loop over responses (stream: %s)', (stream) => {
+  it('comes to its end with a function', async () => {
+    proxy.use(threeRounds);
+    const tools: Tool[] = [{ type: 'function', name: 'get_weather', parameters, strict: false }];
+    const answers = await loop(stream, tools, ({ output }) =>
+      output
+        .flatMap((item) => (item.type === 'function_call' ? [item] : []))
+        // The last one first: outputs may come in any order.
+        .toReversed()
+        .map((call) => ({
+          type: 'function_call_output',
+          call_id: call.call_id,
+          output: weatherIn((JSON.parse(call.arguments) as { city: string }).city),
+        })),
+    );
+    expect(answers.at(-1)?.output_text).toBe(ANSWER);
+  });
+
+  it('comes to its end with a custom tool', async () => {
+    proxy.use(asksForRows);
+    const answers = await loop(stream, [{ type: 'custom', name: 'run_sql' }], ({ output }) =>
+      output.flatMap((item) =>
+        item.type === 'custom_tool_call'
+          ? [{ type: 'custom_tool_call_output', call_id: item.call_id, output: runSql(item.input) }]
+          : [],
+      ),
+    );
+    expect(answers.map(({ output_text: text }) => text)).toEqual(['', ROWS]);
+  });
+
+  it('asks before it calls an MCP server, and calls it then', async () => {
+    const [first, second] = await withApproval(stream, true);
+    expect(first?.output_text).toBe('');
+    expect(second?.output_text).toBe(SUM);
+    expect(second?.output).toContainEqual(
+      expect.objectContaining({ type: 'mcp_call', name: 'add', output: '5', status: 'completed' }),
+    );
   });
 });
+
+const withApproval = (stream: boolean, approve: boolean): Promise<readonly Response[]> => {
+  proxy.use(addsUp);
+  return loop(stream, [{ type: 'mcp', server_label: 'shop' }], ({ output }) =>
+    output.flatMap((item) =>
+      item.type === 'mcp_approval_request'
+        ? [{ type: 'mcp_approval_response', approval_request_id: item.id, approve }]
+        : [],
+    ),
+  );
+};
+
+it('does not call an MCP server if that is declined, and the model hears so', async () => {
+  const [, second] = await withApproval(false, false);
+  expect(second?.output_text).toBe('It is This call was declined..');
+  expect(second?.output.map(({ type }) => type)).not.toContain('mcp_call');
+});
+
+it('calls an MCP server in the first answer if nobody must agree', async () => {
+  proxy.use(addsUp);
+  const tools: Tool[] = [{ type: 'mcp', server_label: 'shop', require_approval: 'never' }];
+  const [answer] = await loop(true, tools, () => []);
+  expect(answer?.output_text).toBe(SUM);
+  expect(answer?.output.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['mcp_list_tools', 'mcp_call', 'message']),
+  );
+});
+
+it.each([false, true])(
+  'a loop over chat comes to its end with a custom tool (stream: %s)',
+  async (stream) => {
+    proxy.use(asksForRows);
+    const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
+    const tools = [{ type: 'custom' as const, custom: { name: 'run_sql' } }];
+    for (;;) {
+      const ask = { model: 'gpt-5.5', messages, tools };
+      const { choices } = stream
+        ? await openai.chat.completions.stream(ask).finalChatCompletion()
+        : await openai.chat.completions.create(ask);
+      const said = choices[0]?.message;
+      const calls = said?.tool_calls ?? [];
+      if (said !== undefined) messages.push(said);
+      if (calls.length === 0) break;
+      for (const call of calls) {
+        const content = call.type === 'custom' ? runSql(call.custom.input) : 'not this one';
+        messages.push({ role: 'tool', tool_call_id: call.id, content });
+      }
+    }
+    expect(messages).toMatchObject([{}, { content: null }, { role: 'tool' }, { content: ROWS }]);
+  },
+);

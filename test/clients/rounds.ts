@@ -35,11 +35,11 @@ const stepsFor = (body: JsonObject): readonly Step[] => {
   return [{ text: said.join(' ') }];
 };
 
-const itemsOf = (body: JsonObject): readonly JsonObject[] =>
+export const itemsOf = (body: JsonObject): readonly JsonObject[] =>
   Array.isArray(body['input']) ? body['input'].filter(isJsonObject) : [];
 
 /** Clients write an output as text or as a list of parts. */
-const textOf = (output: unknown): string => {
+export const textOf = (output: unknown): string => {
   if (typeof output === 'string') return unquoted(output);
   return Array.isArray(output)
     ? output

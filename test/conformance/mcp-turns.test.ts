@@ -76,7 +76,31 @@ describe('a turn with an MCP server', () => {
     expect(messages()).toBe(before);
   });
 
+  it('leaves out of the list what a server does not say', async () => {
+    proxy.use(hello);
+    const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note'] }] });
+    const [list] = output;
+    expect(list?.type === 'mcp_list_tools' ? list.tools.map((tool) => Object.keys(tool)) : null).toEqual([
+      ['name', 'description', 'input_schema'],
+    ]);
+  });
+
+  it('says what of a tool has no effect', async () => {
+    proxy.use(hello);
+    const tools = [{ ...WEB, server_description: 'd', headers: { a: 'b' } }] as never;
+    const { response } = await proxy.openai.responses
+      .create({ model: 'gpt-5.5', input: 'hi', tools })
+      .withResponse();
+    expect(response.headers.get('x-proxy-ignored-params')).toBe(
+      'tools[0].server_description, tools[0].headers',
+    );
+  });
+
   it.each([
+    [
+      { tool_choice: { type: 'mcp', server_label: 'web', name: 'nothing' } },
+      "400 Invalid 'tool_choice': the MCP server has no such tool",
+    ],
     [{ tools: [WEB, WEB] }, "Invalid 'tools[1]': the label 'web' stands for another server"],
     [{ tools: [{ ...WEB, allowed_tools: 5 }] }, "Invalid 'tools[0]': its 'allowed_tools' must be an array"],
     [{ tools: [{ ...WEB, require_approval: 'maybe' }] }, "its 'require_approval' must be 'always', 'never'"],

@@ -146,7 +146,7 @@ describe('what only the relay could pass on', () => {
     };
     const user = { role: 'user', content: 'hi' };
     expect(await refused({ tools: [{ type: 'web_search' }] })).toEqual([400, 'unsupported_tool', 'tools[0]']);
-    expect(await refused({ input: [user, search, { type: 'mcp_call' }] })).toEqual([
+    expect(await refused({ input: [user, search, { type: 'file_search_call' }] })).toEqual([
       400,
       'unsupported_value',
       'input[2]',

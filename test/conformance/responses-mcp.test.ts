@@ -299,6 +299,13 @@ describe('approval', () => {
   it('is not needed for tools that are named', async () => {
     proxy.use(inTurn(says([calls('note', { line: 'x' }), calls('erase', {}, 'call_2')]), hello));
     const { output } = await ask([mcp('the-web', { require_approval: { never: { tool_names: ['note'] } } })]);
+    const { tools } = output[0] as { tools: { name: string }[] };
+    // It has no annotations, and clients may not expect a null.
+    expect(tools.find(({ name }) => name === 'note')).toEqual({
+      name: 'note',
+      description: 'Has no annotations.',
+      input_schema: { type: 'object', properties: { line: { type: 'string' } }, required: ['line'] },
+    });
     expect(output.slice(1)).toMatchObject([
       { type: 'mcp_call', name: 'note', output: 'noted: x' },
       { type: 'mcp_approval_request', name: 'erase' },

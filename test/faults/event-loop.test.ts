@@ -198,6 +198,16 @@ const CASES: Readonly<Record<string, Case>> = {
       }),
     status: 200,
   },
+  'a tool with patterns of Unicode': {
+    made: () => {
+      const pattern = (index: number) => String.raw`[^\p{L}\p{N}]`.repeat(80) + index;
+      const properties = Object.fromEntries(
+        many(1_000, (index) => [`p${index}`, { pattern: pattern(index) }]),
+      );
+      return responses({ tools: [{ ...tool(0), parameters: { type: 'object', properties } }] });
+    },
+    status: 200,
+  },
   '100,000 items': {
     made: () => responses({ input: many(100_000, (index) => user(`hi ${index}`)) }),
     status: 400,

@@ -65,6 +65,33 @@ describe('the MCP servers among the tools', () => {
     },
   );
 
+  it('are ours where the address is empty, as some clients write it', () => {
+    const tool = mcp({ server_label: 'web', server_url: '', connector_id: null });
+    expect(brief([tool], OPTIONS)).toEqual({ others: [], labels: ['web'], refused: [] });
+    expect(brief([tool], CLIENTS)).toEqual({ others: [], labels: ['web'], refused: [] });
+    const connector = mcp({ server_label: 'mail', server_url: '', connector_id: 'connector_gmail' });
+    expect(brief([connector], CLIENTS)).toEqual({ others: [connector], labels: [], refused: [] });
+  });
+
+  it('say what is not heeded', () => {
+    const more = {
+      require_approval: 'never',
+      allowed_tools: null,
+      server_description: 'd',
+      authorization: 'x',
+      headers: { a: 'b' },
+    };
+    const ignored = (tool: HostedTool, options: SortOptions) =>
+      sortTools([functionTool('f'), tool], options).ignored;
+    const field = (name: string) => ({ toolField: { tool: 1, field: name } });
+    expect(ignored(mcp({ server_label: 'web', ...more }), OPTIONS)).toEqual(
+      ['server_description', 'authorization', 'headers'].map(field),
+    );
+    const theirs = mcp({ server_label: 'mine', server_url: 'https://a', ...more });
+    expect(ignored(theirs, CLIENTS)).toEqual([field('server_description')]);
+    expect(ignored(theirs, OPTIONS)).toEqual([]);
+  });
+
   it('have the token of the client', () => {
     expect(sortTools([THEIRS], CLIENTS).uses[0]?.server.transport).toMatchObject({
       headers: { authorization: 'Bearer token' },

@@ -8,6 +8,7 @@ import {
   type McpServer,
 } from '../../canonical/mcp-server.ts';
 import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
+import type { Path } from '../../canonical/path.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import {
   toolsLeft,
@@ -16,7 +17,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../canonical/tool.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
 import { quoted } from '../../kit/quote.ts';
 import type { BackendProfile } from './profile.ts';
 
@@ -34,6 +35,8 @@ export interface SortedTools {
   /** The servers that are to be there for this request. */
   readonly uses: readonly McpUse[];
   readonly refused: readonly Refusal[];
+  /** What is said of these servers and has no effect. */
+  readonly ignored: readonly Path[];
 }
 
 export interface SortOptions {
@@ -55,6 +58,7 @@ export const sortTools = (
 ): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
   const refused: Refusal[] = [];
+  const ignored: Path[] = [];
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
@@ -74,6 +78,7 @@ export const sortTools = (
       if ('problem' in use) refuse('invalid_value', use.problem);
       else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NOBODY_TO_ASK);
       else if (left.has(tool)) uses.push(use);
+      ignored.push(...idleFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
     }
     return false;
   });
@@ -82,7 +87,7 @@ export const sortTools = (
     const why = 'this name is that of the tools of an MCP server.';
     refused.push({ path: { tool: index }, kind: 'invalid_value', why });
   });
-  return { tools: others, uses, refused };
+  return { tools: others, uses, refused, ignored };
 };
 
 const NOBODY_TO_ASK =
@@ -90,12 +95,24 @@ const NOBODY_TO_ASK =
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
-const hasAddress = (raw: RawTool): boolean =>
-  (raw['server_url'] ?? null) !== null || (raw['connector_id'] ?? null) !== null;
+/** An empty one is none: there are clients that cannot leave it out. */
+const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
+
+const hasAddress = (raw: RawTool): boolean => isGiven(raw['server_url']) || isGiven(raw['connector_id']);
+
+const HEEDED: ReadonlySet<string> = new Set(['type', 'server_label', 'allowed_tools', 'require_approval']);
+const HEEDED_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
+
+/** A server of the deployment has its own headers, and the backend does not see the tool at all. */
+const idleFields = (raw: RawTool): readonly string[] =>
+  Object.keys(raw).filter(
+    (field) =>
+      isGiven(raw[field]) && !HEEDED.has(field) && !(hasAddress(raw) && HEEDED_WITH_ADDRESS.has(field)),
+  );
 
 /** What only a backend can reach, or what is left to it. */
 const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
-  hasAddress(raw) && !(takesClients && typeof raw['server_url'] === 'string');
+  hasAddress(raw) && !(takesClients && isGiven(raw['server_url']) && typeof raw['server_url'] === 'string');
 
 const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;

@@ -3,8 +3,11 @@ import { isJsonObject, type Json } from '../../kit/json.ts';
 
 /** The MCP servers of a turn, as the model is to see them. */
 export interface McpShape {
-  /** The tools that are offered of a server, by the names that the model sees; undefined: it is no server's namespace. */
-  offered(namespace: string, wireName: string): McpToolInfo | null | undefined;
+  /**
+   * The tools that are offered of a server, by the names that the model sees; `many`: it is not known which of them
+   * it is; undefined: it is no server's namespace.
+   */
+  offered(namespace: string, wireName: string): McpToolInfo | 'many' | null | undefined;
   /** codex's own tools for the resources of servers, where a client asks for them. */
   offersResource(name: string): boolean;
   /** The turn has made as many calls as it may. */
@@ -38,5 +41,7 @@ const restored = (member: Json, namespace: string, shape: McpShape): readonly Js
   const tool = shape.offered(namespace, member['name']);
   if (tool === undefined) return [member];
   if (tool === null || shape.isSpent()) return [];
-  return [isJsonObject(tool.inputSchema) ? { ...member, parameters: tool.inputSchema } : member];
+  return [
+    tool !== 'many' && isJsonObject(tool.inputSchema) ? { ...member, parameters: tool.inputSchema } : member,
+  ];
 };

@@ -46,6 +46,17 @@ describe('a refused field', () => {
     expect(refusedField('unknown field top_logprobs', all)).toBe('top_logprobs');
   });
 
+  it('is the choice of a tool, whatever is wrong with its value: it is kept here then', () => {
+    const choice = new Set<EditField>(['tool_choice', 'temperature']);
+    const message = "Unsupported value: 'tool_choice' must be 'auto'.";
+    expect(of({ message, param: 'tool_choice', code: 'unsupported_value' }, choice)).toBe('tool_choice');
+    expect(of({ message: "Invalid tool_choice type: 'object'. Supported string values: none, auto." })).toBe(
+      'tool_choice',
+    );
+    expect(of({ message, param: 'input', code: 'unsupported_value' }, choice)).toBeNull();
+    expect(of({ message: "Tool choice 'x' not found in 'tools'.", param: 'tool_choice' })).toBeNull();
+  });
+
   it('is none when the value is wrong: that is between the client and the backend', () => {
     expect(
       of({

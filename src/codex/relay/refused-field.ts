@@ -16,6 +16,10 @@ const SAYS_ENCRYPTED = /encrypted content is not supported|reasoning\.encrypted_
 /** Text files go as text where a backend knows no parts of this type. */
 const FILE = 'input_file';
 
+/** It is kept here where the backend is not told, and its values were checked: "must be auto" is a refusal of it. */
+const CHOICE = 'tool_choice';
+const SAYS_CHOICE = /support|\bmust be\b/i;
+
 /**
  * Which of the fields that we set a 400 is about; null when it is about the client's own request.
  * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
@@ -27,9 +31,15 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
   // There are backends that list what else a part may be.
   if (set.has(FILE) && mentions(message, FILE)) return FILE;
+  const { param } = error;
+  if (
+    set.has(CHOICE) &&
+    SAYS_CHOICE.test(words) &&
+    (param === null ? mentions(message, CHOICE) : param === CHOICE)
+  )
+    return CHOICE;
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
   const candidates = [...set].filter((field) => PLAIN_PARAMETERS.has(field) || DISPENSABLE.has(field));
-  const { param } = error;
   if (candidates.includes(ENCRYPTED) && SAYS_ENCRYPTED.test(message)) return ENCRYPTED;
   // `include[1]` is about `include`.
   if (param !== null) return candidates.find((field) => param.replace(/\[\d+\]$/, '') === field) ?? null;

@@ -94,6 +94,17 @@ it('has every citation once, also one that comes in front of the text', () => {
   expect(texts(reply)).toEqual([[{ kind: 'text', text: 'Yes', annotations: [a, b] }]]);
 });
 
+it('does not go through all citations for each one in front of the text', () => {
+  const citations = Array.from({ length: 50_000 }, (_, index) => ({ url: String(index) }));
+  const reply = replyOf(
+    added(message('')),
+    ...citations.map((annotation) => said('output_text.annotation.added', { annotation })),
+    said('output_text.delta', { delta: 'Yes' }),
+    ended('completed'),
+  );
+  expect(texts(reply)).toEqual([[{ kind: 'text', text: 'Yes', annotations: citations }]]);
+});
+
 it('has the output that stands only in the last event of an incomplete answer', () => {
   const reply = replyOf(
     ended('incomplete', {

@@ -48,7 +48,7 @@ export class Telling {
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
-  /** Whether the last answer has one of them. */
+  /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
   #ended = false;
 
@@ -88,6 +88,13 @@ export class Telling {
 
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
+    const told = this.#judged(item);
+    // The model went on by itself: what it called in vain is not the last thing that it did.
+    if (told !== null && told.kind !== 'reasoning') this.#hasUndeclared = false;
+    return told;
+  }
+
+  #judged(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
     if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
@@ -147,7 +154,8 @@ export class Telling {
     if (said === null) return;
     const early = this.#early.get(event.itemId) ?? [];
     if (event.annotation !== undefined && said.text === '') {
-      this.#early.set(event.itemId, [...early, event]);
+      early.push(event);
+      this.#early.set(event.itemId, early);
       return;
     }
     if (!hasPlace(event, said)) {

@@ -30,7 +30,7 @@ const COMMON = {
   frame_duration_ms: OF_THE_TOOL,
   response_format: {
     policy: 'rejected',
-    note: 'Images are not stored, so they have no URL: `url` gets a 400, `b64_json` is what comes anyway.',
+    note: 'Images are not stored, so they have no URL: only `b64_json` is answered.',
   },
   stream: { policy: 'mapped', note: '' },
   partial_images: {
