@@ -37,6 +37,30 @@ export interface AskedTurn {
   readonly safetyIdentifier: string | null;
 }
 
+/** What an API asks for that has fields for nothing but a model and items. */
+export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
+  instructions: null,
+  tools: [],
+  toolChoice: { mode: 'auto' },
+  parallelToolCalls: null,
+  maxToolCalls: null,
+  canApprove: false,
+  reasoning: { effort: null, summary: null },
+  format: { kind: 'text' },
+  verbosity: null,
+  serviceTier: null,
+  maxOutputTokens: null,
+  stop: [],
+  sampling: { temperature: null, topP: null, presencePenalty: null, frequencyPenalty: null, seed: null },
+  logprobs: { top: null, isNeeded: false },
+  truncation: null,
+  include: [],
+  cache: { key: null, retention: null, options: null },
+  metadata: null,
+  user: null,
+  safetyIdentifier: null,
+};
+
 /** An ask, who asks, and which conversation it belongs to. */
 export interface TurnRequest extends AskedTurn {
   /** The same for all requests of one caller: what one taught us does not hold for another. */

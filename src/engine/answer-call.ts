@@ -8,14 +8,14 @@ import { isJsonObject } from '../kit/json.ts';
  * that the client ruled out is answered as codex answers calls that it does not know.
  */
 export const answerCall = (
-  { params, respond }: Extract<ThreadSignal, { kind: 'tool-call' }>,
+  call: Extract<ThreadSignal, { kind: 'tool-call' }>,
   callable: CallableTools,
 ): void => {
-  const { tool, namespace } = isJsonObject(params) ? params : {};
+  const { tool, namespace } = isJsonObject(call.params) ? call.params : {};
   const isForClient =
     typeof tool === 'string' &&
     callable.has(tool, 'function', typeof namespace === 'string' ? namespace : undefined);
   if (isForClient) return;
   const text = `unsupported call: ${JSON.stringify(tool ?? null)}`;
-  respond({ contentItems: [{ type: 'inputText', text }], success: false });
+  call.respond({ contentItems: [{ type: 'inputText', text }], success: false });
 };

@@ -1,39 +1,13 @@
 import type { FunctionTool } from '../../src/canonical/tool.ts';
-import type { AskedTurn, CacheSettings, Sampling, TurnRequest } from '../../src/canonical/turn-request.ts';
+import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/turn-request.ts';
 
-export const NO_SAMPLING: Sampling = {
-  temperature: null,
-  topP: null,
-  presencePenalty: null,
-  frequencyPenalty: null,
-  seed: null,
-};
-export const NO_CACHE: CacheSettings = { key: null, retention: null, options: null };
+export const { sampling: NO_SAMPLING, cache: NO_CACHE } = PLAIN_ASK;
 
 /** The smallest ask, and what a test wants different. */
 export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
+  ...PLAIN_ASK,
   model: 'gpt-5.5',
-  instructions: null,
   items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
-  tools: [],
-  toolChoice: { mode: 'auto' },
-  parallelToolCalls: null,
-  maxToolCalls: null,
-  canApprove: false,
-  reasoning: { effort: null, summary: null },
-  format: { kind: 'text' },
-  verbosity: null,
-  serviceTier: null,
-  maxOutputTokens: null,
-  stop: [],
-  sampling: NO_SAMPLING,
-  logprobs: { top: null, isNeeded: false },
-  truncation: null,
-  include: [],
-  cache: NO_CACHE,
-  metadata: null,
-  user: null,
-  safetyIdentifier: null,
   ...different,
 });
 

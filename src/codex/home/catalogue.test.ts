@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../../test/support/models.ts';
-import {
-  FULL_LANE_SUFFIX,
-  cleanCatalogue,
-  completeEntry,
-  entriesOf,
-  fullLaneSlug,
-  ownSlug,
-} from './catalogue.ts';
+import { cleanCatalogue, completeEntry, entriesOf } from './catalogue.ts';
 
 const CLEAN = {
   tool_mode: 'direct',
@@ -144,14 +137,6 @@ describe('lanes', () => {
     ['', false, ''],
   ])('%s', (name, isLite, fullLane) => {
     expect([catalogue.isLite(name), catalogue.fullLane(name)]).toEqual([isLite, fullLane]);
-  });
-
-  it('the way back', () => {
-    expect(['gpt-6-sol', 'gpt-6-sol-2027'].map((name) => ownSlug(catalogue.fullLane(name)))).toEqual([
-      'gpt-6-sol',
-      'gpt-6-sol-2027',
-    ]);
-    expect([fullLaneSlug('a'), ownSlug(fullLaneSlug('a'))]).toEqual([`a${FULL_LANE_SUFFIX}`, 'a']);
   });
 });
 

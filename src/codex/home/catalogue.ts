@@ -19,14 +19,13 @@ export interface Catalogue {
   knows(name: string): boolean;
   /** The efforts that a model has; null where that is not known. */
   effortsOf(name: string): readonly string[] | null;
-  /** The name by which codex takes the full lane; `ownSlug` is the way back. */
+  /** The name by which codex takes the full lane. */
   fullLane(name: string): string;
 }
 
 /** Behind a model's name: the same model on the full lane. Only codex and our relay see it. */
 export const FULL_LANE_SUFFIX = '--full';
-export const fullLaneSlug = (slug: string): string => `${slug}${FULL_LANE_SUFFIX}`;
-export const ownSlug = (name: string): string => name.replace(FULL_LANE_SUFFIX, '');
+const fullLaneSlug = (slug: string): string => `${slug}${FULL_LANE_SUFFIX}`;
 
 /**
  * What every model of the catalogue gets. Defaults that codex would send by itself are emptied, tools

@@ -1,10 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
 import { endToEnd } from '../end-to-end.ts';
 import { getText, type TextAnswer } from '../get-text.ts';
+import { notFound, startLoopback } from '../loopback.ts';
 
 export type ListedAnswer = TextAnswer | { readonly reason: string };
 
@@ -23,34 +19,20 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Stands between one codex and its backend, for one request: codex asks, and we hear the answer too. */
 export const startListener = async (target: string): Promise<ModelsListener> => {
-  const prefix = `/${randomBytes(24).toString('base64url')}`;
   let heard: ListedAnswer | null = null;
-
-  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const url = incoming.url ?? '';
-    if (incoming.method !== 'GET' || !url.startsWith(`${prefix}/models`)) {
-      outgoing.writeHead(404, { connection: 'close' }).end();
-      return;
-    }
-    heard = await ask(`${target}${url.slice(prefix.length)}`, endToEnd(incoming.headers));
-    const [status, text] = 'reason' in heard ? [502, ''] : [heard.status, heard.text];
-    outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
-  };
-
-  const server = createServer({ maxHeaderSize: 128 * 1024 }, (incoming, outgoing) => {
-    handle(incoming, outgoing).catch(() => outgoing.destroy());
+  const loopback = await startLoopback({
+    async serve(path, incoming, outgoing) {
+      if (incoming.method !== 'GET' || !path.startsWith('models')) {
+        notFound(outgoing);
+        return;
+      }
+      heard = await ask(`${target}/${path}`, endToEnd(incoming.headers));
+      const [status, text] = 'reason' in heard ? [502, ''] : [heard.status, heard.text];
+      outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
+    },
+    onError: () => {},
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
-    answer: () => heard,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { baseUrl: loopback.origin, answer: () => heard, close: () => loopback.close() };
 };
 
 const ask = async (url: string, headers: Record<string, string | string[]>): Promise<ListedAnswer> => {

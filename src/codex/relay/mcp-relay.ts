@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { request as send, type Dispatcher } from 'undici';
 
@@ -10,9 +9,9 @@ import { harmless } from '../failures/harmless.ts';
 import { silentFor } from '../failures/mcp-trouble.ts';
 import { readErrorBody } from '../failures/read-error.ts';
 import { whyUnreachable } from '../failures/unreachable.ts';
+import { newSecret, notFound, startLoopback } from '../loopback.ts';
 import { codeOf, isConnectionError, readShortBody } from './connection.ts';
 import { Patience } from './patience.ts';
-import { behindSecret, newSecret } from './secret-path.ts';
 
 /**
  * A server of ours on loopback, between the app-server and the MCP servers that are reached by HTTP. The
@@ -56,7 +55,6 @@ export interface McpRelayOptions {
 
 /** Clients may name servers too, a few for each turn that runs. */
 const MAX_PASSAGES = 4_096;
-const KEEP_ALIVE_MS = 120_000;
 /** The stream that a server may write to by itself is silent for as long as it likes: its thread ends it. */
 const FOREVER_MS = 2 ** 31 - 1;
 const MAX_QUOTED = 300;
@@ -68,25 +66,17 @@ export const startMcpRelay = async ({
   maxPassages = MAX_PASSAGES,
 }: McpRelayOptions): Promise<McpRelay> => {
   const passages = new Map<string, Passage>();
-  const secret = newSecret();
-  const server = createServer((incoming, outgoing) => {
-    // Whatever else is asked for, such as where to sign in, is not there.
-    const passage = passages.get(behindSecret(secret, incoming.url ?? '') ?? '');
-    if (passage === undefined || !passage.takes(incoming.method)) {
-      outgoing.writeHead(404, { connection: 'close' }).end();
-      return;
-    }
-    passage.pass(incoming, outgoing).catch((error: unknown) => {
-      outgoing.destroy();
-      onBug(error);
-    });
+  const loopback = await startLoopback({
+    async serve(handle, incoming, outgoing) {
+      // Whatever else is asked for, such as where to sign in, is not there.
+      const passage = passages.get(handle);
+      if (passage?.takes(incoming.method) === true) await passage.pass(incoming, outgoing);
+      else notFound(outgoing);
+    },
+    onError: onBug,
+    // A call may take as long as its server was given.
+    requestTimeout: 0,
   });
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  // A call may take as long as its server was given.
-  server.requestTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`;
   return {
     open(target) {
       if (passages.size >= maxPassages) {
@@ -96,7 +86,7 @@ export const startMcpRelay = async ({
       const passage = new Passage(target);
       passages.set(handle, passage);
       return {
-        address: `${origin}/${handle}`,
+        address: `${loopback.origin}/${handle}`,
         get trouble() {
           return passage.trouble;
         },
@@ -106,13 +96,9 @@ export const startMcpRelay = async ({
       };
     },
     async close() {
-      if (!server.listening) return;
       for (const passage of passages.values()) passage.forget();
       passages.clear();
-      const ended = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await ended;
+      await loopback.close();
     },
   };
 };

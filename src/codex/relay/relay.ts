@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { joinSteps } from '../../kit/json-bytes.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
+import { notFound, startLoopback } from '../loopback.ts';
 import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import type { InputFindings, ThreadShape } from './edits.ts';
@@ -13,7 +12,6 @@ import type { ForwardOptions, Hop } from './hop.ts';
 import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
-import { behindSecret, newSecret } from './secret-path.ts';
 import { Ticket } from './ticket.ts';
 import { forgetOldest } from '../../kit/forget-oldest.ts';
 
@@ -76,11 +74,7 @@ export interface RelayOptions extends ForwardOptions, RenewalsOptions {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The app-server keeps idle connections for a while: it must be the one who closes them. */
-const KEEP_ALIVE_MS = 120_000;
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
-/** Logins carry long tokens, and codex adds metadata. */
-const MAX_HEADER_BYTES = 128 * 1024;
 /** More than an app-server holds threads before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
@@ -96,19 +90,22 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const closed = new Set<string>();
   const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
-  const secret = newSecret();
 
   const letGo = (threadId: string): void => {
     tickets.delete(threadId);
     closed.add(threadId);
     forgetOldest(closed, MAX_CLOSED_THREADS);
   };
-  const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const way = wayOf(secret, incoming.url ?? '', options.targets);
+  const serve = async (rest: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const way = wayOf(rest, options.targets);
+    if (way === null) {
+      notFound(outgoing);
+      return;
+    }
     const threadId = String(incoming.headers['thread-id']);
-    if (way === null || closed.has(threadId)) {
+    if (closed.has(threadId)) {
       // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
-      outgoing.writeHead(way === null ? 404 : 410, { connection: 'close' }).end();
+      outgoing.writeHead(410, { connection: 'close' }).end();
       return;
     }
     if (way.name === 'account' && way.path === SETTINGS_PATH && incoming.method === 'GET') {
@@ -147,25 +144,20 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     await forward(hop, ticket, { ...options, onLearnt });
   };
 
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
-    handle(incoming, outgoing).catch((error: unknown) => {
-      // The app-server went away while it was still sending: there is nobody to answer.
-      const isGone = !incoming.complete;
-      outgoing.destroy();
-      if (!isGone) options.onBug(error);
-    });
+  const loopback = await startLoopback({
+    serve,
+    onError(error, incoming) {
+      // Else the app-server went away while it was still sending: there is nobody to answer.
+      if (incoming.complete) options.onBug(error);
+    },
   });
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`;
 
   return {
     addresses: {
-      model: `${origin}/${SEGMENTS.model}`,
-      account: `${origin}/${SEGMENTS.account}`,
-      refresh: `${origin}/${SEGMENTS.refresh}`,
-      revoke: `${origin}/${SEGMENTS.revoke}`,
+      model: `${loopback.origin}/${SEGMENTS.model}`,
+      account: `${loopback.origin}/${SEGMENTS.account}`,
+      refresh: `${loopback.origin}/${SEGMENTS.refresh}`,
+      revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
     },
     profile: options.profile,
     refusedFor: (request) => learnt.refusedFor(request),
@@ -191,13 +183,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         },
       };
     },
-    async close() {
-      const ended = new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-      server.closeAllConnections();
-      await ended;
-    },
+    close: () => loopback.close(),
   };
 };
 
@@ -216,10 +202,8 @@ interface Way {
   readonly path: string;
 }
 
-/** Where a request of the app-server is to go; null for anybody who does not know the secret. */
-const wayOf = (secret: string, url: string, targets: RelayTargets): Way | null => {
-  const rest = behindSecret(secret, url);
-  if (rest === null) return null;
+/** Where a request of the app-server is to go; null: nowhere. */
+const wayOf = (rest: string, targets: RelayTargets): Way | null => {
   for (const name of Object.keys(SEGMENTS) as (keyof RelayAddresses)[]) {
     const target = targets[name];
     const path = rest.slice(SEGMENTS[name].length);

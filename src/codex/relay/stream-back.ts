@@ -23,7 +23,7 @@ const LINGER_MS = 500;
 
 /**
  * Streams an answer back byte for byte, and reads it on its way: what is read there is the turn's
- * content. However it ends, that is told: the app-server keeps it to itself while it waits for a tool.
+ * content. However it ends, that is told.
  */
 export const streamBack = async (
   hop: Hop,

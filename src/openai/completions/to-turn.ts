@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../parameter-names.ts';
@@ -28,28 +28,15 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
     ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(given)],
     names: NAMES,
     request: {
+      ...PLAIN_ASK,
       model: model.model,
-      instructions: null,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(given) }] }],
-      tools: [],
-      toolChoice: { mode: 'auto' },
-      parallelToolCalls: null,
-      maxToolCalls: null,
-      canApprove: false,
       reasoning: { effort: model.effort, summary: null },
-      format: { kind: 'text' },
-      verbosity: null,
       serviceTier: model.serviceTier,
       maxOutputTokens: given.max_tokens ?? null,
       stop: stopsOf(given.stop),
       sampling: readSampling(given),
-      logprobs: { top: null, isNeeded: false },
-      truncation: null,
-      include: [],
-      cache: { key: null, retention: null, options: null },
-      metadata: null,
       user: given.user ?? null,
-      safetyIdentifier: null,
     },
   };
 };

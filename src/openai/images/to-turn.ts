@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure.ts';
 import type { ImagePart, Part } from '../../canonical/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import type { HostedTool } from '../../canonical/tool.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
@@ -94,32 +94,14 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
     names,
     ignored: [...unread, ...withoutEffect(given)],
     request: {
+      ...PLAIN_ASK,
       model: model.model,
       instructions: INSTRUCTIONS,
       items: [{ kind: 'message', role: 'user', parts: [text, ...parts] }],
       tools: [tool],
       toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: TYPE } } },
-      parallelToolCalls: null,
-      maxToolCalls: null,
-      canApprove: false,
       reasoning: { effort: model.effort, summary: null },
-      format: { kind: 'text' },
-      verbosity: null,
       serviceTier: model.serviceTier,
-      maxOutputTokens: null,
-      stop: [],
-      sampling: {
-        temperature: null,
-        topP: null,
-        presencePenalty: null,
-        frequencyPenalty: null,
-        seed: null,
-      },
-      logprobs: { top: null, isNeeded: false },
-      truncation: null,
-      include: [],
-      cache: { key: null, retention: null, options: null },
-      metadata: null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },
