@@ -58,6 +58,7 @@ it.each([
   ['a text that breaks off in an escape', '{"input":"a\\u00', 'a\\u00'],
   ['a text with line breaks of its own', '{"input":"a\nb"}', 'a\nb'],
   ['escapes that JSON does not have', '{"input":"\\d\\uzzzz"}', '\\d\\uzzzz'],
+  ['escapes of both kinds', '{"input":"\\n\\d\\\\\\"q\\u0041"}', '\n\\d\\"qA'],
   ['many spaces', `{${' '.repeat(500)}"input":"x"}`, 'x'],
 ])('makes the best of %s', (_, args, expected) => {
   for (const deltas of [[args], args.split('')]) expect(read(deltas).text).toBe(expected);

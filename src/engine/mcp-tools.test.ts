@@ -8,7 +8,7 @@ import { listThreadTools } from './mcp-tools.ts';
 const reachable = (trouble: string | null = null): ReachableMcp => ({
   server: {
     label: 'a',
-    transport: { kind: 'http', url: 'http://h/mcp', headers: {} },
+    transport: { kind: 'http', url: 'http://h/mcp', headers: { authorization: 'Bearer let-me-in' } },
     startupSeconds: 7,
     callSeconds: 1,
     requireApproval: 'always',
@@ -63,6 +63,7 @@ it.each([
   ['no list', status({ runtimeStatus: 'connected', toolsError: 'no tools' }), null, 'failed: no tools'],
   ['what the relay knows', status({ runtimeStatus: 'failed', toolsError: 'x' }), 'was down', 'was down'],
   ['no answer', new RequestTimeout('m', 1), null, 'did not answer within 12 s'],
+  ['no secret', status({ runtimeStatus: 'failed', toolsError: 'no: let-me-in' }), null, 'failed: no: ***'],
   ['a refusal', new RpcError({ code: 1, message: 'thread not found' }), null, 'failed: thread not found'],
 ])('says what is wrong: %s', async (_, answer, trouble, said) => {
   expect(await listing(answer, trouble)).toEqual({ status: 'failed', trouble: said });

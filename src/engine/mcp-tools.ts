@@ -1,5 +1,5 @@
 import { GatewayError } from '../canonical/failure.ts';
-import type { McpServer } from '../canonical/mcp-server.ts';
+import { mcpSecrets, type McpServer } from '../canonical/mcp-server.ts';
 import type { McpToolInfo, McpToolList } from '../canonical/mcp-tools.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { mcpTrouble, silentFor } from '../codex/failures/mcp-trouble.ts';
@@ -7,6 +7,7 @@ import type { ResultOf } from '../codex/protocol/methods.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
+import { hideSecrets } from '../kit/hide-secrets.ts';
 import type { ReachableMcp } from './mcp-access.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
@@ -28,6 +29,11 @@ export const listThreadTools = async (
 ): Promise<McpToolList> => {
   const { server } = reachable;
   const timeoutMs = Math.min(server.startupSeconds * 1000 + MARGIN_MS, maxMs);
+  // It may quote the token that it was started with.
+  const failed = (trouble: string): McpToolList => ({
+    status: 'failed',
+    trouble: hideSecrets(mcpSecrets(server))(trouble),
+  });
   try {
     const { data } = await appServer.request(
       'mcpServerStatus/list',
@@ -46,8 +52,6 @@ export const listThreadTools = async (
     throw error;
   }
 };
-
-const failed = (trouble: string): McpToolList => ({ status: 'failed', trouble });
 
 const troubleIn = (status: Status | undefined): string =>
   status?.toolsError === undefined || status.toolsError === null

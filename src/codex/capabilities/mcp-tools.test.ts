@@ -109,4 +109,12 @@ describe('the MCP servers among the tools', () => {
   ])('are refused: %j', (tool) => {
     expect(brief([tool], CLIENTS)).toEqual({ others: [], labels: [], refused: ['invalid_value'] });
   });
+
+  it('are so many and no more', () => {
+    const all = Array.from({ length: 66 }, (_, index) =>
+      mcp({ server_label: `s${index}`, server_url: 'https://a' }),
+    );
+    const { labels, refused } = brief(all, CLIENTS);
+    expect([labels.length, refused]).toEqual([64, ['invalid_value', 'invalid_value']]);
+  });
 });

@@ -72,6 +72,8 @@ export const sortTools = (
         'invalid_value',
         `the label '${quoted(server.label)}' stands for another server of this request.`,
       );
+    } else if (labels.size >= MAX_SERVERS) {
+      refuse('invalid_value', `a request may use ${MAX_SERVERS} MCP servers at most.`);
     } else {
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
@@ -89,6 +91,9 @@ export const sortTools = (
   });
   return { tools: others, uses, refused, ignored };
 };
+
+/** Each is started or connected to for the request, and everybody else of the worker waits meanwhile. */
+const MAX_SERVERS = 64;
 
 const NOBODY_TO_ASK =
   "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";

@@ -112,6 +112,13 @@ describe('the relay to MCP servers', () => {
     expect(passage.trouble).toBeNull();
   });
 
+  it('hides what the server repeats of its own secrets: the app-server would write it into its log', async () => {
+    const server = await serve({ mood: 'broken' });
+    const passage = (await openRelay()).open(targetOf(server, { secrets: ['of order'] }));
+    const refused = await fetch(passage.address, { method: 'POST', body: '{}' });
+    expect([await refused.text(), passage.trouble]).toEqual(['out ***', 'answered HTTP 500: out ***']);
+  });
+
   it.each([
     ['broken', 'answered HTTP 500: out of order'],
     ['redirects', 'answered with a redirect, which is not followed'],

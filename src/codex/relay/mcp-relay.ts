@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import { gatewayError } from '../../canonical/failure.ts';
+import { hideSecrets } from '../../kit/hide-secrets.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import { harmless } from '../failures/harmless.ts';
 import { silentFor } from '../failures/mcp-trouble.ts';
@@ -180,8 +181,9 @@ class Passage {
       return;
     }
     if (statusCode >= 400) {
-      const body = await readShortBody(answer);
-      this.#note(method, refusal(statusCode, body.toString('utf8'), this.#target.secrets));
+      // The app-server writes it into its log.
+      const body = hideSecrets(this.#target.secrets)((await readShortBody(answer)).toString('utf8'));
+      this.#note(method, refusal(statusCode, body));
       const { 'content-length': _, ...back } = toAppServer(answer);
       outgoing.writeHead(statusCode, back).end(body);
       return;
@@ -221,8 +223,8 @@ const toAppServer = (answer: Dispatcher.ResponseData): Headers => {
   return headers;
 };
 
-const refusal = (status: number, body: string, secrets: readonly string[]): string => {
-  const words = harmless(readErrorBody(body).message ?? '', secrets)
+const refusal = (status: number, body: string): string => {
+  const words = harmless(readErrorBody(body).message ?? '', [])
     .trim()
     .slice(0, MAX_QUOTED);
   if (status === 401) return 'refused the credentials (HTTP 401)';
