@@ -8,8 +8,8 @@ const IMAGE = { type: 'image', data: 'aGk=', mimeType: 'image/png' };
 describe('what a tool gave', () => {
   it.each([
     [{ content: [text('5')] }, '5'],
-    [{ content: [text('a'), text('b')], structuredContent: { c: 1 } }, 'a\nb'],
-    [{ content: [], structuredContent: { c: 1 } }, '{"c":1}'],
+    [{ content: [text('a'), text('b')], structuredContent: { c: 1 } }, '{"c":1}'],
+    [{ content: [text('a'), text('b')], structuredContent: null }, 'a\nb'],
     [{ content: [] }, ''],
     [{ content: [text('a'), IMAGE] }, JSON.stringify([text('a'), IMAGE])],
   ])('%j is one text', (result, expected) => expect(toOutputText(result)).toBe(expected));

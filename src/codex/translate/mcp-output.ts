@@ -8,11 +8,11 @@ export interface McpResult {
 }
 
 /**
- * The `output` of an `mcp_call`, which is one text: the texts of the result joined. Where there is more than text,
- * it is the content as JSON, and where there is nothing else, the structured content as JSON.
+ * The `output` of an `mcp_call`, which is one text: what the model has seen. codex shows it the structured content,
+ * where there is any; else it is the texts of the result joined, and where there is more than text, the content as JSON.
  */
 export const toOutputText = ({ content, structuredContent = null }: McpResult): string => {
-  if (content.length === 0 && structuredContent !== null) return JSON.stringify(structuredContent);
+  if (structuredContent !== null) return JSON.stringify(structuredContent);
   const texts = content.map((part) => (isJsonObject(part) && part['type'] === 'text' ? part['text'] : null));
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : JSON.stringify(content);
 };
