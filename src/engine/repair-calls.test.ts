@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
@@ -66,10 +66,13 @@ const GOOD = [accepted, ...text('Again.', 'm2'), ...call('f', 'good', 'c2'), end
 interface Given {
   readonly holds?: RepairOptions['holds'];
   readonly attempts?: number;
+  readonly check?: RepairOptions['check'];
 }
 
+const isGood: RepairOptions['check'] = async (_tool, input) => (input === 'bad' ? 'it is bad' : null);
+
 const run = async (
-  { holds = 'answer', attempts = 1 }: Given,
+  { holds = 'answer', attempts = 1, check = isGood }: Given,
   ...answers: readonly (readonly TurnEvent[] | Error)[]
 ) => {
   const requests: TurnRequest[] = [];
@@ -92,7 +95,7 @@ const run = async (
       plan,
       attempts,
       holds,
-      check: async (_tool, input) => (input === 'bad' ? 'it is bad' : null),
+      check,
       onRepair: (result) => void results.push(result),
     }).run(new AbortController().signal, () => {
       settled += 1;
@@ -205,5 +208,22 @@ describe('repairCalls', () => {
   it('in a stream tells calls unchecked that are too long to be held', async () => {
     const long = [accepted, ...call('f', 'x'.repeat(2_000_000)), ...call('f', 'bad', 'c2'), ended(CALLED, 1)];
     expect(await run({ holds: 'calls' }, long, GOOD)).toMatchObject({ events: long, results: [] });
+  });
+
+  it('takes so long to check and no longer, however many calls there are', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let checks = 0;
+    const check: RepairOptions['check'] = async () => {
+      checks += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return null;
+    };
+    const many = Array.from({ length: 50 }, (_, index) => call('f', 'x', `c${index}`)).flat();
+    const running = run({ check }, [accepted, ...many, ended(CALLED, 1)]);
+    await vi.waitFor(() => expect(checks).toBe(1));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await running).events).toHaveLength(many.length + 2);
+    expect(checks).toBeLessThan(8);
   });
 });

@@ -7,6 +7,7 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import { addUsage, type Usage } from '../canonical/usage.ts';
 import { append } from '../kit/append.ts';
 import { breathe } from '../kit/loop-turns.ts';
+import { within } from '../kit/within.ts';
 import type { Plan } from './engine.ts';
 import { bytesOf } from './mailbox.ts';
 import { Settling } from './settling.ts';
@@ -170,18 +171,27 @@ class Attempt {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** By the id of the call, what is wrong with it. */
+/** A check takes a moment, or its deadline where somebody wrote a schema for that; and there may be thousands of calls. */
+const MAX_CHECK_MS = 5_000;
+
+/** By the id of the call, what is wrong with it, as far as there is time to look. */
 const problemsIn = async (
   { items }: Reply,
   { strict, check }: Repairing,
 ): Promise<ReadonlyMap<string, string>> => {
   const problems = new Map<string, string>();
-  for (const item of items) {
-    if (item.kind !== 'tool-call' || item.tool !== 'function' || item.namespace !== undefined) continue;
-    const tool = strict.get(item.name);
-    const problem = tool === undefined ? null : await check(tool, item.input);
-    if (problem !== null) problems.set(item.callId, problem);
-  }
+  let isLate = false;
+  const looking = async (): Promise<true> => {
+    for (const item of items) {
+      if (isLate) break;
+      if (item.kind !== 'tool-call' || item.tool !== 'function' || item.namespace !== undefined) continue;
+      const tool = strict.get(item.name);
+      const problem = tool === undefined ? null : await check(tool, item.input);
+      if (problem !== null && !isLate) problems.set(item.callId, problem);
+    }
+    return true;
+  };
+  isLate = (await within(looking(), MAX_CHECK_MS)) === null;
   return problems;
 };
 

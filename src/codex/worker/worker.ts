@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { createLineDecoder } from '../../kit/line-decoder.ts';
 import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
+import { endSession } from './end-session.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
 import { within } from '../../kit/within.ts';
 
@@ -115,7 +116,8 @@ const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): C
     env: options.environment,
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C in a terminal is for us, and we let the turns finish first. When we
-    // die the child reads the end of its stdin and goes, so it is never an orphan.
+    // die the child reads the end of its stdin and goes, so it is never an orphan. And a session of its own, by
+    // which we find what it leaves behind.
     detached: process.platform !== 'win32',
   });
   const decoder = createLineDecoder();
@@ -128,7 +130,7 @@ const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): C
 
 /**
  * The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. SIGKILL ends also a process that
- * was stopped by a signal.
+ * was stopped by a signal; what that one has started is ended too.
  */
 const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_MS }: WorkerOptions) => {
   // A process that could not be spawned has no pid and will never exit.
@@ -156,6 +158,7 @@ const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_
         await goneWithin(stopGraceMs);
       }
     }
+    if (child.pid !== undefined) await endSession(child.pid);
     try {
       await cleanUp();
     } catch (error) {
