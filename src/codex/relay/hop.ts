@@ -18,8 +18,6 @@ export interface ModelCall {
   readonly model: string;
   readonly edits: RequestEdits;
   readonly session: Session;
-  /** Somebody hears of the answers, or nobody will. */
-  readonly begun: Promise<void>;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;
   readonly onSignal: (signal: WireSignal) => void;

@@ -48,8 +48,8 @@ export interface RelayAsk {
 export interface RelayTicket {
   readonly report: WireReport;
   /**
-   * Somebody hears what the model says: it is passed on from now on. An answer that calls a tool must not reach the
-   * app-server before, or it would ask the model what to do about a tool that it does not know.
+   * Somebody hears what the model says. Until then nobody has ended the turn at an answer that calls a tool of the
+   * client, so what the app-server asks the model about that answer waits.
    */
   begin(): void;
   /** The answer that is here is the last one: the model is not to be asked again. */
@@ -125,6 +125,13 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
     const ticket = turn?.ticket ?? null;
     if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
+    if (ticket !== null && !ticket.isFirstRequest) {
+      await ticket.begun;
+      if (closed.has(threadId)) {
+        refuse(outgoing, 410);
+        return;
+      }
+    }
     const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
     const hop: Hop = {
       purpose: isModelRequest ? 'model' : 'other',
@@ -186,6 +193,9 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     close: () => loopback.close(),
   };
 };
+
+const refuse = (outgoing: ServerResponse, status: 404 | 410): void =>
+  void outgoing.writeHead(status, { connection: 'close' }).end();
 
 /** How the addresses differ. Behind one that does not say `backend-api` codex would look for other paths. */
 const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {

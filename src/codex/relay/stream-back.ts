@@ -45,8 +45,6 @@ export const streamBack = async (
     call.headers = callerHeaders(answer.headers, secrets);
   }
   try {
-    if (call !== null) await patience.without(call.begun);
-    signal.throwIfAborted();
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
     reader?.begin();
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
