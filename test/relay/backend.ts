@@ -12,6 +12,7 @@ import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
 import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
 import { conversations } from '../support/conversations.ts';
+import { SHAPE } from '../support/edited.ts';
 import { turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
@@ -151,20 +152,7 @@ export const startTestRelay = async (
       let refused: Failure | null = null;
       const ticket = relay.open(threadId, {
         request: turnRequest(request),
-        shape: {
-          approach: {
-            lane: 'full',
-            slug: 'gpt-5.5',
-            instructions: 'field',
-            reasoning: 'kept',
-            customTools: 'native',
-            namespaces: 'kept',
-          },
-          injected: { instructions: null, items: [] },
-          developerInstructions: null,
-          saysVerbosity: false,
-          mcp: null,
-        },
+        shape: SHAPE,
         onSignal(signal) {
           if (signal.kind === 'answer-started') refused = null;
           if (signal.kind === 'refused') refused = signal.failure;

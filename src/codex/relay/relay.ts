@@ -105,7 +105,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const threadId = String(incoming.headers['thread-id']);
     if (closed.has(threadId)) {
       // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
-      outgoing.writeHead(410, { connection: 'close' }).end();
+      gone(outgoing);
       return;
     }
     if (way.name === 'account' && way.path === SETTINGS_PATH && incoming.method === 'GET') {
@@ -118,8 +118,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
       return;
     }
-    const gone = new AbortController();
-    outgoing.on('close', () => gone.abort());
+    const left = new AbortController();
+    outgoing.on('close', () => left.abort());
     // Only requests to the model are ours: a thread has others, such as for its compaction.
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
     const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
@@ -128,11 +128,11 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     if (ticket !== null && !ticket.isFirstRequest) {
       await ticket.begun;
       if (closed.has(threadId)) {
-        refuse(outgoing, 410);
+        gone(outgoing);
         return;
       }
     }
-    const signal = ticket === null ? gone.signal : AbortSignal.any([gone.signal, ticket.signal]);
+    const signal = ticket === null ? left.signal : AbortSignal.any([left.signal, ticket.signal]);
     const hop: Hop = {
       purpose: isModelRequest ? 'model' : 'other',
       method: incoming.method ?? 'POST',
@@ -194,8 +194,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   };
 };
 
-const refuse = (outgoing: ServerResponse, status: 404 | 410): void =>
-  void outgoing.writeHead(status, { connection: 'close' }).end();
+/** Its turn has ended: nobody would hear what the model says. */
+const gone = (outgoing: ServerResponse): void => void outgoing.writeHead(410, { connection: 'close' }).end();
 
 /** How the addresses differ. Behind one that does not say `backend-api` codex would look for other paths. */
 const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
