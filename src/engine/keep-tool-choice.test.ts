@@ -1,34 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
+import { accepted, ended } from '../../test/support/spent-turns.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure.ts';
 import type { Produced } from '../canonical/item.ts';
-import type { Outcome } from '../canonical/outcome.ts';
 import type { ToolChoice, ToolRef } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import type { Usage } from '../canonical/usage.ts';
 import { keepToolChoice } from './keep-tool-choice.ts';
 
 const { clock } = fixedAmbient();
-const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-
-const usage = (tokens: number): Usage => ({
-  inputTokens: tokens,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  outputTokens: tokens,
-  reasoningTokens: 0,
-  totalTokens: 2 * tokens,
-});
-const ended = (outcome: Outcome, tokens: number): TurnEvent => ({
-  type: 'turn-ended',
-  outcome,
-  usage: usage(tokens),
-  at: clock.now(),
-});
 const item = (head: Produced, deltas: readonly TurnEvent[], whole: Produced): TurnEvent[] => [
   { type: 'item-started', item: head },
   ...deltas,

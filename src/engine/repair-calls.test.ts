@@ -1,32 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
+import { accepted, ended } from '../../test/support/spent-turns.ts';
 import { planOf } from '../../test/support/plan.ts';
-import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
+import { collect, emit } from '../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
 import { failure, gatewayError } from '../canonical/failure.ts';
 import type { Produced } from '../canonical/item.ts';
 import type { Outcome } from '../canonical/outcome.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import type { Usage } from '../canonical/usage.ts';
 import { repairCalls, type RepairOptions } from './repair-calls.ts';
 
-const { clock } = fixedAmbient();
-const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-const usage = (tokens: number): Usage => ({
-  inputTokens: tokens,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  outputTokens: tokens,
-  reasoningTokens: 0,
-  totalTokens: 2 * tokens,
-});
-const ended = (outcome: Outcome, tokens: number): TurnEvent => ({
-  type: 'turn-ended',
-  outcome,
-  usage: usage(tokens),
-  at: clock.now(),
-});
 const CALLED: Outcome = { kind: 'tool-calls' };
 
 const textHead = (id: string): Produced => ({ kind: 'message', id, role: 'assistant', parts: [] });

@@ -55,7 +55,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   toolChoice: {
     field: 'tool_choice',
     otherwise: 'emulated',
-    note: 'Emulated: the model sees only the tools that the choice leaves, and is told in a message if it must call one. In any case the answer is checked: without the call that must come it is asked for once more, then the request fails with `tool_choice_not_satisfied`. A request that makes a choice takes the full lane of a ChatGPT login.',
+    note: 'Emulated: the model sees only the tools that the choice leaves, and is told in a message if it must call one. In any case the answer is checked: without the call that must come it is asked for once more, then the request fails with `tool_choice_not_satisfied`; only a hosted tool that it names is left to the backend. A request that makes a choice takes the full lane of a ChatGPT login.',
   },
   parallelToolCalls: {
     field: 'parallel_tool_calls',

@@ -1,0 +1,24 @@
+import type { Outcome } from '../../src/canonical/outcome.ts';
+import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { Usage } from '../../src/canonical/usage.ts';
+import { fixedAmbient } from './turn-events.ts';
+
+/** The first and the last event of turns that cost something. */
+
+export const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
+
+const usage = (tokens: number): Usage => ({
+  inputTokens: tokens,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: tokens,
+  reasoningTokens: 0,
+  totalTokens: 2 * tokens,
+});
+
+export const ended = (outcome: Outcome, tokens: number): TurnEvent => ({
+  type: 'turn-ended',
+  outcome,
+  usage: usage(tokens),
+  at: fixedAmbient().clock.now(),
+});
