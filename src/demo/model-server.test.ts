@@ -150,8 +150,9 @@ describe('the model server', () => {
       'aborted',
       true,
     ]);
-    await until(() => target.activeRequests() === 0);
-    expect([scriptSaw, target.openConnections()]).toEqual([true, 0]);
+    // The socket closes a moment after its last request has ended.
+    await until(() => target.activeRequests() === 0 && target.openConnections() === 0);
+    expect(scriptSaw).toBe(true);
   });
 
   it('ends a wait when the caller goes', async () => {
