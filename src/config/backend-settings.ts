@@ -200,4 +200,19 @@ export const BACKEND_SETTINGS = {
     default: 'false',
     description: 'Whether prompts and answers are logged too.',
   },
+  PROXY_ENABLE_METRICS: {
+    slice: 'log',
+    field: 'metrics',
+    type: yesOrNo,
+    default: 'true',
+    description: 'Whether `GET /metrics` is served, with a key, or without one from this machine itself.',
+  },
+  PROXY_CAPTURE_DIR: {
+    slice: 'log',
+    field: 'captureDir',
+    type: directory,
+    default: null,
+    description:
+      'A directory that takes the whole story of each request, a file each, without secrets but with content.',
+  },
 } as const satisfies Record<string, SettingRow>;

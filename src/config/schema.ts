@@ -1,12 +1,13 @@
 import type { McpServer } from '../canonical/mcp-server.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
+import { FAMILY_SETTINGS } from './family-settings.ts';
 import type { SettingRow, Slice } from './setting-row.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
 import type { ValueType } from './value.ts';
 
 /** Every setting there is. `Config`, the loader and docs/configuration.md are made from this table. */
-export const SETTINGS = { ...CLIENT_SETTINGS, ...TOOL_SETTINGS, ...BACKEND_SETTINGS };
+export const SETTINGS = { ...CLIENT_SETTINGS, ...FAMILY_SETTINGS, ...TOOL_SETTINGS, ...BACKEND_SETTINGS };
 
 type Settings = typeof SETTINGS;
 type SettingName = keyof Settings;

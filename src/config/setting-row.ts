@@ -7,6 +7,7 @@ export const SLICES = {
   upstream: 'Backend',
   state: 'Files of this server',
   api: 'How requests and answers are shaped',
+  clients: 'Families of clients',
   tools: 'Tools',
   images: 'Images',
   codex: 'What codex may do',

@@ -36,9 +36,11 @@ export const hostName: ValueType<string> = {
   schema: z.string().regex(/^[A-Za-z0-9._:%-]+$/),
 };
 
+const MODEL_NAME = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+
 export const modelName: ValueType<string> = {
   allowed: 'the name of a model, without spaces',
-  schema: z.string().regex(/^[\x21-\x7e]{1,200}$/),
+  schema: MODEL_NAME,
 };
 
 /** `~` is the home directory; a relative path is taken from the working directory of the process. */
@@ -109,6 +111,34 @@ export const perModel = <const Choice extends string>(
       ),
     ),
 });
+
+/** The origin of a page: scheme, host and port, where `*` may stand for any port. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::(?:\d{1,5}|\*))?$/;
+
+/** Origins are compared as browsers write them: in small letters and without a path. */
+export const originList: ValueType<readonly string[]> = {
+  allowed: '* or a comma-separated list of origins such as https://notes.example or http://localhost:*',
+  schema: z
+    .string()
+    .transform((text) => text.split(',').map((entry) => entry.trim().toLowerCase()))
+    .pipe(z.array(z.union([z.literal('*'), z.string().regex(ORIGIN)]))),
+};
+
+/** Names of a deployment, and the names that they stand for. */
+export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
+  allowed: 'a JSON object whose keys and values are names of models',
+  schema: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'no JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(z.record(MODEL_NAME, MODEL_NAME)),
+};
 
 /**
  * The URL is written into codex's `config.toml` and paths are appended to it: so it carries no

@@ -7,6 +7,7 @@ import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
+import type { ClientSeen } from '../openai/clients/recognise.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
 
@@ -25,6 +26,8 @@ export interface TurnAsk {
   /** The model as the caller named it. */
   readonly model: string;
   readonly stream: boolean;
+  /** Who asks, as far as that can be seen. */
+  readonly client: ClientSeen;
   /** Fields that this API does not read, by their place in the body. */
   readonly ignored: readonly string[];
   /** The caller's name for a part of the request. */

@@ -73,7 +73,7 @@ export const serveTurn =
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps });
-    exchange.note({ model: ask.model, stream: ask.stream });
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
     const conversation = conversationKey(ask.request, {

@@ -49,6 +49,7 @@ const line = (different: Record<string, unknown>) => ({
   model: null,
   stream: null,
   keyId: 'key_good',
+  client: null,
   firstEventMs: null,
   durationMs: 0,
   outcome: null,

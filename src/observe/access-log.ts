@@ -1,6 +1,13 @@
 import { assertNever } from '../kit/assert-never.ts';
 import type { TurnSummary } from './observer.ts';
 
+/** Who asked, and by which signs that was seen. */
+interface ClientFacts {
+  readonly family: string;
+  readonly tier: string;
+  readonly reasons: readonly string[];
+}
+
 /** What is known of a request and its answer; a turn is there only for routes that run one. */
 export interface AccessFacts {
   readonly requestId: string;
@@ -12,6 +19,7 @@ export interface AccessFacts {
   readonly keyId?: string | null;
   readonly model?: string | null;
   readonly stream?: boolean | null;
+  readonly client?: ClientFacts | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
 }
@@ -24,6 +32,7 @@ export interface AccessLine {
   readonly model: string | null;
   readonly stream: boolean | null;
   readonly keyId: string | null;
+  readonly client: ClientFacts | null;
   readonly firstEventMs: number | null;
   readonly durationMs: number;
   readonly outcome: string | null;
@@ -65,6 +74,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     model: facts.model ?? null,
     stream: facts.stream ?? null,
     keyId: facts.keyId ?? null,
+    client: facts.client ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
     outcome: turn === null ? null : outcomeOf(turn),

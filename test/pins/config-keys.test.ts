@@ -57,5 +57,18 @@ it('has these settings, each with its default', () => {
     PROXY_WORKER_MAX_HOME_MB: '128',
     PROXY_LOG_LEVEL: 'info',
     PROXY_LOG_CONTENT: 'false',
+    PROXY_ENABLE_METRICS: 'true',
+    PROXY_CAPTURE_DIR: null,
+    PROXY_CORS_ALLOWED_ORIGINS:
+      'app://obsidian.md,capacitor://localhost,http://localhost,http://localhost:*,http://127.0.0.1:*,http://[::1]:*',
+    PROXY_OUTPUT_MODE: 'openai-json',
+    PROXY_RESPONSES_OUTPUT_MODE: null,
+    PROXY_STOP_AFTER_TOOLS: null,
+    PROXY_STOP_AFTER_TOOLS_GRACE_MS: '300',
+    PROXY_SUPPRESS_TAIL_AFTER_TOOLS: 'false',
+    PROXY_TOOL_BLOCK_MAX: '0',
+    PROXY_TITLE_INTERCEPT: 'true',
+    PROXY_TITLE_MODEL: null,
+    PROXY_MODEL_ALIASES: '{}',
   });
 });

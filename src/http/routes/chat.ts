@@ -14,7 +14,7 @@ export interface ChatOptions extends AnswerLimits {
 
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
   path: '/v1/chat/completions',
-  read(body, { ambient, models }) {
+  read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
@@ -32,7 +32,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
-      ...commonAsk(read, options),
+      ...commonAsk(read, headers, options),
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

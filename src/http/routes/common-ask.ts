@@ -1,4 +1,5 @@
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { recogniseClient } from '../../openai/clients/recognise.ts';
 import { parameterName, type ParameterNames } from '../../openai/parameter-names.ts';
 import type { TurnAsk } from '../endpoint.ts';
 
@@ -19,11 +20,12 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-type CommonAsk = Pick<TurnAsk, 'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'>;
+type CommonAsk = Pick<TurnAsk, 'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'>;
 
 /** What an ask says in the same way whichever API it came by. */
 export const commonAsk = (
   { given, request, ignored, names }: ReadBody,
+  headers: Headers,
   { parallelCalls }: AnswerLimits = { parallelCalls: true },
 ): CommonAsk => {
   const isOneByOne = !parallelCalls && request.tools.length > 0;
@@ -33,6 +35,7 @@ export const commonAsk = (
     choices: given.n ?? 1,
     model: given.model,
     stream: given.stream ?? false,
+    client: recogniseClient(headers, request),
     ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
     nameOf: (path) => parameterName(path, names),
   };

@@ -11,7 +11,7 @@ export interface CompletionsOptions {
 /** The API before chat, for the clients that still use it. */
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
-  read(body, { ambient, models }) {
+  read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, { models });
     const { given } = read;
     const meta: CompletionMeta = {
@@ -22,7 +22,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     return {
-      ...commonAsk(read),
+      ...commonAsk(read, headers),
       formatPlace: 'prompt',
       arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
       render: (turns) => renderCompletion(turns, meta),

@@ -49,7 +49,7 @@ const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served):
     usagePolicy: options.usagePolicy,
   };
   return {
-    ...commonAsk(read),
+    ...commonAsk(read, context.headers),
     formatPlace: 'prompt',
     withoutTool: (why) =>
       failure('endpoint_not_supported', {

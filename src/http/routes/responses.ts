@@ -28,13 +28,13 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const { given, wantsReasoning } = read;
-    const common = commonAsk(read, options);
+    const common = commonAsk(read, headers, options);
     const { request, ignored } = common;
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
       hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
-      isCodex: headers.get('originator')?.startsWith('codex_') === true,
+      isCodex: common.client.family === 'codex',
       standard: options.layout,
     });
     const { input: _, ...echoed } = given;
