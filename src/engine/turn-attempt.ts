@@ -142,17 +142,17 @@ export class TurnAttempt {
 
   /**
    * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
-   * tool call would keep its thread for ever, so it is interrupted first.
+   * tool call would keep its thread for ever, so it is interrupted first. Nobody waits for the answer to
+   * that: codex forgets it where the turn ends at the same moment.
    */
   #close(): void {
     const { appServer } = this.#lease;
-    const ends = [
-      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
-      ...(this.#threadId === null
-        ? []
-        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
-    ];
-    void Promise.allSettled(ends).then(() => this.#lease.release());
+    if (this.#running !== null) void appServer.request('turn/interrupt', this.#running).catch(() => {});
+    const closed =
+      this.#threadId === null
+        ? Promise.resolve()
+        : appServer.request('thread/unsubscribe', { threadId: this.#threadId });
+    void closed.catch(() => {}).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {
