@@ -6,6 +6,7 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { RelayTicket } from '../codex/relay/relay.ts';
+import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../codex/sources/source.ts';
@@ -204,7 +205,9 @@ export class TurnAttempt {
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);
-      if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
+      // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
+      const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
+      if (isLost && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
