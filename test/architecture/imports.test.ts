@@ -28,7 +28,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
-  observe: [...CENTRE, 'pino', 'prom-client'],
+  observe: [...CENTRE, 'pino', '@prometheus-io/client'],
   threads: ['node:'],
   tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
