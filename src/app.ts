@@ -21,6 +21,7 @@ import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import type { Endpoint } from './http/endpoint.ts';
+import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
@@ -32,9 +33,11 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
+import { frameTally } from './observe/frame-metrics.ts';
 import type { Logger } from './observe/log.ts';
 import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
+import type { TurnObserver } from './observe/observer.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
@@ -143,11 +146,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
-        ...turnDeps(config, logger, metrics, watch),
+        ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
-      metrics,
+      metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
@@ -256,7 +259,8 @@ const turnDeps = (
   config: Config,
   logger: Logger,
   metrics: Metrics,
-  watch: BackendWatch,
+  /** Those who watch every turn. */
+  standing: readonly TurnObserver[],
 ): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
@@ -283,14 +287,17 @@ const turnDeps = (
     allowPrivate: config.images.fetchPrivate,
   }),
   observersOf: (ask, exchange) => [
-    turnMetrics(metrics),
-    watch,
+    ...standing,
     turnTotal((turn) => exchange.note({ turn })),
     ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();
     logger.error({ err }, 'an observer failed');
+  },
+  frameTally: () => frameTally(metrics),
+  onIgnored: (names) => {
+    for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
   },
   onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
   onFormatMismatch: ({ requestId }) => {

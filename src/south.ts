@@ -33,8 +33,10 @@ import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
+import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
+import { rpcMetrics } from './observe/rpc-metrics.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
 import { VERSION } from './version.ts';
@@ -211,8 +213,9 @@ const createPool = (
   hasRelay: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics, mcp }: SouthDeps,
-): WorkerPool =>
-  createWorkerPool({
+): WorkerPool => {
+  const unknownMethod = boundedLabel();
+  return createWorkerPool({
     spawnWorker: probed({
       isNeeded: backend.kind === 'login',
       spawn: createWorkerSpawner({
@@ -223,7 +226,9 @@ const createPool = (
         tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-        onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
+        onCall: rpcMetrics(metrics, logger),
+        onUnknownNotification: (method) =>
+          metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
         onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
         onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
       }),
@@ -238,6 +243,7 @@ const createPool = (
     clock: systemAmbient.clock,
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),
   });
+};
 
 const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([
   'worker-ill',

@@ -13,6 +13,7 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
+import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
@@ -42,6 +43,10 @@ export interface TurnDeps {
   readonly fetchImage: FetchImage;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
+  /** For one stream: counts what is sent. */
+  readonly frameTally: () => FrameTally;
+  /** These parameters of a request had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly forms: Pick<Forms, 'read'>;
@@ -134,12 +139,17 @@ export const serveTurn =
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
     }
-    const headers = { ...accepted?.headers, ...ignoredHeader(namesWithoutEffect(ask, ignored)) };
+    const unheeded = namesWithoutEffect(ask, ignored);
+    deps.onIgnored(unheeded);
+    const headers = { ...accepted?.headers, ...ignoredHeader(unheeded) };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
+      const tally = deps.frameTally();
+      exchange.atEnd(() => tally.ended());
       return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
         headers,
+        onFrame: (frame) => tally.sent(frame),
         onGone: () => exchange.abort(),
         onEnd: exchange.hold(),
         onBug: (error) => deps.onBug(error, exchange),

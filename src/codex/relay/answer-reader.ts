@@ -10,7 +10,11 @@ export interface AnswerReaderOptions {
   readonly toFailure: (event: JsonObject) => Failure;
   /** The backend is alive: more than a keepalive came. */
   readonly onLife: () => void;
+  /** An event that would have been read is no JSON object, or too long to be kept. */
+  readonly onUnreadable?: ((why: Unreadable) => void) | undefined;
 }
+
+export type Unreadable = 'no-json' | 'too-long';
 
 /** Reads a streamed answer on its way to the app-server: each event is parsed once, and handed on. */
 export class AnswerReader {
@@ -59,14 +63,21 @@ export class AnswerReader {
   #see(type: string | null, data: string | null): void {
     if (!isKeepalive(type)) this.#options.onLife();
     if (this.#isReported) return;
-    if (type === null && data !== null) this.#isOver ||= data === '[DONE]';
+    if (type === null && data !== null) this.#untyped(data);
     else if (type !== null && !isRead(type)) return;
     else if (type === null || data === null) this.#tooLong(type);
     else {
       // What is no JSON object says nothing to codex either.
       const event = parseJsonObject(data);
-      if (event !== null) this.#read(type, event);
+      if (event === null) this.#options.onUnreadable?.('no-json');
+      else this.#read(type, event);
     }
+  }
+
+  /** The last word of a stream, or nothing that anybody can read. */
+  #untyped(data: string): void {
+    if (data === '[DONE]') this.#isOver = true;
+    else this.#options.onUnreadable?.('no-json');
   }
 
   #read(type: string, data: JsonObject): void {
@@ -91,6 +102,7 @@ export class AnswerReader {
 
   /** Content that nobody here can read must not be missing from an answer that is called whole. */
   #tooLong(type: string | null): void {
+    this.#options.onUnreadable?.('too-long');
     if (type === 'response.completed') {
       this.#completed(null);
       return;

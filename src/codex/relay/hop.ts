@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import type { Unreadable } from './answer-reader.ts';
 import type { CookieJar } from './cookies.ts';
 import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
@@ -47,6 +48,8 @@ export interface ForwardOptions {
   readonly onBlocked: () => void;
   /** The backend itself answered a model request, with whatever. */
   readonly onServed: () => void;
+  /** An event of an answer could not be read. */
+  readonly onUnreadable?: (why: Unreadable) => void;
 }
 
 export interface Hop {
