@@ -43,6 +43,7 @@ import { turnTotal } from './observe/turn-total.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
+import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
@@ -85,6 +86,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
+  const stories = await storiesOf(config, ownKey, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -146,6 +148,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
+        stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       models: board.models,
@@ -173,11 +176,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
+      await stories?.close();
     },
   };
 };
 
-const endpointsOf = (config: Config): readonly Endpoint[] => [
+export const endpointsOf = (config: Config): readonly Endpoint[] => [
   responsesEndpoint({
     layout: config.api.responsesLayout,
     usagePolicy: config.api.usagePolicy,
@@ -255,13 +259,13 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   return board;
 };
 
-const turnDeps = (
+export const turnDeps = (
   config: Config,
   logger: Logger,
   metrics: Metrics,
   /** Those who watch every turn. */
   standing: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,

@@ -17,7 +17,7 @@ export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>):
   const counts = new Map<string, number>();
   return {
     sent(frame) {
-      const type = frame.event ?? typeOf(frame.data);
+      const type = typeof frame.data === 'string' ? frame.data : (frame.event ?? typeOf(frame.data));
       counts.set(type, (counts.get(type) ?? 0) + 1);
     },
     ended() {
@@ -29,7 +29,6 @@ export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>):
 
 /** Chat and Completions give their frames no names. */
 const typeOf = (data: unknown): string => {
-  if (typeof data === 'string') return data;
   const object = isJsonObject(data) ? data['object'] : undefined;
   return typeof object === 'string' ? object : 'error';
 };

@@ -45,5 +45,6 @@ it('has these metrics', () => {
     'counter proxy_unknown_items_total{type}',
     'counter proxy_parse_failures_total{of}',
     'counter proxy_ignored_params_total{param}',
+    'counter proxy_stories_lost_total{reason}',
   ]);
 });

@@ -12,6 +12,8 @@ export interface AnswerReaderOptions {
   readonly onLife: () => void;
   /** An event that would have been read is no JSON object, or too long to be kept. */
   readonly onUnreadable?: ((why: Unreadable) => void) | undefined;
+  /** Told of each event; its data as far as they are read. */
+  readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
 }
 
 export type Unreadable = 'no-json' | 'too-long';
@@ -63,12 +65,16 @@ export class AnswerReader {
   #see(type: string | null, data: string | null): void {
     if (!isKeepalive(type)) this.#options.onLife();
     if (this.#isReported) return;
-    if (type === null && data !== null) this.#untyped(data);
-    else if (type !== null && !isRead(type)) return;
+    const { onEvent } = this.#options;
+    if (type === null && data !== null) {
+      onEvent?.(null, data);
+      this.#untyped(data);
+    } else if (type !== null && !isRead(type)) onEvent?.(type, null);
     else if (type === null || data === null) this.#tooLong(type);
     else {
       // What is no JSON object says nothing to codex either.
       const event = parseJsonObject(data);
+      onEvent?.(type, event ?? data);
       if (event === null) this.#options.onUnreadable?.('no-json');
       else this.#read(type, event);
     }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
+import type { StoryKind } from '../../canonical/story.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Unreadable } from './answer-reader.ts';
 import type { CookieJar } from './cookies.ts';
@@ -30,6 +31,9 @@ export interface ModelCall {
   readonly answers: Answers;
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
+  /** Whether somebody writes down what is said for it. */
+  readonly isTold: boolean;
+  tell(kind: StoryKind, facts: object): void;
   withhold(field: EditField): void;
 }
 

@@ -38,11 +38,19 @@ export const streamBack = async (
     if (!isLingering) patience.heard();
     call?.onLife('heard');
   };
-  const reader = call === null ? null : readerOf(hop, call, { onLife, onUnreadable: options.onUnreadable });
+  const reader =
+    call === null
+      ? null
+      : readerOf(hop, call, {
+          onLife,
+          onUnreadable: options.onUnreadable,
+          onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
+        });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
     const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
     call.headers = callerHeaders(answer.headers, secrets);
+    call.tell('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
@@ -83,5 +91,5 @@ export const streamBack = async (
 const readerOf = (
   hop: Hop,
   { onSignal }: ModelCall,
-  listeners: Pick<AnswerReaderOptions, 'onLife' | 'onUnreadable'>,
+  listeners: Pick<AnswerReaderOptions, 'onLife' | 'onUnreadable' | 'onEvent'>,
 ): AnswerReader => new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), ...listeners });
