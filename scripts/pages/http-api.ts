@@ -24,7 +24,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
-  'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
+  'GET /metrics':
+    'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };
 
 const notCalled = (): never => {

@@ -12,14 +12,15 @@ import type { Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
+import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 
 /** A row of the route table. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** `open`: no key is asked for. */
-  readonly access: 'key' | 'open';
+  /** `open`: no key is asked for. `local`: none of a caller on this machine itself. */
+  readonly access: 'key' | 'local' | 'open';
   handle(
     http: Request,
     exchange: Exchange,
@@ -32,7 +33,7 @@ export interface ServerDeps {
   readonly authenticate: Authenticator;
   readonly ambient: Ambient;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
   /** How long a client may stand still while its body is read. */
   readonly uploadIdleTimeoutMs: number;
 }
@@ -81,7 +82,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const stopWatching =
       arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(gatewayError('request_timeout'))) ??
       (() => {});
-    const response = await respond(http, route, exchange);
+    const isLocal = route.access === 'local' && isLocalCaller(http.headers, arrival);
+    const response = await respond(http, isLocal ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
@@ -91,13 +93,15 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
-      if (isDraining && route.access === 'key') throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
-      if (route.access === 'key') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
+      if (isDraining && route.access !== 'open')
+        throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
+      if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
       const failed = failureOf(error);
       exchange.note({ errorCode: failed.code });
+      if (failed.kind === 'invalid_json') deps.metrics.parseFailures.inc({ of: 'request_body' });
       if (failed.kind === 'server_error' && !exchange.signal.aborted) {
         const err = error instanceof GatewayError ? (error.cause ?? error) : error;
         deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');

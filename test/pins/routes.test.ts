@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 
-/** What is served, and what of it asks for a key. A route that becomes `open` is a decision about security. */
+/** What is served, and what of it asks for a key. A route that becomes `open` or `local` is a decision about security. */
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',
@@ -18,6 +18,6 @@ it('serves these routes with this access', () => {
     'key GET /v1/mcp/tools',
     'open GET /healthz',
     'open GET /readyz',
-    'key GET /metrics',
+    'local GET /metrics',
   ]);
 });

@@ -15,7 +15,8 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
+  /** Null: they are not served. */
+  readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly isReady: () => boolean;
   /** What the last requests met. */
   readonly backendHealth: () => BackendHealth;
@@ -56,11 +57,13 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'open',
     handle: (http) => readiness(http, deps),
   },
-  {
-    method: 'GET',
-    path: '/metrics',
-    access: 'key',
-    handle: async () =>
-      new Response(await deps.metrics.print(), { headers: { 'content-type': deps.metrics.contentType } }),
-  },
+  ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
 ];
+
+const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route => ({
+  method: 'GET',
+  path: '/metrics',
+  access: 'local',
+  handle: async () =>
+    new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
+});
