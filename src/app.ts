@@ -20,6 +20,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { createCors } from './http/guards/cors.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -152,6 +153,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,
     metrics,
@@ -159,7 +161,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   return {
     fetch: server.fetch,
-    refuse: (failed) => server.refuse(failed),
+    refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => board.south.state,
     ownKey,
     workers: () => board.south.workers(),

@@ -17,6 +17,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /v1/messages':
+    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
+  'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /v1/mcp/tools':
