@@ -20,6 +20,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { createCors } from './http/guards/cors.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
@@ -158,6 +159,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,
     metrics,
@@ -165,7 +167,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   return {
     fetch: server.fetch,
-    refuse: (failed) => server.refuse(failed),
+    refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => board.south.state,
     ownKey,
     workers: () => board.south.workers(),

@@ -12,6 +12,7 @@ import type { Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
+import type { Cors } from './guards/cors.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 
@@ -31,6 +32,7 @@ export interface Route {
 export interface ServerDeps {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticator;
+  readonly cors: Cors;
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
@@ -40,8 +42,8 @@ export interface ServerDeps {
 
 export interface HttpServer {
   readonly fetch: (http: Request, arrival?: Arrival) => Promise<Response> | Response;
-  /** The answer to what is no request, with a line in the log. */
-  refuse(failed: Failure): Response;
+  /** The answer to what is no request, with a line in the log. The origin is that of a page, where it is known. */
+  refuse(failed: Failure, origin?: string | null): Response;
   draining(): boolean;
   /** How many requests have not got their whole answer yet. */
   answersUnderWay(): number;
@@ -88,14 +90,16 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     response.headers.set('x-request-id', requestId);
     if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
     exchange.returned();
-    return response;
+    return deps.cors.share(response, http.headers.get('origin'));
   };
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
+      const preflight = deps.cors.preflight(http);
+      if (preflight !== null) return preflighted(preflight, http, exchange);
       if (isDraining && route.access !== 'open')
         throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
-      if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
+      if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
@@ -110,9 +114,18 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     }
   };
 
+  const preflighted = (response: Response, { headers }: Request, { requestId }: Exchange): Response => {
+    const origin = headers.get('origin') ?? '';
+    if (!deps.cors.isAllowed(origin)) {
+      const message = 'a page may not call this server: PROXY_CORS_ALLOWED_ORIGINS does not name its origin';
+      deps.logger.warn({ requestId, origin: quoted(origin) }, message);
+    }
+    return response;
+  };
+
   return {
     fetch: router(deps.routes, answer),
-    refuse(failed) {
+    refuse(failed, origin = null) {
       const requestId = deps.ambient.ids.mint('req');
       const { status, code } = failed;
       const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, errorCode: code };
@@ -120,7 +133,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       deps.metrics.requests.inc({ route: NO_ROUTE, status: String(status) });
       const response = errorResponse(failed);
       response.headers.set('x-request-id', requestId);
-      return response;
+      return deps.cors.share(response, origin);
     },
     draining: () => isDraining,
     answersUnderWay: () => active.size,

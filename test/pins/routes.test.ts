@@ -13,6 +13,8 @@ it('serves these routes with this access', () => {
     'key POST /v1/embeddings',
     'key POST /v1/images/{rest}',
     'key POST /v1/audio/{rest}',
+    'key POST /v1/messages',
+    'key POST /v1/messages/{rest}',
     'key GET /v1/models',
     'key GET /v1/models/{id}',
     'key GET /v1/mcp/tools',
