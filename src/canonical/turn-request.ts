@@ -32,6 +32,8 @@ export interface AskedTurn {
   readonly cache: CacheSettings;
   /** The caller's own notes about the request. */
   readonly metadata: JsonObject | null;
+  /** Notes of the caller's program for the backend, such as codex makes about each of its turns. */
+  readonly clientMetadata: JsonObject | null;
   /** Who the caller asks for, in the caller's words. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
@@ -45,7 +47,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   parallelToolCalls: null,
   maxToolCalls: null,
   canApprove: false,
-  reasoning: { effort: null, summary: null },
+  reasoning: { effort: null, summary: null, context: null },
   format: { kind: 'text' },
   verbosity: null,
   serviceTier: null,
@@ -57,6 +59,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   include: [],
   cache: { key: null, retention: null, options: null },
   metadata: null,
+  clientMetadata: null,
   user: null,
   safetyIdentifier: null,
 };
@@ -107,8 +110,11 @@ export interface CacheSettings {
 export interface ReasoningSettings {
   readonly effort: string | null;
   readonly summary: ReasoningSummary | null;
+  /** Which reasoning of earlier turns the model is shown again. */
+  readonly context: ReasoningContext | null;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
 
 export type Verbosity = 'low' | 'medium' | 'high';
 

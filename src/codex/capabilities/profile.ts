@@ -10,6 +10,7 @@ export type EditField =
   | 'top_logprobs'
   | 'truncation'
   | 'metadata'
+  | 'client_metadata'
   | 'user'
   | 'safety_identifier'
   | 'prompt_cache_key'
@@ -17,6 +18,7 @@ export type EditField =
   | 'prompt_cache_options'
   | 'include'
   | 'tool_choice'
+  | 'reasoning.context'
   | 'text.verbosity'
   | 'text.format'
   | 'max_output_tokens'
@@ -40,6 +42,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   top_logprobs: true,
   truncation: true,
   metadata: true,
+  client_metadata: true,
   user: true,
   safety_identifier: true,
   prompt_cache_key: true,
@@ -47,6 +50,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   prompt_cache_options: true,
   include: true,
   tool_choice: true,
+  'reasoning.context': true,
   'text.verbosity': true,
   'text.format': true,
   max_output_tokens: true,
@@ -72,6 +76,7 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'top_logprobs',
   'truncation',
   'metadata',
+  'client_metadata',
   'user',
   'safety_identifier',
   'prompt_cache_retention',
@@ -81,8 +86,8 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
 ]);
 
 /** What the backend of a ChatGPT login refuses with a 400. */
-const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
-  ...PLAIN_PARAMETERS,
+const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
+  ...[...PLAIN_PARAMETERS].filter((field) => field !== 'client_metadata'),
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
   // codex never sends one, so nobody knows.

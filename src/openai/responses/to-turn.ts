@@ -110,6 +110,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       reasoning: {
         effort: given.reasoning?.effort ?? model.effort,
         summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+        context: given.reasoning?.context ?? null,
       },
       format: readFormat(given),
       verbosity: given.text?.verbosity ?? null,
@@ -123,6 +124,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
       cache: readCache(given),
       metadata: given.metadata ?? null,
+      clientMetadata: given.client_metadata ?? null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },
