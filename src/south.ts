@@ -13,6 +13,7 @@ import {
 } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
+import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine/codex-desk.ts';
 import { Approaches } from './engine/approaches.ts';
 import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
@@ -44,6 +45,8 @@ export interface South {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
+  /** What can be asked beside turns. */
+  readonly desk: CodexDesk;
   ready(): boolean;
   workers(): readonly WorkerDescription[];
   /** What the MCP servers of the deployment have to offer now. */
@@ -113,6 +116,7 @@ export const createSouth = async (
       }),
       models: createModelDirectory(offered),
       state: chosen.state,
+      desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
       ready: () => workers.ready,
       workers: () => workers.describe(),
       listMcpTools: () =>
@@ -131,6 +135,11 @@ export const createSouth = async (
     await closeAll();
     throw error;
   }
+};
+
+const accountOf = (backend: Backend): CodexDeskOptions['backend'] => {
+  if (backend.kind === 'login') return backend.login;
+  return backend.kind === 'upstream' ? 'provider' : backend.kind;
 };
 
 interface EngineParts {

@@ -50,6 +50,7 @@ const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
     },
     models: { names: async () => ({}) as never },
     state: { kind: 'demo' },
+    desk: {} as never,
     ready: () => true,
     workers: () => [],
     listMcpTools: async () => [],
