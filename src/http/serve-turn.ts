@@ -29,7 +29,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
-import { sessionOf } from './session.ts';
+import { namedSessionOf, sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -70,6 +70,7 @@ export const serveTurn =
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const { signal } = exchange;
     const caller = exchange.caller();
+    exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps });

@@ -50,7 +50,8 @@ const HEADER_VALUE = /^[\x20-\x7e]+$/;
 
 /** codex says the same about a turn in headers and in the body: a backend must not hear of two turns. */
 const ownNote = (name: string, notes: JsonObject | null): string | null => {
-  const own = name.startsWith('x-codex-') && notes !== null && Object.hasOwn(notes, name) ? notes[name] : null;
+  const own =
+    name.startsWith('x-codex-') && notes !== null && Object.hasOwn(notes, name) ? notes[name] : null;
   return typeof own === 'string' && own.length <= MAX_NOTE && HEADER_VALUE.test(own) ? own : null;
 };
 

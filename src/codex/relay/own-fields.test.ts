@@ -27,7 +27,12 @@ describe('setOwnFields', () => {
   });
 
   it('says the effort of the client, which codex takes for another', () => {
-    const reasoning = { effort: 'ultra', effortName: 'reasoning.effort', summary: 'concise', context: null } as const;
+    const reasoning = {
+      effort: 'ultra',
+      effortName: 'reasoning.effort',
+      summary: 'concise',
+      context: null,
+    } as const;
     expect(set({ reasoning }, { reasoning: { effort: 'medium' } })).toEqual({
       model: 'gpt-5.5',
       reasoning: { effort: 'ultra', summary: 'concise' },
