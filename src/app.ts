@@ -8,6 +8,7 @@ import { prepareHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
+import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
@@ -41,6 +42,7 @@ import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
+import { VERSION } from './version.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
@@ -147,6 +149,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       },
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
+      codex: {
+        desk: () => board.south.desk,
+        settings: shownSettings(config),
+        versions: { proxy: VERSION, codex: homes.binary.version },
+      },
       metrics,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),

@@ -21,6 +21,14 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/models/{id}': 'One of them.',
   'GET /v1/mcp/tools':
     'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
+  'GET /v1/codex/models':
+    'The models of the backend with efforts, tiers and modalities, also those that are not offered. For this and the next ones see [codex methods](codex-methods.md).',
+  'GET /v1/codex/account': 'Who answers, on which plan, and whether somebody has to sign in.',
+  'GET /v1/codex/rate-limits': 'What the account may still use, and when its limits are reset.',
+  'GET /v1/codex/usage': 'How many tokens the account has used, in all and by day.',
+  'GET /v1/codex/mcp':
+    'The MCP servers of this deployment: whether they answer, and the names of their tools.',
+  'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -47,6 +55,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
+    codex: { desk: notCalled, settings: {}, versions: { proxy: '', codex: '' } },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

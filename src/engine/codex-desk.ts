@@ -3,6 +3,7 @@ import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
+import { shownConfig } from '../codex/translate/shown-config.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
@@ -19,7 +20,7 @@ export interface CodexDesk {
   rateLimits(): Promise<RateLimits | null>;
   /** Null: nobody counts. */
   usage(): Promise<TokenTotals | null>;
-  /** The settings of the app-server itself, all of them: not for strangers. */
+  /** The settings of the app-server itself, as far as strangers may see them. */
   config(): Promise<JsonObject>;
 }
 
@@ -65,7 +66,9 @@ export const createCodexDesk = ({ backend, workers, clock }: CodexDeskOptions): 
     account: async () => (hasAccount ? account() : { backend, plan: null, isConfirmed: true }),
     rateLimits: async () => (hasAccount ? rateLimits() : null),
     usage: async () => (hasAccount ? usage() : null),
-    config: kept(async (appServer) => (await appServer.request('config/read', {}, limits)).config),
+    config: kept(async (appServer) =>
+      shownConfig((await appServer.request('config/read', {}, limits)).config),
+    ),
   };
 };
 

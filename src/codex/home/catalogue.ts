@@ -1,5 +1,5 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 
 /**
  * codex sends the requests of some models in a form of their own, the lite lane: tools inside the
@@ -166,6 +166,8 @@ const priorityOf = ({ priority }: JsonObject): number => (typeof priority === 'n
 const modelInfo = (entry: JsonObject): ModelInfo => ({
   ...unknownModel(slugOf(entry)),
   displayName: typeof entry['display_name'] === 'string' ? entry['display_name'] : null,
+  description: typeof entry['description'] === 'string' ? entry['description'] : null,
+  upgrade: isJsonObject(entry['upgrade']) ? textIn(entry['upgrade'], 'model') || null : null,
   efforts: namesIn(entry['supported_reasoning_levels'], 'effort'),
   defaultEffort:
     typeof entry['default_reasoning_level'] === 'string' ? entry['default_reasoning_level'] : null,

@@ -4,6 +4,7 @@ import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/mcp/project.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
@@ -15,6 +16,7 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'>;
   readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
   readonly isReady: () => boolean;
   /** What the last requests met. */
@@ -49,6 +51,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
+  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp }),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
     method: 'GET',
