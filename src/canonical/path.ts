@@ -56,6 +56,7 @@ export type Setting =
   | 'include'
   | 'logprobs.top'
   | 'truncation'
+  | 'contextManagement'
   | 'cache.key'
   | 'cache.retention'
   | 'cache.options'

@@ -27,6 +27,7 @@ import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
@@ -38,6 +39,9 @@ export interface ReadItems {
 
 const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
+
+/** Other names under which a compaction comes back. */
+const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
 
 /** Only what is read: clients replay whole output items, with fields that nobody needs. */
 const schemas = {
@@ -89,7 +93,11 @@ const schemas = {
     call_id: idText,
     output: z.unknown(),
   }),
-  compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
+  compaction: z.object({
+    type: z.enum(['compaction', ...COMPACTION_TOO]),
+    id,
+    encrypted_content: z.string(),
+  }),
   tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
   additional_tools: z.looseObject({
     type: z.literal('additional_tools'),
@@ -132,6 +140,9 @@ const typeOf = (value: unknown, at: string): ItemType => {
   const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
+  if (name === 'compaction_summary') return 'compaction';
+  // What is sealed under this name goes on under it.
+  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
   if (name === 'item_reference') {
     throw gatewayError('unsupported_value', {
       param: at,
@@ -201,7 +212,13 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
-      return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
+      const content = given.encrypted_content;
+      if (!isOwnSummary(content)) return { kind: 'compaction', ...idOf(given), encryptedContent: content };
+      return {
+        kind: 'compaction',
+        ...idOf(given),
+        summary: unwrapSummary(content, `${at}.encrypted_content`),
+      };
     }
     case 'tool_search_output':
     case 'additional_tools':
