@@ -24,6 +24,7 @@ import { createAuthenticator } from './http/guards/authenticate.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
+import { compactEndpoint } from './http/routes/compact.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
@@ -182,14 +183,16 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
 };
 
 const endpointsOf = (config: Config): readonly Endpoint[] => [
-  responsesEndpoint({
-    layout: config.api.responsesLayout,
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    parallelCalls: config.tools.parallelCalls,
-    omitsTools: (model) =>
-      config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-  }),
+  ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
+    endpoint({
+      layout: config.api.responsesLayout,
+      usagePolicy: config.api.usagePolicy,
+      ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+      parallelCalls: config.tools.parallelCalls,
+      omitsTools: (model) =>
+        config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+    }),
+  ),
   chatEndpoint({
     usagePolicy: config.api.usagePolicy,
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,

@@ -14,7 +14,9 @@ import {
 import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
 import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine/codex-desk.ts';
+import { compactionOf } from './codex/capabilities/compaction.ts';
 import { Approaches } from './engine/approaches.ts';
+import { compactConversations } from './engine/compact-conversations.ts';
 import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
@@ -205,10 +207,16 @@ const engineOf = (
     ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
   });
-  const limited = withPlans(
-    keepToolChoice(speaking, systemAmbient.clock),
-    limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
-  );
+  const compacting = compactConversations(keepToolChoice(speaking, systemAmbient.clock), {
+    support: compactionOf(chosen, relay?.profile ?? null),
+    ambient: systemAmbient,
+    onLearnt: (model) =>
+      deps.logger.warn(
+        { model },
+        'the backend has no compaction: summaries of conversations are made instead',
+      ),
+  });
+  const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
   return withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),

@@ -1,4 +1,5 @@
 import { chatEndpoint } from '../../src/http/routes/chat.ts';
+import { compactEndpoint } from '../../src/http/routes/compact.ts';
 import { completionsEndpoint } from '../../src/http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
@@ -8,6 +9,8 @@ import type { Route } from '../../src/http/server.ts';
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
 const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'POST /v1/responses/compact':
+    'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
@@ -47,6 +50,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
   routeTable({
     endpoints: [
       responsesEndpoint(untouched),
+      compactEndpoint(untouched),
       chatEndpoint(untouched),
       completionsEndpoint(untouched),
       imagesEndpoint(untouched),

@@ -139,11 +139,22 @@ export interface LoadedTools {
   readonly tools: readonly Tool[];
 }
 
-export interface Compaction {
+/** What stands for a conversation up to its place, and is shorter. */
+export type Compaction = SealedCompaction | Summary;
+
+/** As its backend made it, which alone can read it. */
+export interface SealedCompaction {
   readonly kind: 'compaction';
   readonly id?: string;
   readonly encryptedContent: string;
   readonly notes?: ItemNotes;
+}
+
+/** In words, where the backend has no compaction of its own: any model can read it. */
+export interface Summary {
+  readonly kind: 'compaction';
+  readonly id?: string;
+  readonly summary: string;
 }
 
 /** An item of a type that nobody between the backend and the client knows. */
@@ -249,11 +260,16 @@ export const isReasoning = <I extends Item>(item: I): item is Extract<I, Reasoni
 export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall> =>
   item.kind === 'tool-call';
 
+/** A summary reaches the model as something that it is told. */
+export const isSummary = <I extends Item>(item: I): item is Extract<I, Summary> =>
+  item.kind === 'compaction' && 'summary' in item;
+
 /** Whether it is surely something that the model said or did, besides its reasoning. */
 export const isModels = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role === 'assistant'
     : !isReasoning(item) &&
+      !isSummary(item) &&
       item.kind !== 'tool-output' &&
       item.kind !== 'loaded-tools' &&
       item.kind !== 'opaque';

@@ -57,6 +57,7 @@ export type Setting =
   | 'include'
   | 'logprobs.top'
   | 'truncation'
+  | 'contextManagement'
   | 'cache.key'
   | 'cache.retention'
   | 'cache.options'

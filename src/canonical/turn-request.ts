@@ -27,6 +27,8 @@ export interface AskedTurn {
   readonly logprobs: Logprobs;
   /** `auto`: a conversation that is too long loses its middle instead of failing. */
   readonly truncation: 'auto' | null;
+  /** When the backend is to shorten the conversation by itself, in the words of the Responses API. */
+  readonly contextManagement: readonly JsonObject[] | null;
   /** What the answer is to hold beside the usual, by the names of the Responses API. */
   readonly include: readonly string[];
   readonly cache: CacheSettings;
@@ -56,6 +58,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   sampling: { temperature: null, topP: null, presencePenalty: null, frequencyPenalty: null, seed: null },
   logprobs: { top: null, isNeeded: false },
   truncation: null,
+  contextManagement: null,
   include: [],
   cache: { key: null, retention: null, options: null },
   metadata: null,

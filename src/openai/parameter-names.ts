@@ -32,6 +32,7 @@ export const SHARED_SETTINGS = {
   'sampling.seed': 'seed',
   'logprobs.top': 'top_logprobs',
   truncation: 'truncation',
+  contextManagement: 'context_management',
   'cache.key': 'prompt_cache_key',
   'cache.retention': 'prompt_cache_retention',
   'cache.options': 'prompt_cache_options',

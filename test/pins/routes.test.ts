@@ -6,6 +6,7 @@ import { listRoutes } from '../../scripts/pages/http-api.ts';
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',
+    'key POST /v1/responses/compact',
     'key POST /v1/chat/completions',
     'key POST /v1/completions',
     'key POST /v1/images/generations',

@@ -125,6 +125,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   include: { field: 'include', otherwise: 'ignored' },
   'logprobs.top': { field: 'top_logprobs', otherwise: 'ignored', value: ({ logprobs }) => logprobs.top },
   truncation: { field: 'truncation', otherwise: 'ignored', value: ({ truncation }) => truncation },
+  contextManagement: {
+    field: 'context_management',
+    otherwise: 'ignored',
+    value: ({ contextManagement }) => contextManagement,
+  },
   // The relay has a key for every conversation, so this is no plain value.
   'cache.key': {
     field: 'prompt_cache_key',

@@ -81,6 +81,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
         isNeeded: hasLogprobs,
       },
       truncation: null,
+      contextManagement: null,
       include: hasLogprobs ? ['message.output_text.logprobs'] : [],
       cache: readCache(given),
       metadata: given.metadata ?? null,

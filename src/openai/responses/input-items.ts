@@ -29,6 +29,7 @@ import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
 
 /** The field for what codex notes about an item. */
@@ -44,6 +45,9 @@ export interface ReadItems {
 const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
 const notes = { [NOTES]: jsonObject.nullish() };
+
+/** Other names under which a compaction comes back. */
+const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
 
 /** Only what is read: clients replay whole output items, with fields that nobody needs. */
 const schemas = {
@@ -101,7 +105,12 @@ const schemas = {
     call_id: idText,
     output: z.unknown(),
   }),
-  compaction: z.object({ type: z.literal('compaction'), id, ...notes, encrypted_content: z.string() }),
+  compaction: z.object({
+    type: z.enum(['compaction', ...COMPACTION_TOO]),
+    id,
+    ...notes,
+    encrypted_content: z.string(),
+  }),
   tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
   additional_tools: z.looseObject({
     type: z.literal('additional_tools'),
@@ -144,6 +153,9 @@ const typeOf = (value: unknown, at: string): ItemType => {
   const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
+  if (name === 'compaction_summary') return 'compaction';
+  // What is sealed under this name goes on under it.
+  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
   if (name === 'item_reference') {
     throw gatewayError('unsupported_value', {
       param: at,
@@ -213,7 +225,13 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
-      return { kind: 'compaction', ...about(given), encryptedContent: given.encrypted_content };
+      const content = given.encrypted_content;
+      if (!isOwnSummary(content)) return { kind: 'compaction', ...about(given), encryptedContent: content };
+      return {
+        kind: 'compaction',
+        ...about(given),
+        summary: unwrapSummary(content, `${at}.encrypted_content`),
+      };
     }
     case 'tool_search_output':
     case 'additional_tools':

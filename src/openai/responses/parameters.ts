@@ -84,5 +84,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   prompt: { policy: 'rejected', note: 'Prompt templates are stored at OpenAI and cannot be read from here.' },
   moderation: { policy: 'ignored', note: 'No moderation is run here.' },
-  context_management: { policy: 'ignored', note: 'The input is never shortened here.' },
+  context_management: {
+    asks: ['contextManagement'],
+    note: 'Goes to the backend as it is. A `compaction` item that it puts into the answer comes back as it is, and can be sent again.',
+  },
 };

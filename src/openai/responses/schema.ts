@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { idText, jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   cacheFields,
   EFFORTS,
@@ -64,7 +65,10 @@ export const createResponseSchema = z.object({
   conversation: z.union([z.string(), jsonObject]).nullish(),
   prompt: jsonObject.nullish(),
   moderation: jsonObject.nullish(),
-  context_management: listOf(jsonObject, MAX_WORDS).nullish(),
+  context_management: listOf(
+    z.looseObject({ type: idText, compact_threshold: z.int().min(1000).nullish() }) as z.ZodType<JsonObject>,
+    MAX_WORDS,
+  ).nullish(),
 });
 
 export type CreateResponse = z.output<typeof createResponseSchema>;
