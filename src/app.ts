@@ -152,6 +152,8 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
       codex: {
         desk: () => board.south.desk,
+        codexModels: () => board.south.codexModels(),
+        clock: systemAmbient.clock,
         settings: shownSettings(config),
         versions: { proxy: VERSION, codex: homes.binary.version },
       },

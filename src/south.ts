@@ -35,6 +35,7 @@ import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
+import type { JsonObject } from './kit/json.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -49,6 +50,8 @@ export interface South {
   readonly state: BackendState;
   /** What can be asked beside turns. */
   readonly desk: CodexDesk;
+  /** The models in the form in which codex keeps them. */
+  codexModels(): readonly JsonObject[];
   ready(): boolean;
   workers(): readonly WorkerDescription[];
   /** What the MCP servers of the deployment have to offer now. */
@@ -119,6 +122,7 @@ export const createSouth = async (
       models: createModelDirectory(offered),
       state: chosen.state,
       desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
+      codexModels: () => offered.current().entries,
       ready: () => workers.ready,
       workers: () => workers.describe(),
       listMcpTools: () =>

@@ -20,6 +20,12 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /backend-api/codex/responses':
+    'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
+  'GET /backend-api/codex/models': 'The models in the form that codex reads.',
+  'GET /backend-api/wham/usage':
+    'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
+  'GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /v1/mcp/tools':
@@ -59,7 +65,13 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
-    codex: { desk: notCalled, settings: {}, versions: { proxy: '', codex: '' } },
+    codex: {
+      codexModels: notCalled,
+      clock: { now: notCalled },
+      desk: notCalled,
+      settings: {},
+      versions: { proxy: '', codex: '' },
+    },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

@@ -3,7 +3,8 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/mcp/project.ts';
-import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import { projectOneModel } from '../../openai/models/project.ts';
+import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
@@ -16,7 +17,7 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'>;
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'> & Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
   readonly isReady: () => boolean;
   /** What the last requests met. */
@@ -25,19 +26,14 @@ export interface RouteDeps {
 
 /** Everything that is served. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...deps.endpoints.map((endpoint): Route => ({
+  ...[...deps.endpoints, ...atCodexPaths(deps.endpoints)].map((endpoint): Route => ({
     method: 'POST',
     path: endpoint.path,
     access: 'key',
     handle: serveTurn(endpoint, deps.turns),
   })),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
-  {
-    method: 'GET',
-    path: '/v1/models',
-    access: 'key',
-    handle: async () => Response.json(projectModels(await deps.models.names())),
-  },
+  ...ownPaths({ ...deps.codex, models: deps.models }),
   {
     method: 'GET',
     path: '/v1/models/:id{.+}',
