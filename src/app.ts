@@ -8,6 +8,7 @@ import { prepareHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
+import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
@@ -25,6 +26,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
+import { compactEndpoint } from './http/routes/compact.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
@@ -46,6 +48,7 @@ import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
+import { VERSION } from './version.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
@@ -154,6 +157,13 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       },
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
+      codex: {
+        desk: () => board.south.desk,
+        codexModels: () => board.south.codexModels(),
+        clock: systemAmbient.clock,
+        settings: shownSettings(config),
+        versions: { proxy: VERSION, codex: homes.binary.version },
+      },
       metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
@@ -184,14 +194,16 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
 };
 
 export const endpointsOf = (config: Config): readonly Endpoint[] => [
-  responsesEndpoint({
-    layout: config.api.responsesLayout,
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    parallelCalls: config.tools.parallelCalls,
-    omitsTools: (model) =>
-      config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-  }),
+  ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
+    endpoint({
+      layout: config.api.responsesLayout,
+      usagePolicy: config.api.usagePolicy,
+      ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+      parallelCalls: config.tools.parallelCalls,
+      omitsTools: (model) =>
+        config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+    }),
+  ),
   chatEndpoint({
     usagePolicy: config.api.usagePolicy,
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,

@@ -14,7 +14,10 @@ import {
 } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
+import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine/codex-desk.ts';
+import { compactionOf } from './codex/capabilities/compaction.ts';
 import { Approaches } from './engine/approaches.ts';
+import { compactConversations } from './engine/compact-conversations.ts';
 import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
@@ -33,6 +36,7 @@ import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
+import type { JsonObject } from './kit/json.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
@@ -47,6 +51,10 @@ export interface South {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
+  /** What can be asked beside turns. */
+  readonly desk: CodexDesk;
+  /** The models in the form in which codex keeps them. */
+  codexModels(): readonly JsonObject[];
   ready(): boolean;
   workers(): readonly WorkerDescription[];
   /** What the MCP servers of the deployment have to offer now. */
@@ -116,6 +124,8 @@ export const createSouth = async (
       }),
       models: createModelDirectory(offered),
       state: chosen.state,
+      desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
+      codexModels: () => offered.current().entries,
       ready: () => workers.ready,
       workers: () => workers.describe(),
       listMcpTools: () =>
@@ -134,6 +144,11 @@ export const createSouth = async (
     await closeAll();
     throw error;
   }
+};
+
+const accountOf = (backend: Backend): CodexDeskOptions['backend'] => {
+  if (backend.kind === 'login') return backend.login;
+  return backend.kind === 'upstream' ? 'provider' : backend.kind;
 };
 
 export interface EngineParts {
@@ -205,10 +220,16 @@ export const engineOf = (
     ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
   });
-  const limited = withPlans(
-    keepToolChoice(speaking, systemAmbient.clock),
-    limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
-  );
+  const compacting = compactConversations(keepToolChoice(speaking, systemAmbient.clock), {
+    support: compactionOf(chosen, relay?.profile ?? null),
+    ambient: systemAmbient,
+    onLearnt: (model) =>
+      deps.logger.warn(
+        { model },
+        'the backend has no compaction: summaries of conversations are made instead',
+      ),
+  });
+  const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
   const whole = withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),

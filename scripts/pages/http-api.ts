@@ -1,4 +1,5 @@
 import { chatEndpoint } from '../../src/http/routes/chat.ts';
+import { compactEndpoint } from '../../src/http/routes/compact.ts';
 import { completionsEndpoint } from '../../src/http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
@@ -8,6 +9,8 @@ import type { Route } from '../../src/http/server.ts';
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
 const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'POST /v1/responses/compact':
+    'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
@@ -20,10 +23,24 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/messages':
     "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
   'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
+  'POST /backend-api/codex/responses':
+    'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
+  'GET /backend-api/codex/models': 'The models in the form that codex reads.',
+  'GET /backend-api/wham/usage':
+    'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
+  'GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /v1/mcp/tools':
     'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
+  'GET /v1/codex/models':
+    'The models of the backend with efforts, tiers and modalities, also those that are not offered. For this and the next ones see [codex methods](codex-methods.md).',
+  'GET /v1/codex/account': 'Who answers, on which plan, and whether somebody has to sign in.',
+  'GET /v1/codex/rate-limits': 'What the account may still use, and when its limits are reset.',
+  'GET /v1/codex/usage': 'How many tokens the account has used, in all and by day.',
+  'GET /v1/codex/mcp':
+    'The MCP servers of this deployment: whether they answer, and the names of their tools.',
+  'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -43,6 +60,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
   routeTable({
     endpoints: [
       responsesEndpoint(untouched),
+      compactEndpoint(untouched),
       chatEndpoint(untouched),
       completionsEndpoint(untouched),
       imagesEndpoint(untouched),
@@ -51,6 +69,13 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
+    codex: {
+      codexModels: notCalled,
+      clock: { now: notCalled },
+      desk: notCalled,
+      settings: {},
+      versions: { proxy: '', codex: '' },
+    },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

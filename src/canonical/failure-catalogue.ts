@@ -145,6 +145,12 @@ export const FAILURES = {
     message: 'Not allowed to use this method on this URL.',
     when: 'the route exists, the method does not',
   },
+  websocket_not_supported: {
+    status: 426,
+    type: TYPES.invalid,
+    message: 'There are no WebSockets here: send the request over HTTP.',
+    when: 'a client wants a WebSocket; codex then goes on over HTTP',
+  },
   request_timeout: {
     status: 408,
     type: TYPES.invalid,

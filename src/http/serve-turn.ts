@@ -31,7 +31,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
-import { sessionOf } from './session.ts';
+import { namedSessionOf, sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -78,6 +78,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
   withStory(deps.stories, async (http, exchange, story) => {
     const { signal } = exchange;
     const caller = exchange.caller();
+    exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });

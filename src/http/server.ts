@@ -175,7 +175,10 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
     hono.all(path, (c) =>
       answer(
         c.req.raw,
-        refusal(labelOf(path), () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
+        refusal(labelOf(path), () => {
+          if (isWebSocket(c.req.raw)) throw gatewayError('websocket_not_supported');
+          return methodNotAllowed(c.req.method, labelOf(path), allowed);
+        }),
         c.env.arrival,
       ),
     );
@@ -216,6 +219,8 @@ const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
   handle,
   params: {},
 });
+
+const isWebSocket = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
   const failed = gatewayError('method_not_allowed', {

@@ -30,6 +30,7 @@ const arrangedFor = (ask: ResponsesAsk, events: readonly TurnEvent[]) => {
   const layout = chooseLayout({
     asked: null,
     wantsReasoning: ask.wantsReasoning.length > 0,
+    mayCompact: false,
     hasHostedTools: ask.request.tools.some(({ kind }) => kind === 'hosted'),
     isCodex: false,
     standard: 'message-first',

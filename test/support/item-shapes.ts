@@ -175,6 +175,11 @@ const whole = fc.constantFrom<Shape[]>(
     ended: (head) => head,
   },
   {
+    head: (id) => ({ kind: 'compaction', id, summary: 'All was well.' }),
+    told: [],
+    ended: (head) => head,
+  },
+  {
     head: (id) => ({ kind: 'opaque', id, raw: { type: 'something_new', id } }),
     told: [
       { at: 'input', delta: 'in' },

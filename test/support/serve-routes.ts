@@ -53,6 +53,7 @@ export const accessLine = (different: Record<string, unknown>): Record<string, u
   stream: null,
   keyId: 'key_good',
   client: null,
+  named: null,
   firstEventMs: null,
   durationMs: 0,
   outcome: null,

@@ -53,6 +53,7 @@ export class Ticket implements WireReport, ModelCall {
       session: affinity.session,
       slug: shape.approach.slug,
       model: request.model,
+      clientMetadata: request.clientMetadata,
     };
     this.#options = options;
     this.model = request.model;

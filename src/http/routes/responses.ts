@@ -1,3 +1,4 @@
+import { asksForCompaction } from '../../canonical/compaction.ts';
 import { isForced } from '../../canonical/tool.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
@@ -34,6 +35,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
       hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
+      mayCompact: asksForCompaction(request) || request.contextManagement !== null,
       isCodex: common.client.family === 'codex',
       standard: options.layout,
     });

@@ -1,12 +1,20 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
-import { rawOf, type ItemStatus, type Part, type Produced, type RawItem } from '../../canonical/item.ts';
+import {
+  isSummary,
+  rawOf,
+  type ItemStatus,
+  type Part,
+  type Produced,
+  type RawItem,
+} from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { CreateResponse } from './schema.ts';
+import { wrapSummary } from './own-summary.ts';
 
 /** What a response object needs beside the reply. */
 export interface ResponseMeta {
@@ -69,6 +77,7 @@ const responseFields = (meta: ResponseMeta) => {
     reasoning: {
       effort: meta.effort,
       summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
     },
     safety_identifier: given.safety_identifier ?? null,
     // What the tier really was is not said upstream; `auto` means the default here.
@@ -165,7 +174,7 @@ const responseErrorCode = (failed: Failure): string => {
   return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
 };
 
-const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
+export const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
   if (usage === null && policy === 'exact') return null;
   return {
     input_tokens: usage?.inputTokens ?? 0,
@@ -224,7 +233,11 @@ export const projectItem = (
     case 'opaque':
       return rawOf(item);
     case 'compaction':
-      return { id: item.id, type: 'compaction' as const, encrypted_content: item.encryptedContent };
+      return {
+        id: item.id,
+        type: 'compaction' as const,
+        encrypted_content: isSummary(item) ? wrapSummary(item.summary) : item.encryptedContent,
+      };
     default:
       return assertNever(item);
   }
