@@ -6,6 +6,7 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { RelayTicket } from '../codex/relay/relay.ts';
+import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../codex/sources/source.ts';
@@ -142,17 +143,17 @@ export class TurnAttempt {
 
   /**
    * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
-   * tool call would keep its thread for ever, so it is interrupted first.
+   * tool call would keep its thread for ever, so it is interrupted first. Nobody waits for the answer to
+   * that: codex forgets it where the turn ends at the same moment.
    */
   #close(): void {
     const { appServer } = this.#lease;
-    const ends = [
-      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
-      ...(this.#threadId === null
-        ? []
-        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
-    ];
-    void Promise.allSettled(ends).then(() => this.#lease.release());
+    if (this.#running !== null) void appServer.request('turn/interrupt', this.#running).catch(() => {});
+    const closed =
+      this.#threadId === null
+        ? Promise.resolve()
+        : appServer.request('thread/unsubscribe', { threadId: this.#threadId });
+    void closed.catch(() => {}).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {
@@ -204,7 +205,9 @@ export class TurnAttempt {
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);
-      if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
+      // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
+      const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
+      if (isLost && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
