@@ -122,7 +122,8 @@ async function* untilCompacted(
   const summary = otherwise();
   if (summary === null) {
     settling.isLast();
-    yield* held.with(-1, lost.outcome.kind === 'failed' ? lost : failed(lost, NO_COMPACTION));
+    yield* held.slice(0, -1);
+    yield lost.outcome.kind === 'failed' ? lost : failed(lost, NO_COMPACTION);
     return;
   }
   const { usage } = lost;
