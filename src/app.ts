@@ -9,6 +9,7 @@ import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
+import { askMetrics, dialectsOf } from './dialects.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
@@ -137,7 +138,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config),
+      endpoints: endpointsOf(config, dialectsOf(config, metrics)),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -174,7 +175,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
-const endpointsOf = (config: Config): readonly Endpoint[] => [
+const endpointsOf = (config: Config, dialects: ReturnType<typeof dialectsOf>): readonly Endpoint[] => [
   responsesEndpoint({
     layout: config.api.responsesLayout,
     usagePolicy: config.api.usagePolicy,
@@ -182,12 +183,14 @@ const endpointsOf = (config: Config): readonly Endpoint[] => [
     parallelCalls: config.tools.parallelCalls,
     omitsTools: (model) =>
       config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+    dialect: dialects.responses,
   }),
   chatEndpoint({
     usagePolicy: config.api.usagePolicy,
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
     showReasoning: config.api.chatReasoning,
     parallelCalls: config.tools.parallelCalls,
+    dialect: dialects.chat,
   }),
   completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
@@ -282,6 +285,7 @@ const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     turnMetrics(metrics),
     watch,

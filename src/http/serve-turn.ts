@@ -14,6 +14,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
+import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
@@ -31,6 +32,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
+import { stopEarly } from './stop-early.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -40,6 +42,8 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** A request was read. */
+  readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** Something threw that should not have; the client sees only that the turn failed. */
@@ -74,6 +78,7 @@ export const serveTurn =
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps });
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
     const conversation = conversationKey(ask.request, {
@@ -102,8 +107,9 @@ export const serveTurn =
     // Made anew: while the request waited, more may have been learnt about its backend.
     const plan = deps.engine.plan(request);
     const sound = withRepair(plan, request, { deps, isStream: ask.stream });
+    const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
     const events = mapAll(
-      runChoices(ask.stream ? sound : retryWhole(sound), places, {
+      runChoices(ask.stream ? stopped : retryWhole(stopped), places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -134,7 +140,11 @@ export const serveTurn =
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
     }
-    const headers = { ...accepted?.headers, ...ignoredHeader(namesWithoutEffect(ask, ignored)) };
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(namesWithoutEffect(ask, ignored)),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
       return sseResponse(ask.render(turns), {
