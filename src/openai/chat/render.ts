@@ -167,9 +167,10 @@ class ChoiceRenderer {
     const open = this.#calls.get(itemId);
     if (open === undefined) return;
     const { index, call } = open;
-    const added =
-      call.tool === 'function' ? { function: { arguments: delta } } : { custom: { input: delta } };
-    yield* this.#callChunk(index, added, { arguments: delta });
+    yield* this.#callChunk(index, call, {
+      usual: call.tool === 'function' ? { function: { arguments: delta } } : { custom: { input: delta } },
+      older: { arguments: delta },
+    });
   }
 
   /** The older form has room for one call. */

@@ -97,7 +97,8 @@ export class CallCounting {
       if (this.isFull) break;
     }
     if (isShown && !this.isFull) told += delta.slice(from);
-    if (told === delta) {
+    // Citations count from the beginning of a text, and so are lost with any of it.
+    if (told === delta && !this.#cut.has(event.itemId)) {
       yield event;
       return;
     }

@@ -11,13 +11,17 @@ export interface BlockCall {
 /** Deeper elements stay text. */
 const MAX_DEPTH = 8;
 
+const NAME_OPENING = '<name>';
+const NAME_CLOSING = '</name>';
+
 /** What stands in a `<use_tool>` block as a call; null: it names no tool. */
 export const readBlock = (inner: string): BlockCall | null => {
-  const elements = elementsIn(inner);
-  const name = elements.find(({ tag }) => tag === 'name')?.text ?? '';
-  if (name === '') return null;
-  const given = elements.filter(({ tag }) => tag !== 'name');
-  return { name, input: JSON.stringify(objectOf(given, MAX_DEPTH)) };
+  const from = inner.indexOf(NAME_OPENING);
+  const to = from === -1 ? -1 : inner.indexOf(NAME_CLOSING, from);
+  if (to === -1) return null;
+  const name = inner.slice(from + NAME_OPENING.length, to).trim();
+  const rest = inner.slice(0, from) + inner.slice(to + NAME_CLOSING.length);
+  return name === '' ? null : { name, input: JSON.stringify(objectOf(elementsIn(rest), MAX_DEPTH)) };
 };
 
 interface Element {
@@ -32,14 +36,21 @@ const objectOf = (elements: readonly Element[], depth: number): Json => {
   return object;
 };
 
-/** Items make a list, other elements an object, JSON is what it says, and all else is text. */
+/** Items make a list, wherever they stand, other elements an object; JSON is what it says, and all else is text. */
 const readValue = (text: string, depth: number): Json => {
-  if (!text.includes('<')) return looksLikeJson(text) ? parsed(text) : text;
-  const elements = depth === 0 ? [] : elementsIn(text);
-  const items = elements.filter(({ tag }) => tag === 'item');
-  if (items.length > 0) return items.map((item) => readValue(item.text, depth - 1));
-  if (elements.length > 0) return objectOf(elements, depth - 1);
-  return looksLikeJson(text) ? parsed(text) : text;
+  if (!hasTags(text)) return looksLikeJson(text) ? parsed(text) : text;
+  if (depth === 0) return text;
+  const items = elementsIn(text, 'item');
+  if (items.length > 0) {
+    return items.map((item) => readValue(item.text.replaceAll('<item>', '').trim(), depth - 1));
+  }
+  const elements = elementsIn(text);
+  return elements.length > 0 ? objectOf(elements, depth - 1) : text;
+};
+
+const hasTags = (text: string): boolean => {
+  const first = text.indexOf('<');
+  return first !== -1 && text.includes('>', first + 2);
 };
 
 const parsed = (text: string): Json => {
@@ -56,7 +67,7 @@ const TAG = /<(\/?)([A-Za-z_][\w.-]{0,127})>/g;
  * The elements of a text: a tag, and everything up to the next tag that closes it. All tags are found
  * first, so that a text full of tags which nobody closes is not searched again for each.
  */
-const elementsIn = (text: string): readonly Element[] => {
+const elementsIn = (text: string, only?: string): readonly Element[] => {
   const tags = [...text.matchAll(TAG)].map((found) => ({
     isClosing: found[1] === '/',
     tag: found[2] ?? '',
@@ -73,7 +84,7 @@ const elementsIn = (text: string): readonly Element[] => {
   const elements: Element[] = [];
   let end = 0;
   for (const { isClosing, tag, from, to } of tags) {
-    if (isClosing || from < end) continue;
+    if (isClosing || from < end || (only !== undefined && tag !== only)) continue;
     const closing = nextOf(closings.get(tag) ?? [], to);
     if (closing === null) continue;
     elements.push({ tag, text: text.slice(to, closing).trim() });
