@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
+import { askMetrics, dialectsOf } from './dialects.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
@@ -146,7 +147,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config),
+      endpoints: endpointsOf(config, dialectsOf(config, metrics)),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -193,7 +194,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
-export const endpointsOf = (config: Config): readonly Endpoint[] => [
+export const endpointsOf = (config: Config, dialects: ReturnType<typeof dialectsOf>): readonly Endpoint[] => [
   ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
     endpoint({
       layout: config.api.responsesLayout,
@@ -202,6 +203,7 @@ export const endpointsOf = (config: Config): readonly Endpoint[] => [
       parallelCalls: config.tools.parallelCalls,
       omitsTools: (model) =>
         config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+      dialect: dialects.responses,
     }),
   ),
   chatEndpoint({
@@ -209,6 +211,7 @@ export const endpointsOf = (config: Config): readonly Endpoint[] => [
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
     showReasoning: config.api.chatReasoning,
     parallelCalls: config.tools.parallelCalls,
+    dialect: dialects.chat,
   }),
   completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
@@ -304,6 +307,7 @@ export const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     ...standing,
     turnTotal((turn) => exchange.note({ turn })),

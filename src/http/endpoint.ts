@@ -8,6 +8,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
 
@@ -28,6 +29,8 @@ export interface TurnAsk {
   readonly stream: boolean;
   /** Who asks, as far as that can be seen. */
   readonly client: ClientSeen;
+  /** How calls are told in the answer; absent: its API has one way. */
+  readonly dialect?: Dialect;
   /** Fields that this API does not read, by their place in the body. */
   readonly ignored: readonly string[];
   /** The caller's name for a part of the request. */

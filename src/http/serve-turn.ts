@@ -16,6 +16,7 @@ import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
+import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
@@ -33,6 +34,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
+import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -43,6 +45,8 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** A request was read. */
+  readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** For one stream: counts what is sent. */
@@ -83,6 +87,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
     const conversation = conversationKey(ask.request, {
@@ -112,8 +117,9 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     // Made anew: while the request waited, more may have been learnt about its backend.
     const plan = deps.engine.plan(request);
     const sound = withRepair(plan, request, { deps, isStream: ask.stream });
+    const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
     const events = mapAll(
-      runChoices(ask.stream ? sound : retryWhole(sound), places, {
+      runChoices(ask.stream ? stopped : retryWhole(stopped), places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -146,7 +152,11 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     }
     const unheeded = namesWithoutEffect(ask, ignored);
     deps.onIgnored(unheeded);
-    const headers = { ...accepted?.headers, ...ignoredHeader(unheeded) };
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(unheeded),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
       story?.tell('answered', { status: 200, head: headers });

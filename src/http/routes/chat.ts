@@ -2,6 +2,7 @@ import { arrange } from '../../openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
+import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
@@ -10,6 +11,7 @@ export interface ChatOptions extends AnswerLimits {
   readonly ignoreClientPrompt: boolean;
   /** Whether reasoning summaries are told, as `reasoning_content`. */
   readonly showReasoning: boolean;
+  readonly dialect: DialectSettings;
 }
 
 export const chatEndpoint = (options: ChatOptions): Endpoint => ({
@@ -20,6 +22,9 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const { given, request, isLegacy } = read;
+    const common = commonAsk(read, headers, options);
+    const { client } = common;
+    const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     const meta: ChatMeta = {
       // OpenAI writes a dash where other ids have an underscore.
       id: ambient.ids.mint('chatcmpl').replace('_', '-'),
@@ -27,14 +32,16 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       model: given.model,
       serviceTier: request.serviceTier,
       isLegacy,
+      isAlsoLegacy: !isLegacy && dialect.chosen.mode === 'obsidian-xml',
       includeUsage: given.stream_options?.include_usage ?? false,
       usagePolicy: options.usagePolicy,
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
-      ...commonAsk(read, headers, options),
+      ...common,
+      dialect,
       formatPlace: 'response_format.json_schema.schema',
-      arrange: (events) => arrange(events, shown),
+      arrange: (events) => dialect.tell(arrange(events, shown)),
       render: (turns) => renderChat(turns, meta),
       project: (replies) => projectChat(replies, meta),
     };
