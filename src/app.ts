@@ -20,7 +20,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import { requestsOf, type Endpoint } from './http/endpoint.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
@@ -41,7 +41,7 @@ import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
-import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { createThreadedTokenizer, type ThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -137,7 +137,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config),
+      endpoints: endpointsOf(config, tokenizer),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -174,7 +174,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
-const endpointsOf = (config: Config): readonly Endpoint[] => [
+const endpointsOf = (config: Config, { textOf }: Pick<ThreadedTokenizer, 'textOf'>): readonly Endpoint[] => [
   responsesEndpoint({
     layout: config.api.responsesLayout,
     usagePolicy: config.api.usagePolicy,
@@ -189,7 +189,7 @@ const endpointsOf = (config: Config): readonly Endpoint[] => [
     showReasoning: config.api.chatReasoning,
     parallelCalls: config.tools.parallelCalls,
   }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),
@@ -286,7 +286,7 @@ const turnDeps = (
     turnMetrics(metrics),
     watch,
     turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
+    ...(config.log.content ? [contentLog(logger, exchange.requestId, requestsOf(ask), ask.choices)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();

@@ -30,7 +30,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // The rim.
   observe: [...CENTRE, 'pino', 'prom-client'],
   threads: ['node:'],
-  tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
+  tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
