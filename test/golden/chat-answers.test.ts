@@ -232,14 +232,13 @@ describe('completions', () => {
     const echoing = { ...completion, echoes: ['Once ', 'Twice '] };
     const { choices } = projectCompletion(await foldAll(all), echoing);
     const plain = projectCompletion(await foldAll(all), completion).choices;
-    expect(choices.map(({ text }) => text)).toEqual(
-      plain.map(({ text }, index) => echoing.echoes[index] + text),
-    );
+    const texts = choices.map((choice) => choice.text);
+    expect(texts).toEqual(plain.map((choice, index) => echoing.echoes[index] + choice.text));
     const streamed = ['', ''];
     for await (const { data } of renderCompletion(arranged(all), echoing)) {
       if (typeof data !== 'object' || data === null || !('choices' in data)) continue;
-      for (const { index, text } of data.choices as typeof choices) streamed[index] += text;
+      for (const choice of data.choices as typeof choices) streamed[choice.index] += choice.text;
     }
-    expect(streamed).toEqual(choices.map(({ text }) => text));
+    expect(streamed).toEqual(texts);
   });
 });

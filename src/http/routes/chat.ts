@@ -8,7 +8,7 @@ import { commonAsk, type AnswerLimits } from './common-ask.ts';
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether reasoning summaries are told, as `reasoning_content`. */
+  /** Whether reasoning summaries are told, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
 }
 

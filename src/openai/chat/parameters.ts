@@ -12,7 +12,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   messages: {
     asks: ['items'],
-    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no place in an item of the backend and is named as ignored (the legacy role `function` is matched by it). `reasoning_content` that a client sends back is not shown to the model.',
+    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no place in an item of the backend and is named as ignored (the legacy role `function` is matched by it). `reasoning_content` or `reasoning` that a client sends back is not shown to the model.',
   },
   prompt: {
     policy: 'mapped',
@@ -57,7 +57,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   reasoning_effort: { asks: ['reasoning.effort'], note: '' },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],
-    note: '`effort` as `reasoning_effort`; `summary` asks for the summary, which comes as `reasoning_content` (see `PROXY_CHAT_REASONING`).',
+    note: '`effort` as `reasoning_effort`; `summary` asks for the summary, which comes as `reasoning_content` and, the same, as `reasoning` (see `PROXY_CHAT_REASONING`).',
   },
   verbosity: { asks: ['verbosity'], note: '' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },

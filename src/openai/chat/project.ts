@@ -78,7 +78,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     // Null: the answer is something else than a text.
     content: content === '' && (first !== undefined || refusal !== null) ? null : content,
     refusal,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(reasoning === '' ? {} : reasoningFields(reasoning)),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(first !== undefined && meta.isLegacy
       ? { function_call: { name: first.name, arguments: first.input } }
@@ -86,6 +86,9 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     ...(first !== undefined && !meta.isLegacy ? { tool_calls: calls.map(projectCall) } : {}),
   };
 };
+
+/** OpenAI has no field for it; clients read one of these two. */
+export const reasoningFields = (text: string) => ({ reasoning_content: text, reasoning: text });
 
 /** A call as a chat message tells it. */
 export const projectCall = ({ tool, callId, name, input }: ToolCall) =>
