@@ -1,4 +1,5 @@
 import { arrange } from '../../openai/chat/arrange.ts';
+import { asFunctionCalls } from '../../openai/chat/function-envelope.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
@@ -19,7 +20,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
-    const { given, request, isLegacy } = read;
+    const { given, request, isLegacy, toldAsFunctions, formatPlace } = read;
     const meta: ChatMeta = {
       // OpenAI writes a dash where other ids have an underscore.
       id: ambient.ids.mint('chatcmpl').replace('_', '-'),
@@ -33,8 +34,8 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
       ...commonAsk(read, headers, options),
-      formatPlace: 'response_format.json_schema.schema',
-      arrange: (events) => arrange(events, shown),
+      formatPlace,
+      arrange: (events) => arrange(asFunctionCalls(events, toldAsFunctions), shown),
       render: (turns) => renderChat(turns, meta),
       project: (replies) => projectChat(replies, meta),
     };
