@@ -23,7 +23,7 @@ import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { createCors } from './http/guards/cors.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import { requestsOf, type Endpoint } from './http/endpoint.ts';
 import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -50,7 +50,7 @@ import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { VERSION } from './version.ts';
-import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { createThreadedTokenizer, type ThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -147,7 +147,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config, dialectsOf(config, metrics)),
+      endpoints: endpointsOf(config, dialectsOf(config, metrics), tokenizer),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -194,7 +194,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
-export const endpointsOf = (config: Config, dialects: ReturnType<typeof dialectsOf>): readonly Endpoint[] => [
+export const endpointsOf = (
+  config: Config,
+  dialects: ReturnType<typeof dialectsOf>,
+  { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
+): readonly Endpoint[] => [
   ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
     endpoint({
       layout: config.api.responsesLayout,
@@ -213,7 +217,7 @@ export const endpointsOf = (config: Config, dialects: ReturnType<typeof dialects
     parallelCalls: config.tools.parallelCalls,
     dialect: dialects.chat,
   }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),
@@ -311,7 +315,7 @@ export const turnDeps = (
   observersOf: (ask, exchange) => [
     ...standing,
     turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
+    ...(config.log.content ? [contentLog(logger, exchange.requestId, requestsOf(ask), ask.choices)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();

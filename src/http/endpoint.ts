@@ -22,7 +22,9 @@ export interface RequestContext {
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface TurnAsk {
   readonly request: AskedTurn;
-  /** How many answers are asked for: each is a turn of its own. */
+  /** Asked beside it, and different from it in their items only. */
+  readonly further?: readonly AskedTurn[];
+  /** How many answers to each request are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
   readonly model: string;
@@ -50,5 +52,10 @@ export interface Endpoint {
   readonly path: string;
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
+  /** Puts words into a body that are said in it in another way. */
+  readonly spellOut?: (body: unknown) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
+
+/** All that is asked, in the order of the answers. */
+export const requestsOf = ({ request, further = [] }: TurnAsk): OneOrMore<AskedTurn> => [request, ...further];

@@ -65,6 +65,7 @@ interface Delta {
   content?: string | null;
   refusal?: string | null;
   reasoning_content?: string;
+  reasoning?: string;
   annotations?: unknown[];
   function_call?: { name?: string; arguments: string };
   tool_calls?: {
@@ -106,6 +107,7 @@ interface Message {
   content: string | null;
   refusal: string | null;
   reasoning_content?: string;
+  reasoning?: string;
   annotations?: unknown[];
   function_call?: { name: string; arguments: string };
   tool_calls?: Called[];
@@ -131,7 +133,7 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
     // The role is there first, once.
     expect(message.role === undefined).toBe(delta.role !== undefined);
     if (delta.role !== undefined) message.role = delta.role;
-    for (const field of ['content', 'refusal', 'reasoning_content'] as const) {
+    for (const field of ['content', 'refusal', 'reasoning_content', 'reasoning'] as const) {
       const text = delta[field];
       if (typeof text === 'string') message[field] = (message[field] ?? '') + text;
     }

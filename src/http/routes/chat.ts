@@ -1,4 +1,5 @@
 import { arrange } from '../../openai/chat/arrange.ts';
+import { asFunctionCalls } from '../../openai/chat/function-envelope.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
@@ -9,7 +10,7 @@ import { commonAsk, type AnswerLimits } from './common-ask.ts';
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether reasoning summaries are told, as `reasoning_content`. */
+  /** Whether reasoning summaries are told, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
   readonly dialect: DialectSettings;
 }
@@ -21,7 +22,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
-    const { given, request, isLegacy } = read;
+    const { given, request, isLegacy, toldAsFunctions, formatPlace } = read;
     const common = commonAsk(read, headers, options);
     const { client } = common;
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
@@ -40,8 +41,8 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     return {
       ...common,
       dialect,
-      formatPlace: 'response_format.json_schema.schema',
-      arrange: (events) => dialect.tell(arrange(events, shown)),
+      formatPlace,
+      arrange: (events) => dialect.tell(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
       render: (turns) => renderChat(turns, meta),
       project: (replies) => projectChat(replies, meta),
     };

@@ -80,7 +80,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     // Null: the answer is something else than a text.
     content: content === '' && (first !== undefined || refusal !== null) ? null : content,
     refusal,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(reasoning === '' ? {} : reasoningFields(reasoning)),
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(first !== undefined && isOlder(first, meta)
       ? { function_call: { name: first.name, arguments: first.input } }
@@ -94,6 +94,9 @@ export const isOlder = (
   { tool }: ToolCall,
   { isLegacy, isAlsoLegacy }: Pick<ChatMeta, 'isLegacy' | 'isAlsoLegacy'>,
 ): boolean => isLegacy || (isAlsoLegacy && tool === 'function');
+
+/** OpenAI has no field for it; clients read one of these two. */
+export const reasoningFields = (text: string) => ({ reasoning_content: text, reasoning: text });
 
 /** A call as a chat message tells it. */
 export const projectCall = ({ tool, callId, name, input }: ToolCall) =>

@@ -23,6 +23,7 @@ import {
   projectAnnotations,
   projectCall,
   projectLogprobs,
+  reasoningFields,
   type ChatMeta,
 } from './project.ts';
 
@@ -133,7 +134,7 @@ class ChoiceRenderer {
         const text = this.#reasoning.add(`${itemId} ${at.index}`, delta);
         if (text === '') return;
         yield* this.#begin(null);
-        yield this.#chunk({ reasoning_content: text });
+        yield this.#chunk(reasoningFields(text));
       }
     }
   }
