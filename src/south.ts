@@ -111,7 +111,7 @@ export const createSouth = async (
         workers,
         deps,
       }),
-      models: createModelDirectory(offered),
+      models: createModelDirectory(offered, config.clients.modelAliases),
       state: chosen.state,
       ready: () => workers.ready,
       workers: () => workers.describe(),

@@ -81,8 +81,10 @@ const MODELS: readonly string[] = [
   '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
+  '| a name of `PROXY_MODEL_ALIASES` | whatever the name means that it stands for: any name of this table, one of the backend, or another such name. It goes before a model of the same name, also in front of `-codev` |',
   '',
-  'Any other name goes to the backend as it is.',
+  'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
 ];
 
