@@ -29,6 +29,7 @@ import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import { createSideTurns } from './http/side-turns.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
@@ -143,6 +144,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
+        sideTurns: createSideTurns(config.clients, {
+          engine: board.engine,
+          models: board.models,
+          logger,
+          metrics,
+        }),
         ...turnDeps(config, logger, metrics, watch),
       },
       models: board.models,
@@ -257,7 +264,7 @@ const turnDeps = (
   logger: Logger,
   metrics: Metrics,
   watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'sideTurns'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,

@@ -30,6 +30,7 @@ import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { sessionOf } from './session.ts';
+import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -48,6 +49,7 @@ export interface TurnDeps {
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
@@ -87,29 +89,33 @@ export const serveTurn =
       isStrict: deps.strictParams,
       insists: false,
     };
-    const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
+    const { refused: why, ignored: unheeded } = deps.engine.plan(asked);
+    const refused = refusalOf(ask, why, deps.strictParams);
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
-      signal,
-      nameOf: (path) => ask.nameOf(path),
-    });
-    await breathe();
-    // Made anew: while the request waited, more may have been learnt about its backend.
-    const plan = deps.engine.plan(request);
-    const sound = withRepair(plan, request, { deps, isStream: ask.stream });
+    /** Made anew: while the request waited, more may have been learnt about its backend. */
+    const prepare = async (): Promise<Plan> => {
+      const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
+        signal,
+        nameOf: (path) => ask.nameOf(path),
+      });
+      await breathe();
+      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
+      return ask.stream ? sound : retryWhole(sound);
+    };
+    const plan = await (deps.sideTurns(ask, asked, { ignored: unheeded, prepare, exchange }) ?? prepare());
     const events = mapAll(
-      runChoices(ask.stream ? sound : retryWhole(sound), places, {
+      runChoices(plan, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
         tap(
-          request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          asked.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
           [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
           {
             clock: deps.ambient.clock,
@@ -129,7 +135,7 @@ export const serveTurn =
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plan;
-    const lateRefusal = refusalOf(ask, refusedAmong(request, ignored), deps.strictParams);
+    const lateRefusal = refusalOf(ask, refusedAmong(asked, ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;

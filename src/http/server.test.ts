@@ -50,6 +50,7 @@ const line = (different: Record<string, unknown>) => ({
   stream: null,
   keyId: 'key_good',
   client: null,
+  intercept: null,
   firstEventMs: null,
   durationMs: 0,
   outcome: null,

@@ -20,6 +20,8 @@ export interface AccessFacts {
   readonly model?: string | null;
   readonly stream?: boolean | null;
   readonly client?: ClientFacts | null;
+  /** What a request was seen to want beside the conversation of its user. */
+  readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
 }
@@ -33,6 +35,7 @@ export interface AccessLine {
   readonly stream: boolean | null;
   readonly keyId: string | null;
   readonly client: ClientFacts | null;
+  readonly intercept: string | null;
   readonly firstEventMs: number | null;
   readonly durationMs: number;
   readonly outcome: string | null;
@@ -75,6 +78,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     stream: facts.stream ?? null,
     keyId: facts.keyId ?? null,
     client: facts.client ?? null,
+    intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
     outcome: turn === null ? null : outcomeOf(turn),

@@ -1,6 +1,7 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
+import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
@@ -31,8 +32,10 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
+    const common = commonAsk(read, headers, options);
     return {
-      ...commonAsk(read, headers, options),
+      ...common,
+      sideRequest: sideRequestOf(request, common.choices),
       formatPlace: 'response_format.json_schema.schema',
       arrange: (events) => arrange(events, shown),
       render: (turns) => renderChat(turns, meta),

@@ -1,5 +1,6 @@
 import { isForced } from '../../canonical/tool.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
@@ -52,6 +53,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     return {
       ...common,
       request: kept.request,
+      sideRequest: sideRequestOf(request, common.choices),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',
