@@ -34,6 +34,7 @@ import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import { createSideTurns } from './http/side-turns.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
@@ -153,6 +154,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
+        sideTurns: createSideTurns(config.clients, {
+          engine: board.engine,
+          models: board.models,
+          logger,
+          metrics,
+        }),
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
@@ -286,7 +293,7 @@ export const turnDeps = (
   metrics: Metrics,
   /** Those who watch every turn. */
   standing: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories' | 'sideTurns'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,

@@ -130,8 +130,10 @@ const MODELS: readonly string[] = [
   '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
+  '| a name of `PROXY_MODEL_ALIASES` | whatever the name means that it stands for: any name of this table, one of the backend, or another such name. It goes before a model of the same name, also in front of `-codev` |',
   '',
-  'Any other name goes to the backend as it is.',
+  'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
 ];
 
@@ -158,6 +160,29 @@ const CALLS: readonly string[] = [
   'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
   '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
   'what it led to. Text in front of a call comes at once; if the call was wrong, what the model says next follows behind it.',
+  '',
+];
+
+/** What is answered by another turn than the one that was asked for. */
+const NAMES: readonly string[] = [
+  '## Names of conversations',
+  '',
+  'Obsidian Copilot and opencode ask for the name of a conversation in requests of their own. `/v1/responses` and `/v1/chat/completions` know them',
+  'by how they begin, and by nothing else:',
+  '',
+  '| kind | what begins so | answer |',
+  '|---|---|---|',
+  '| `title` | the one message of the request, from the user: `Generate a concise title (max 5 words) for this conversation` | one line of plain text, at most 50 characters |',
+  '| `title-and-summary` | the system prompt in front of one message: `Your task is to analyze a conversation and generate both a title and a summary.` | JSON with `title` and `summary` |',
+  '| `thread-title` | the system prompt: `You are a title generator. You output ONLY a thread title.` | as `title` |',
+  '',
+  'A request with tools, `n` above 1, log probabilities or a JSON schema is never one. They are answered by `PROXY_TITLE_MODEL` with effort `low` (or the least that',
+  'the model has), whatever model they name; the answer says the name that was asked for, and has the usage of that short turn. Without `PROXY_TITLE_MODEL` it is the',
+  'smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash, haiku, luna; else the one with',
+  'the fewest billions (`8b`); else the last. Images and files are not looked at, and are named in `x-proxy-ignored-params`, as another effort is.',
+  '',
+  'If that turn fails, takes more than 20 seconds, or says something else, the turn that was asked for is run as if nothing had been: its answer, its usage, its error. `PROXY_TITLE_INTERCEPT=false`',
+  'leaves all requests alone. Numbers: `proxy_side_requests_total`.',
   '',
 ];
 
@@ -189,5 +214,6 @@ export const describeRoutes = (): string => {
     ...MODELS,
     ...LAYOUT,
     ...CALLS,
+    ...NAMES,
   ].join('\n');
 };

@@ -8,6 +8,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { SideRequest } from '../openai/clients/side-request.ts';
 import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
@@ -39,6 +40,8 @@ export interface TurnAsk {
   nameOf(path: Path): string;
   /** The place of the output format in the body, for messages about it. */
   readonly formatPlace: string;
+  /** Set where all that is wanted is a name for a conversation. */
+  readonly sideRequest?: SideRequest | null;
   /** Which items the answer shows, and in which order. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
   render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;

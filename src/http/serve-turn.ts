@@ -33,6 +33,7 @@ import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
+import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
@@ -61,6 +62,7 @@ export interface TurnDeps {
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
@@ -99,9 +101,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       insists: false,
       ...(story === null ? {} : { story }),
     }));
+    const known = mapAll(asked, (one) => deps.engine.plan(one));
     const refused = refusalOf(
       ask,
-      asked.flatMap((one) => deps.engine.plan(one).refused),
+      known.flatMap((plan) => plan.refused),
       deps.strictParams,
     );
     if (refused !== null) throw refused;
@@ -115,21 +118,24 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       signal,
     });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const requests = await Promise.all(
-      mapAll(asked, (one) =>
-        resolveAttachments(one, counted(deps.fetchImage, held, story), {
-          signal,
-          nameOf: (path) => ask.nameOf(path),
-        }),
-      ),
-    );
-    await breathe();
-    // Made anew: while the request waited, more may have been learnt about its backend.
-    const plans = mapAll(requests, (request) => {
+    /** Made anew: while the request waited, more may have been learnt about its backend. */
+    const prepare = async (one: TurnRequest): Promise<Plan> => {
+      const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
+        signal,
+        nameOf: (path) => ask.nameOf(path),
+      });
+      await breathe();
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
       const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
       return ask.stream ? stopped : retryWhole(stopped);
-    });
+    };
+    const plans = await Promise.all(
+      mapAll(asked, (one, index) => {
+        const ordinary = (): Promise<Plan> => prepare(one);
+        const ignored = known[index]?.ignored ?? [];
+        return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
+      }),
+    );
     const events = mapAll(
       runChoices(plans, places, {
         signal,
@@ -157,7 +163,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plans[0];
-    const lateRefusal = refusalOf(ask, refusedAmong(requests[0], ignored), deps.strictParams);
+    const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
