@@ -83,6 +83,7 @@ describe('compactConversations', () => {
 
   it.each([
     ['refuses the trigger', refused("Invalid value: 'compaction_trigger'.")],
+    ['has none for the model', refused('Compaction is not supported with this model.')],
     ['overlooks the trigger', TALK],
   ])('makes a summary where the backend %s, and keeps the place of the turn until then', async (_, first) => {
     const { run, learnt, requests } = open('native', first, TALK, TALK);
