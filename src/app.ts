@@ -26,6 +26,7 @@ import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
+import { RunningResponses } from './http/running-responses.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
@@ -42,7 +43,6 @@ import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
-import { VERSION } from './version.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
@@ -152,7 +152,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       codex: {
         desk: () => board.south.desk,
         settings: shownSettings(config),
-        versions: { proxy: VERSION, codex: homes.binary.version },
+        codexVersion: homes.binary.version,
       },
       metrics,
       isReady: () => board.south.ready() && !server.draining(),
@@ -266,6 +266,7 @@ const turnDeps = (
   watch: BackendWatch,
 ): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
   ambient: systemAmbient,
+  running: new RunningResponses(),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
     maxQueued: config.load.maxQueuedTurns,

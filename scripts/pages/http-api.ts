@@ -8,6 +8,8 @@ import type { Route } from '../../src/http/server.ts';
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
 const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'POST /v1/responses/{id}/steer':
+    'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
@@ -55,7 +57,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
-    codex: { desk: notCalled, settings: {}, versions: { proxy: '', codex: '' } },
+    codex: { desk: notCalled, settings: {}, codexVersion: '' },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

@@ -74,7 +74,15 @@ export interface TurnRequest extends AskedTurn {
   readonly conversation: string;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
+  /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
+  readonly onSteerable?: (steer: Steer) => void;
 }
+
+/**
+ * Says something to the model while it answers: it breaks off, hears that, and goes on. Rejects with a `GatewayError`,
+ * also when the turn has ended.
+ */
+export type Steer = (texts: readonly string[]) => Promise<void>;
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */
 export const circumstancesOf = ({ caller, model, reasoning }: TurnRequest): string =>

@@ -23,6 +23,7 @@ import type { Endpoint, TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 
+import type { RunningResponses } from './running-responses.ts';
 import type { ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
@@ -36,6 +37,7 @@ import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
+  readonly running: RunningResponses;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
@@ -80,12 +82,15 @@ export const serveTurn =
       caller,
       session: sessionOf(http.headers),
     });
+    const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
+    exchange.atEnd(() => running?.end());
     const asked: TurnRequest = {
       ...ask.request,
       conversation,
       caller,
       isStrict: deps.strictParams,
       insists: false,
+      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
     };
     const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
     if (refused !== null) throw refused;

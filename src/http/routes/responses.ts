@@ -51,6 +51,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
+      id: meta.id,
       request: kept.request,
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
