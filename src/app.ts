@@ -30,6 +30,7 @@ import { chatEndpoint } from './http/routes/chat.ts';
 import { compactEndpoint } from './http/routes/compact.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
+import { RunningResponses } from './http/running-responses.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
@@ -50,7 +51,6 @@ import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
-import { VERSION } from './version.ts';
 import { createThreadedTokenizer, type ThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
@@ -170,7 +170,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         codexModels: () => board.south.codexModels(),
         clock: systemAmbient.clock,
         settings: shownSettings(config),
-        versions: { proxy: VERSION, codex: homes.binary.version },
+        codexVersion: homes.binary.version,
       },
       metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
@@ -295,6 +295,7 @@ export const turnDeps = (
   standing: readonly TurnObserver[],
 ): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories' | 'sideTurns'> => ({
   ambient: systemAmbient,
+  running: new RunningResponses(),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
     maxQueued: config.load.maxQueuedTurns,

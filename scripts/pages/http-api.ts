@@ -11,6 +11,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'POST /v1/responses/compact':
     'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
+  'POST /v1/responses/{id}/steer':
+    'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
@@ -74,7 +76,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       clock: { now: notCalled },
       desk: notCalled,
       settings: {},
-      versions: { proxy: '', codex: '' },
+      codexVersion: '',
     },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,

@@ -1,4 +1,5 @@
-import { FAILURES, type CatalogueEntry, type FailureCode } from './failure-catalogue.ts';
+import { FAILURES, type FailureCode } from './failure-catalogue.ts';
+import type { CatalogueEntry } from './failure-row.ts';
 
 /** A failure is a value, made from a row of the catalogue; `GatewayError` only carries it through code that throws. */
 export interface Failure {

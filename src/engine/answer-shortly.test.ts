@@ -105,7 +105,9 @@ describe('answerShortly', () => {
     expect(events).toEqual([accepted, ...says('A TITLE'), ended()]);
     expect(checkGrammar(events)).toEqual([]);
     expect([results, settled]).toEqual([['answered'], ['1']]);
-    expect(asked).toEqual([turnRequest({ model: 'small', reasoning: { effort: 'low', summary: null, context: null } })]);
+    expect(asked).toEqual([
+      turnRequest({ model: 'small', reasoning: { effort: 'low', summary: null, context: null } }),
+    ]);
   });
 
   it('names what the caller asked for and did not get', async () => {
@@ -176,7 +178,10 @@ describe('answerShortly', () => {
   });
 
   it('a strict caller gets the turn that was asked for where the short one would be less, or turns out to be', async () => {
-    const high = await run([], { isStrict: true, reasoning: { effort: 'high', summary: null, context: null } });
+    const high = await run([], {
+      isStrict: true,
+      reasoning: { effort: 'high', summary: null, context: null },
+    });
     const later = await run([[accepted, ...says('x'), ended()]], { isStrict: true });
     expect([high.events, high.results, later.events, later.results]).toEqual([
       ORDINARY,

@@ -23,6 +23,8 @@ export interface RequestContext {
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface TurnAsk {
   readonly request: AskedTurn;
+  /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
+  readonly id?: string;
   /** Asked beside it, and different from it in their items only. */
   readonly further?: readonly AskedTurn[];
   /** How many answers to each request are asked for: each is a turn of its own. */

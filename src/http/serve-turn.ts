@@ -26,6 +26,7 @@ import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 
+import type { RunningResponses } from './running-responses.ts';
 import type { ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
@@ -42,6 +43,7 @@ import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
+  readonly running: RunningResponses;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
@@ -93,12 +95,15 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
     const session = sessionOf(http.headers);
+    const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
+    exchange.atEnd(() => running?.end());
     const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
       ...one,
       conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
       insists: false,
+      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(story === null ? {} : { story }),
     }));
     const known = mapAll(asked, (one) => deps.engine.plan(one));

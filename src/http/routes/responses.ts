@@ -61,6 +61,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
+      id: meta.id,
       dialect,
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices),
