@@ -9,7 +9,6 @@ import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
-import { askMetrics, dialectsOf } from './dialects.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
@@ -21,6 +20,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { askMetrics, dialectsOf } from './http/dialects.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -138,7 +138,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config, dialectsOf(config, metrics)),
+      endpoints: endpointsOf(config, dialectsOf(config.clients, metrics)),
       turns: {
         engine: board.engine,
         models: board.models,
