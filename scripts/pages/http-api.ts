@@ -150,6 +150,38 @@ const LAYOUT: readonly string[] = [
   '',
 ];
 
+/** How calls are told to clients that read them in the text. */
+const MODES: readonly string[] = [
+  '## Output modes',
+  '',
+  '`openai-json` tells calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
+  'Which one it is, for `/v1/responses` and `/v1/chat/completions`, says the header `x-proxy-output-mode` of the request; else the client, if',
+  'it is Obsidian Copilot: `openai-json` where the request declares tools, `obsidian-xml` where it does not; else `PROXY_RESPONSES_OUTPUT_MODE` and',
+  '`PROXY_OUTPUT_MODE`. An answer in `obsidian-xml`, or to a request with the header, has the header too.',
+  '',
+  'In `obsidian-xml`, with declared tools, each call stands in the text, as a block at the end of the message in front of it, and then as usual; in',
+  'Chat the first one also as `function_call`:',
+  '',
+  '```xml',
+  '<use_tool>',
+  '<name>localSearch</name>',
+  '<query>tea</query>',
+  '<salientTerms>["tea"]</salientTerms>',
+  '</use_tool>',
+  '```',
+  '',
+  'Nothing is escaped in a block; lists and objects are JSON, numbers and booleans are their text. A call that would be read as another one has no block: one with a value that is',
+  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is no tag, of a custom tool, or with more than 1 MB of',
+  'arguments. It is told as usual, and counted in `proxy_xml_calls_native_only_total`. Calls come when they are whole, and behind the text.',
+  '',
+  'Without declared tools the text of the model passes as it is. If its conversation tells it to write blocks (`<use_tool>` or',
+  '`# Autonomous Agent Mode` stands in a message) and the request has the header, the blocks in the text are calls, too.',
+  '',
+  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers behind their calls,',
+  'or leave out what is said behind them. An answer that ends early has no `usage`.',
+  '',
+];
+
 /** What holds for calls of the client's tools, whatever the backend does. */
 const CALLS: readonly string[] = [
   '## Calls of tools',
@@ -216,6 +248,7 @@ export const describeRoutes = (): string => {
     ...MODELS,
     ...LAYOUT,
     ...CALLS,
+    ...MODES,
     ...NAMES,
   ].join('\n');
 };
