@@ -18,6 +18,7 @@ import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
 import type { Endpoint, TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
@@ -126,7 +127,7 @@ export const serveTurn =
       onBug(error) {
         if (!signal.aborted) deps.onBug(error, exchange);
       },
-    });
+    }).catch(inWordsOfCodex(ask, deps.ambient.clock));
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plan;

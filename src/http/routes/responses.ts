@@ -31,12 +31,13 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
     const { request, ignored } = common;
+    const isForCodex = common.client.family === 'codex';
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
       hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
-      isCodex: common.client.family === 'codex',
+      isCodex: isForCodex,
       standard: options.layout,
     });
     const { input: _, ...echoed } = given;
@@ -49,6 +50,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       serviceTier: request.serviceTier,
       includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
+      isForCodex,
     };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {

@@ -20,5 +20,9 @@ export const recogniseClient = (headers: Headers, _request: AskedTurn): ClientSe
   if (originator?.startsWith('codex_') === true) {
     return { family: 'codex', tier: 'header', reasons: ['originator'] };
   }
+  // An editor that runs codex gives its own name as the originator.
+  if (headers.has('x-codex-turn-metadata')) {
+    return { family: 'codex', tier: 'header', reasons: ['x-codex-turn-metadata'] };
+  }
   return NOBODY;
 };
