@@ -2,6 +2,10 @@
 export interface ModelInfo {
   readonly id: string;
   readonly displayName: string | null;
+  /** What it is good for, in a sentence. */
+  readonly description: string | null;
+  /** The model that is to be used in its place. */
+  readonly upgrade: string | null;
   readonly ownedBy: string;
   /** Seconds since the Unix epoch. */
   readonly created: number | null;
@@ -21,6 +25,8 @@ export interface ModelInfo {
 export const unknownModel = (id: string): ModelInfo => ({
   id,
   displayName: null,
+  description: null,
+  upgrade: null,
   ownedBy: 'codex',
   created: null,
   efforts: null,
@@ -61,6 +67,8 @@ export interface ModelName {
 export interface ModelNames {
   /** A name that is neither listed nor an alias goes to the backend as it is. */
   resolve(name: string): ResolvedModel;
+  /** The models themselves. */
+  readonly list: ModelList;
   /** Listed models and their aliases, for `/v1/models`. */
   readonly all: readonly ModelName[];
   /** One of them, or an effort and `-fast` of one; null for any other name. */
@@ -75,7 +83,8 @@ const FAST = '-fast';
 /** What `-fast` asks for. codex calls this tier "Fast", the backends "priority". */
 const FAST_TIER = 'priority';
 
-export const createModelNames = ({ models, standard, unlisted }: ModelList): ModelNames => {
+export const createModelNames = (list: ModelList): ModelNames => {
+  const { models, standard, unlisted } = list;
   const table = new Map<string, ModelName>();
   const add = (id: string, info: ModelInfo, effort: string | null, serviceTier: string | null): void => {
     if (!table.has(id)) table.set(id, { id, info, meaning: { model: info.id, effort, serviceTier } });
@@ -107,6 +116,7 @@ export const createModelNames = ({ models, standard, unlisted }: ModelList): Mod
     addCombined(model.id, model);
   }
   return {
+    list,
     all,
     find: (name) => offered.get(name) ?? null,
     resolve: (name) =>

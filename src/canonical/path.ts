@@ -43,6 +43,7 @@ export type Setting =
   | 'maxToolCalls'
   | 'reasoning.effort'
   | 'reasoning.summary'
+  | 'reasoning.context'
   | 'format'
   | 'verbosity'
   | 'serviceTier'
@@ -61,5 +62,6 @@ export type Setting =
   | 'cache.retention'
   | 'cache.options'
   | 'metadata'
+  | 'clientMetadata'
   | 'user'
   | 'safetyIdentifier';

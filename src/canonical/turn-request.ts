@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
+import type { Story } from './story.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -34,6 +35,8 @@ export interface AskedTurn {
   readonly cache: CacheSettings;
   /** The caller's own notes about the request. */
   readonly metadata: JsonObject | null;
+  /** Notes of the caller's program for the backend, such as codex makes about each of its turns. */
+  readonly clientMetadata: JsonObject | null;
   /** Who the caller asks for, in the caller's words. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
@@ -47,7 +50,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   parallelToolCalls: null,
   maxToolCalls: null,
   canApprove: false,
-  reasoning: { effort: null, summary: null },
+  reasoning: { effort: null, summary: null, context: null },
   format: { kind: 'text' },
   verbosity: null,
   serviceTier: null,
@@ -60,6 +63,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   include: [],
   cache: { key: null, retention: null, options: null },
   metadata: null,
+  clientMetadata: null,
   user: null,
   safetyIdentifier: null,
 };
@@ -77,6 +81,8 @@ export interface TurnRequest extends AskedTurn {
   readonly conversation: string;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
+  /** Who writes down what is said for it; absent: nobody. */
+  readonly story?: Story;
 }
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */
@@ -110,8 +116,11 @@ export interface CacheSettings {
 export interface ReasoningSettings {
   readonly effort: string | null;
   readonly summary: ReasoningSummary | null;
+  /** Which reasoning of earlier turns the model is shown again. */
+  readonly context: ReasoningContext | null;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
 
 export type Verbosity = 'low' | 'medium' | 'high';
 

@@ -7,6 +7,8 @@ export interface ValueType<Output> {
   /** Completes the sentence "allowed is …". */
   readonly allowed: string;
   readonly schema: z.ZodType<Output, string>;
+  /** Its values are numbers or a few known words: no secret, path or name can hide in one. */
+  readonly isPlain?: true;
 }
 
 /** A longer delay overflows the timers of Node, which then fire at once. */
@@ -19,16 +21,19 @@ export const wholeNumber = (min: number, max: number): ValueType<number> => ({
     .regex(/^\d{1,15}$/)
     .transform(Number)
     .pipe(z.number().min(min).max(max)),
+  isPlain: true,
 });
 
 export const yesOrNo: ValueType<boolean> = {
   allowed: 'true, false, 1 or 0',
   schema: z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1'),
+  isPlain: true,
 };
 
 export const oneOf = <const Choice extends string>(choices: readonly Choice[]): ValueType<Choice> => ({
   allowed: `one of ${choices.join(', ')}`,
   schema: z.string().pipe(z.enum(choices)),
+  isPlain: true,
 });
 
 export const hostName: ValueType<string> = {

@@ -22,6 +22,7 @@ export const SHARED_SETTINGS = {
   parallelToolCalls: 'parallel_tool_calls',
   maxToolCalls: 'max_tool_calls',
   'reasoning.summary': 'reasoning.summary',
+  'reasoning.context': 'reasoning.context',
   serviceTier: 'service_tier',
   stop: 'stop',
   'sampling.temperature': 'temperature',
@@ -36,6 +37,7 @@ export const SHARED_SETTINGS = {
   'cache.retention': 'prompt_cache_retention',
   'cache.options': 'prompt_cache_options',
   metadata: 'metadata',
+  clientMetadata: 'client_metadata',
   user: 'user',
   safetyIdentifier: 'safety_identifier',
 } as const satisfies Partial<Record<Setting, string>>;

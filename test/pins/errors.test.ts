@@ -50,6 +50,7 @@ it('has these error codes, each with its status and type', () => {
     'upstream_timeout 504 server_error',
     'upstream_unauthorized 502 server_error',
     'upstream_unreachable 502 server_error',
+    'websocket_not_supported 426 invalid_request_error',
     'worker_lost 502 server_error',
     'worker_unavailable 503 server_error',
   ]);

@@ -22,9 +22,11 @@ describe('backend profiles', () => {
     expect(profileOf(apiKey, null)).toEqual(all);
     expect(profileOf(chatgpt, null)).toEqual({
       takes: new Set([
+        'client_metadata',
         'prompt_cache_key',
         'include',
         'tool_choice',
+        'reasoning.context',
         'text.verbosity',
         'text.format',
         'service_tier',

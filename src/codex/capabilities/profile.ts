@@ -11,6 +11,7 @@ export type EditField =
   | 'truncation'
   | 'context_management'
   | 'metadata'
+  | 'client_metadata'
   | 'user'
   | 'safety_identifier'
   | 'prompt_cache_key'
@@ -18,6 +19,7 @@ export type EditField =
   | 'prompt_cache_options'
   | 'include'
   | 'tool_choice'
+  | 'reasoning.context'
   | 'text.verbosity'
   | 'text.format'
   | 'max_output_tokens'
@@ -44,6 +46,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   truncation: true,
   context_management: true,
   metadata: true,
+  client_metadata: true,
   user: true,
   safety_identifier: true,
   prompt_cache_key: true,
@@ -51,6 +54,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   prompt_cache_options: true,
   include: true,
   tool_choice: true,
+  'reasoning.context': true,
   'text.verbosity': true,
   'text.format': true,
   max_output_tokens: true,
@@ -78,6 +82,7 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'truncation',
   'context_management',
   'metadata',
+  'client_metadata',
   'user',
   'safety_identifier',
   'prompt_cache_retention',
@@ -87,8 +92,8 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
 ]);
 
 /** What the backend of a ChatGPT login refuses with a 400. */
-const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
-  ...PLAIN_PARAMETERS,
+const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
+  ...[...PLAIN_PARAMETERS].filter((field) => field !== 'client_metadata'),
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
   // codex never sends one, so nobody knows.

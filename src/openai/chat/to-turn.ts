@@ -67,6 +67,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       reasoning: {
         effort: readEffort(given) ?? model.effort,
         summary: given.reasoning?.summary ?? null,
+        context: null,
       },
       format: readFormat(given),
       verbosity: given.verbosity ?? null,
@@ -84,6 +85,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       include: hasLogprobs ? ['message.output_text.logprobs'] : [],
       cache: readCache(given),
       metadata: given.metadata ?? null,
+      clientMetadata: null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },

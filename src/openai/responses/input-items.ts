@@ -5,6 +5,7 @@ import {
   saysNothing,
   type HostedCall,
   type Item,
+  type ItemNotes,
   type LoadedTools,
   type Message,
   type Opaque,
@@ -15,6 +16,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import {
   idText,
+  jsonObject,
   list,
   listOf,
   longText,
@@ -30,6 +32,9 @@ import { parseParts } from './input-parts.ts';
 import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
 
+/** The field for what codex notes about an item. */
+const NOTES = 'internal_chat_message_metadata_passthrough';
+
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
   readonly items: readonly Item[];
@@ -39,6 +44,7 @@ export interface ReadItems {
 
 const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
+const notes = { [NOTES]: jsonObject.nullish() };
 
 /** Other names under which a compaction comes back. */
 const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
@@ -49,6 +55,7 @@ const schemas = {
     type: z.literal('message').optional(),
     id,
     status,
+    ...notes,
     role: z.enum(['user', 'assistant', 'system', 'developer']),
     content: z.union([longText, list(MAX_PARTS)]),
     phase: z.enum(['commentary', 'final_answer']).nullish(),
@@ -57,6 +64,7 @@ const schemas = {
     type: z.literal('reasoning'),
     id,
     status,
+    ...notes,
     summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
     content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
     encrypted_content: z.string().nullish(),
@@ -65,6 +73,7 @@ const schemas = {
     type: z.literal('function_call'),
     id,
     status,
+    ...notes,
     call_id: idText,
     name: idText,
     namespace: z.string().nullish(),
@@ -74,6 +83,7 @@ const schemas = {
     type: z.literal('function_call_output'),
     id,
     status,
+    ...notes,
     call_id: idText,
     output: z.unknown(),
   }),
@@ -81,6 +91,7 @@ const schemas = {
     type: z.literal('custom_tool_call'),
     id,
     status,
+    ...notes,
     call_id: idText,
     name: idText,
     namespace: z.string().nullish(),
@@ -90,12 +101,14 @@ const schemas = {
     type: z.literal('custom_tool_call_output'),
     id,
     status,
+    ...notes,
     call_id: idText,
     output: z.unknown(),
   }),
   compaction: z.object({
     type: z.enum(['compaction', ...COMPACTION_TOO]),
     id,
+    ...notes,
     encrypted_content: z.string(),
   }),
   tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
@@ -160,7 +173,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       const given = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...idOf(given),
+        ...about(given),
         summary: given.summary.map((one) => one.text),
         ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
         ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
@@ -171,7 +184,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-call',
         tool: 'function',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
@@ -183,7 +196,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-output',
         tool: 'function',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
       };
@@ -193,7 +206,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-call',
         tool: 'custom',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
@@ -205,7 +218,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-output',
         tool: 'custom',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
       };
@@ -217,7 +230,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       if (isOwnSummary(content)) {
         return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
       }
-      return { kind: 'compaction', ...idOf(given), encryptedContent: content };
+      return { kind: 'compaction', ...about(given), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
@@ -231,7 +244,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
 
 const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...idOf(given),
+  ...about(given),
   role: given.role,
   parts:
     typeof given.content === 'string'
@@ -260,5 +273,10 @@ const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
 const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   parseParts(given, at, unread);
 
-const idOf = (given: { id?: string | null | undefined }): { id?: string } =>
-  typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {};
+const about = (given: {
+  readonly id?: string | null | undefined;
+  readonly [NOTES]?: ItemNotes | null | undefined;
+}): { id?: string; notes?: ItemNotes } => ({
+  ...(typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {}),
+  ...(given[NOTES] ? { notes: given[NOTES] } : {}),
+});

@@ -77,6 +77,7 @@ const responseFields = (meta: ResponseMeta) => {
     reasoning: {
       effort: meta.effort,
       summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
     },
     safety_identifier: given.safety_identifier ?? null,
     // What the tier really was is not said upstream; `auto` means the default here.

@@ -7,6 +7,7 @@ import {
   EFFORTS,
   metadata,
   modelName,
+  REASONING_CONTEXTS,
   SERVICE_TIERS,
   shortName,
   SUMMARIES,
@@ -40,6 +41,7 @@ export const createResponseSchema = z.object({
       effort: z.enum(EFFORTS).nullish(),
       summary: z.enum(SUMMARIES).nullish(),
       generate_summary: z.enum(SUMMARIES).nullish(),
+      context: z.enum(REASONING_CONTEXTS).nullish(),
     })
     .nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
@@ -53,6 +55,7 @@ export const createResponseSchema = z.object({
   include: listOf(z.string(), MAX_WORDS).nullish(),
   service_tier: z.enum(SERVICE_TIERS).nullish(),
   metadata: metadata.nullish(),
+  client_metadata: jsonObject.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),
   ...cacheFields,

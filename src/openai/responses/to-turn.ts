@@ -111,6 +111,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       reasoning: {
         effort: given.reasoning?.effort ?? model.effort,
         summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+        context: given.reasoning?.context ?? null,
       },
       format: readFormat(given),
       verbosity: given.text?.verbosity ?? null,
@@ -125,6 +126,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       contextManagement: unlessEmpty(given.context_management),
       cache: readCache(given),
       metadata: given.metadata ?? null,
+      clientMetadata: given.client_metadata ?? null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },
