@@ -21,7 +21,9 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { createCors } from './http/guards/cors.ts';
 import type { Endpoint } from './http/endpoint.ts';
+import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { compactEndpoint } from './http/routes/compact.ts';
@@ -34,14 +36,17 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import { contentLog } from './observe/content-log.ts';
+import { frameTally } from './observe/frame-metrics.ts';
 import type { Logger } from './observe/log.ts';
 import type { LogSink } from './observe/log-sink.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
+import type { TurnObserver } from './observe/observer.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { turnTotal } from './observe/turn-total.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
+import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { VERSION } from './version.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
@@ -85,6 +90,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
+  const stories = await storiesOf(config, ownKey, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -146,7 +152,8 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
-        ...turnDeps(config, logger, metrics, watch),
+        stories,
+        ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
@@ -157,11 +164,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         settings: shownSettings(config),
         versions: { proxy: VERSION, codex: homes.binary.version },
       },
-      metrics,
+      metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,
     metrics,
@@ -169,7 +177,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   return {
     fetch: server.fetch,
-    refuse: (failed) => server.refuse(failed),
+    refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => board.south.state,
     ownKey,
     workers: () => board.south.workers(),
@@ -180,11 +188,12 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
+      await stories?.close();
     },
   };
 };
 
-const endpointsOf = (config: Config): readonly Endpoint[] => [
+export const endpointsOf = (config: Config): readonly Endpoint[] => [
   ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
     endpoint({
       layout: config.api.responsesLayout,
@@ -264,12 +273,13 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   return board;
 };
 
-const turnDeps = (
+export const turnDeps = (
   config: Config,
   logger: Logger,
   metrics: Metrics,
-  watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
+  /** Those who watch every turn. */
+  standing: readonly TurnObserver[],
+): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories'> => ({
   ambient: systemAmbient,
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
@@ -295,14 +305,17 @@ const turnDeps = (
     allowPrivate: config.images.fetchPrivate,
   }),
   observersOf: (ask, exchange) => [
-    turnMetrics(metrics),
-    watch,
+    ...standing,
     turnTotal((turn) => exchange.note({ turn })),
     ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();
     logger.error({ err }, 'an observer failed');
+  },
+  frameTally: () => frameTally(metrics),
+  onIgnored: (names) => {
+    for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
   },
   onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
   onFormatMismatch: ({ requestId }) => {

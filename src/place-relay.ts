@@ -66,6 +66,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
+    onUnreadable: (why) =>
+      metrics.parseFailures.inc({ of: why === 'no-json' ? 'upstream_event' : 'upstream_event_too_long' }),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);

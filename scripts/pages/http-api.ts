@@ -20,6 +20,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /v1/messages':
+    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
+  'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
   'POST /backend-api/codex/responses':
     'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
   'GET /backend-api/codex/models': 'The models in the form that codex reads.',
@@ -41,7 +44,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
-  'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
+  'GET /metrics':
+    'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };
 
 const notCalled = (): never => {
@@ -79,6 +83,26 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+
+/** How bodies may come. */
+const BODIES: readonly string[] = [
+  '## Bodies of requests',
+  '',
+  'A body may have one `content-encoding`: `zstd`, `gzip` (`x-gzip`), `br` or `deflate`; another one, or several, are a 400. `PROXY_MAX_BODY_BYTES`',
+  'counts what it becomes. One that is cut off or broken is a 400 `invalid_json`.',
+  '',
+];
+
+/** What holds for pages in a browser. */
+const PAGES: readonly string[] = [
+  '## Pages in a browser',
+  '',
+  'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
+  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no leave, and their',
+  'browser refuses; the log says which origin it was. See [security](security.md#pages-in-a-browser). Recent browsers also ask their user before a page of',
+  'another site may reach this machine.',
+  '',
+];
 
 /** What a model of the list says beside OpenAI's `id`, `object`, `created` and `owned_by`. */
 const MODELS: readonly string[] = [
@@ -152,14 +176,16 @@ export const describeRoutes = (): string => {
   return [
     '# HTTP API',
     '',
-    'Access `key` asks for `Authorization: Bearer KEY`; `open` asks for nothing. Every answer carries',
-    '`x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
+    'Access `key` asks for `Authorization: Bearer KEY`, or without one for `x-api-key: KEY` (`api-key` too); `open` asks for nothing.',
+    'Every answer carries `x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
     '[parameters](parameters.md).',
     '',
     '| method | path | access | what it does |',
     '|---|---|---|---|',
     ...rows,
     '',
+    ...BODIES,
+    ...PAGES,
     ...MODELS,
     ...LAYOUT,
     ...CALLS,

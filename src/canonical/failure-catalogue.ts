@@ -131,7 +131,7 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'This endpoint is not supported here.',
-    when: "an API of OpenAI's that is not served (embeddings, audio; images without the relay)",
+    when: "an API that is not served (embeddings, audio, Anthropic's messages; images without the relay)",
   },
   unknown_url: {
     status: 404,

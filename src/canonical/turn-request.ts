@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
+import type { Story } from './story.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -80,6 +81,8 @@ export interface TurnRequest extends AskedTurn {
   readonly conversation: string;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
+  /** Who writes down what is said for it; absent: nobody. */
+  readonly story?: Story;
 }
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */

@@ -122,7 +122,8 @@ async function* untilCompacted(
   const summary = otherwise();
   if (summary === null) {
     settling.isLast();
-    yield* held.with(-1, lost.outcome.kind === 'failed' ? lost : failed(lost, NO_COMPACTION));
+    yield* held.slice(0, -1);
+    yield lost.outcome.kind === 'failed' ? lost : failed(lost, NO_COMPACTION);
     return;
   }
   const { usage } = lost;
@@ -137,10 +138,9 @@ const cameToNothing = ({ outcome }: TurnEnded): boolean =>
     ? isAboutTrigger(outcome.failure)
     : outcome.kind === 'completed' || outcome.kind === 'tool-calls';
 
+/** Nothing else in a conversation that can be summed up is called so. */
 const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
-  (status === 400 || status === 422) &&
-  code !== 'invalid_encrypted_content' &&
-  /compaction.?trigger/i.test(message);
+  (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
 /** A turn like any other, whose text is the compaction. */
 const summaryPlan = (engine: Engine, request: TurnRequest, ids: IdSource): Plan => {

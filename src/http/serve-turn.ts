@@ -2,6 +2,7 @@ import { GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
+import type { Story } from '../canonical/story.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
@@ -13,6 +14,7 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
+import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
@@ -32,6 +34,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
+import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -43,6 +46,12 @@ export interface TurnDeps {
   readonly fetchImage: FetchImage;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
+  /** For one stream: counts what is sent. */
+  readonly frameTally: () => FrameTally;
+  /** These parameters of a request had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  /** Who writes down whole requests; null: nobody. */
+  readonly stories: StoryTellers | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly forms: Pick<Forms, 'read'>;
@@ -66,15 +75,14 @@ export interface RepairRules {
 const LARGE_BYTES = 1024 * 1024;
 
 /** The one path: every API, streaming or not, is served by these lines. */
-export const serveTurn =
-  (endpoint: Endpoint, deps: TurnDeps) =>
-  async (http: Request, exchange: Exchange): Promise<Response> => {
+export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
+  withStory(deps.stories, async (http, exchange, story) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
-    const ask = await readAsk(endpoint, http, { exchange, held, deps });
+    const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
@@ -88,6 +96,7 @@ export const serveTurn =
       caller,
       isStrict: deps.strictParams,
       insists: false,
+      ...(story === null ? {} : { story }),
     };
     const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
     if (refused !== null) throw refused;
@@ -96,7 +105,7 @@ export const serveTurn =
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
+    const request = await resolveAttachments(asked, counted(deps.fetchImage, held, story), {
       signal,
       nameOf: (path) => ask.nameOf(path),
     });
@@ -136,12 +145,21 @@ export const serveTurn =
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
     }
-    const headers = { ...accepted?.headers, ...ignoredHeader(namesWithoutEffect(ask, ignored)) };
+    const unheeded = namesWithoutEffect(ask, ignored);
+    deps.onIgnored(unheeded);
+    const headers = { ...accepted?.headers, ...ignoredHeader(unheeded) };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
+      story?.tell('answered', { status: 200, head: headers });
+      const tally = deps.frameTally();
+      exchange.atEnd(() => tally.ended());
       return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
         headers,
+        onFrame(frame) {
+          tally.sent(frame);
+          story?.tell('frame', frame);
+        },
         onGone: () => exchange.abort(),
         onEnd: exchange.hold(),
         onBug: (error) => deps.onBug(error, exchange),
@@ -151,19 +169,29 @@ export const serveTurn =
     for (const { outcome } of replies) {
       if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
     }
-    return jsonResponse(ask.project(replies), headers);
-  };
+    const answer = ask.project(replies);
+    story?.tell('answered', { status: 200, head: headers, body: answer });
+    return jsonResponse(answer, headers);
+  });
+
+interface Reading {
+  readonly exchange: Exchange;
+  readonly held: HeldBytes;
+  readonly deps: TurnDeps;
+  readonly story: Story | null;
+}
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
   endpoint: Endpoint,
   http: Request,
-  { exchange, held, deps }: { exchange: Exchange; held: HeldBytes; deps: TurnDeps },
+  { exchange, held, deps, story }: Reading,
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held };
   const body = await unlessAborted(readBody(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
+  if (story !== null) tellBody(story, body, models);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
 };
 
@@ -191,9 +219,10 @@ const readBody = async (
 
 /** What is fetched for a request is held as long as its body. */
 const counted =
-  (fetchImage: FetchImage, held: HeldBytes): FetchImage =>
+  (fetchImage: FetchImage, held: HeldBytes, story: Story | null): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
+    story?.tell('fetched', { url, image });
     held.grow(image.length);
     return image;
   };

@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { assertNever } from '../kit/assert-never.ts';
+import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
 
-interface MetricRow {
+export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly help: string;
@@ -203,6 +204,7 @@ export const METRICS = {
     help: 'App-servers that were ended by force, by what was found: hung, home-gone.',
     labels: ['ailment'],
   },
+  ...COMPATIBILITY_METRICS,
 } as const satisfies Record<string, MetricRow>;
 
 type Table = typeof METRICS;

@@ -8,7 +8,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { expectMatchesSchema } from '../support/schema.ts';
 import { hello, HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts';
-import { eventsOf } from '../support/sse.ts';
+import { collectSse, eventsOf } from '../support/sse.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 
 /** A provider of which nothing is known, one that is known to compact, and one without the relay. */
@@ -36,7 +36,12 @@ const CONVERSATION: ResponseInputItem[] = [
     role: 'user',
     content: [
       { type: 'input_text', text: 'Like this?' },
-      { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' },
+      {
+        type: 'input_image',
+        image_url:
+          'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+        detail: 'auto',
+      },
     ],
   },
 ];
@@ -137,7 +142,7 @@ describe('a trigger in an ordinary request', () => {
       expect(sentItems(proxy.model).at(-1)).toEqual(last);
       expectMatchesSchema('Response', body);
       expect(roles(body.output)).toEqual(['compaction']);
-      const events = await eventsOf(await ask(proxy, { stream: true }));
+      const events = eventsOf(await collectSse(await ask(proxy, { stream: true })));
       expect(events.map(({ type }) => type)).toEqual([
         'response.created',
         'response.in_progress',
@@ -161,7 +166,7 @@ describe('a trigger in an ordinary request', () => {
       context_management: [{ type: 'compaction', compact_threshold: 1000 }],
     });
     expect(response.status).toBe(200);
-    expect(response.headers.get('x-proxy-ignored-params')?.split(',').toSorted()).toEqual([
+    expect(response.headers.get('x-proxy-ignored-params')?.split(', ').toSorted()).toEqual([
       'context_management',
       'max_output_tokens',
       'text.format',
@@ -222,20 +227,13 @@ describe('a backend that compacts', () => {
   });
 
   it('and is out of room says so', async () => {
-    native.use(
-      http400({ code: 'context_length_exceeded', message: 'Your input exceeds the context window.' }),
-    );
+    native.use(http400('Your input exceeds the context window.', 'input', 'context_length_exceeded'));
     await expect(compact(native)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 });
 
 describe.each([
-  [
-    'refuses the trigger',
-    'gpt-5.4',
-    1,
-    http400({ message: "Invalid value: 'compaction_trigger'.", param: 'input[6]' }),
-  ],
+  ['refuses the trigger', 'gpt-5.4', 1, http400("Invalid value: 'compaction_trigger'.", 'input[6]')],
   ['overlooks the trigger', 'gpt-5.4-mini', 2, hello],
 ] as const)('a backend that %s', (_, model, answers, first) => {
   it('is asked for a summary, at once and from then on', async () => {

@@ -39,5 +39,12 @@ it('has these metrics', () => {
     'counter proxy_worker_restarts_total{}',
     'counter proxy_worker_replacements_total{}',
     'counter proxy_worker_ailments_total{ailment}',
+    'histogram proxy_rpc_seconds{rpc_method}',
+    'counter proxy_rpc_errors_total{rpc_method,rpc_error_code}',
+    'counter proxy_response_events_total{response_event_type}',
+    'counter proxy_unknown_items_total{type}',
+    'counter proxy_parse_failures_total{of}',
+    'counter proxy_ignored_params_total{param}',
+    'counter proxy_stories_lost_total{reason}',
   ]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 
-/** What is served, and what of it asks for a key. A route that becomes `open` is a decision about security. */
+/** What is served, and what of it asks for a key. A route that becomes `open` or `local` is a decision about security. */
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',
@@ -15,6 +15,8 @@ it('serves these routes with this access', () => {
     'key POST /v1/embeddings',
     'key POST /v1/images/{rest}',
     'key POST /v1/audio/{rest}',
+    'key POST /v1/messages',
+    'key POST /v1/messages/{rest}',
     'key GET /v1/models',
     'key GET /backend-api/codex/models',
     'key GET /backend-api/wham/usage',
@@ -29,6 +31,6 @@ it('serves these routes with this access', () => {
     'key GET /v1/codex/config',
     'open GET /healthz',
     'open GET /readyz',
-    'key GET /metrics',
+    'local GET /metrics',
   ]);
 });

@@ -1,5 +1,6 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { Path } from '../../canonical/path.ts';
+import type { StoryKind } from '../../canonical/story.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
@@ -62,6 +63,7 @@ export class Ticket implements WireReport, ModelCall {
     this.onSignal = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;
       this.answers.see(signal);
+      if (signal.kind !== 'answer-said') this.tell('wire-signal', { signal });
       options.onSignal(signal);
     };
   }
@@ -94,6 +96,14 @@ export class Ticket implements WireReport, ModelCall {
   onInput(found: InputFindings): void {
     this.#isInputLost ||= found.isLost;
     this.#options.onInput(found);
+  }
+
+  get isTold(): boolean {
+    return this.#options.request.story !== undefined;
+  }
+
+  tell(kind: StoryKind, facts: object): void {
+    this.#options.request.story?.tell(kind, { thread: this.#options.threadId, ...facts });
   }
 
   withhold(field: EditField): void {

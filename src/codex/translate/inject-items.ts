@@ -122,7 +122,6 @@ export const toResponseItem = (item: Item): JsonObject => {
         output: output(item.output),
       };
     case 'compaction':
-      // Its id is that of no message.
       if (isSummary(item)) return message(summaryInWords(item));
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':

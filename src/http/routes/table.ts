@@ -18,7 +18,8 @@ export interface RouteDeps {
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'> & Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
-  readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
+  /** Null: they are not served. */
+  readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly isReady: () => boolean;
   /** What the last requests met. */
   readonly backendHealth: () => BackendHealth;
@@ -55,11 +56,13 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'open',
     handle: (http) => readiness(http, deps),
   },
-  {
-    method: 'GET',
-    path: '/metrics',
-    access: 'key',
-    handle: async () =>
-      new Response(await deps.metrics.print(), { headers: { 'content-type': deps.metrics.contentType } }),
-  },
+  ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
 ];
+
+const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route => ({
+  method: 'GET',
+  path: '/metrics',
+  access: 'local',
+  handle: async () =>
+    new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
+});

@@ -226,12 +226,11 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
       const content = given.encrypted_content;
-      if (!isOwnSummary(content)) return { kind: 'compaction', ...about(given), encryptedContent: content };
-      return {
-        kind: 'compaction',
-        ...about(given),
-        summary: unwrapSummary(content, `${at}.encrypted_content`),
-      };
+      // It goes on as words, to which its id does not belong.
+      if (isOwnSummary(content)) {
+        return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
+      }
+      return { kind: 'compaction', ...about(given), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
