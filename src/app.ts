@@ -10,6 +10,7 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
+import { askMetrics, dialectsOf } from './dialects.ts';
 import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
@@ -22,7 +23,7 @@ import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
 import { createCors } from './http/guards/cors.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import { requestsOf, type Endpoint } from './http/endpoint.ts';
 import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
@@ -49,7 +50,7 @@ import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { VERSION } from './version.ts';
-import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { createThreadedTokenizer, type ThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -146,7 +147,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config),
+      endpoints: endpointsOf(config, dialectsOf(config, metrics), tokenizer),
       turns: {
         engine: board.engine,
         models: board.models,
@@ -193,7 +194,11 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
-export const endpointsOf = (config: Config): readonly Endpoint[] => [
+export const endpointsOf = (
+  config: Config,
+  dialects: ReturnType<typeof dialectsOf>,
+  { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
+): readonly Endpoint[] => [
   ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
     endpoint({
       layout: config.api.responsesLayout,
@@ -202,6 +207,7 @@ export const endpointsOf = (config: Config): readonly Endpoint[] => [
       parallelCalls: config.tools.parallelCalls,
       omitsTools: (model) =>
         config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
+      dialect: dialects.responses,
     }),
   ),
   chatEndpoint({
@@ -209,8 +215,9 @@ export const endpointsOf = (config: Config): readonly Endpoint[] => [
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
     showReasoning: config.api.chatReasoning,
     parallelCalls: config.tools.parallelCalls,
+    dialect: dialects.chat,
   }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),
@@ -304,10 +311,11 @@ export const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     ...standing,
     turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
+    ...(config.log.content ? [contentLog(logger, exchange.requestId, requestsOf(ask), ask.choices)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();

@@ -116,7 +116,8 @@ export const FAILURES = {
     when: 'the key in the Authorization header is missing or wrong',
   },
   upstream_forbidden: {
-    status: 403,
+    // Not 403: clients take that for something about the caller's key.
+    status: 400,
     type: TYPES.invalid,
     message: 'The upstream does not allow this request.',
     when: 'the backend answered 403',

@@ -8,6 +8,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
 
@@ -21,13 +22,17 @@ export interface RequestContext {
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface TurnAsk {
   readonly request: AskedTurn;
-  /** How many answers are asked for: each is a turn of its own. */
+  /** Asked beside it, and different from it in their items only. */
+  readonly further?: readonly AskedTurn[];
+  /** How many answers to each request are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
   readonly model: string;
   readonly stream: boolean;
   /** Who asks, as far as that can be seen. */
   readonly client: ClientSeen;
+  /** How calls are told in the answer; absent: its API has one way. */
+  readonly dialect?: Dialect;
   /** Fields that this API does not read, by their place in the body. */
   readonly ignored: readonly string[];
   /** The caller's name for a part of the request. */
@@ -47,5 +52,10 @@ export interface Endpoint {
   readonly path: string;
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
+  /** Puts words into a body that are said in it in another way. */
+  readonly spellOut?: (body: unknown) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
+
+/** All that is asked, in the order of the answers. */
+export const requestsOf = ({ request, further = [] }: TurnAsk): OneOrMore<AskedTurn> => [request, ...further];

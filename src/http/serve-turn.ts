@@ -16,13 +16,14 @@ import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
+import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
-import type { Endpoint, TurnAsk } from './endpoint.ts';
+import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 
@@ -34,6 +35,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { sseResponse } from './sse-response.ts';
+import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -44,6 +46,8 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** A request was read. */
+  readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** For one stream: counts what is sent. */
@@ -84,43 +88,57 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
-    const conversation = conversationKey(ask.request, {
-      caller,
-      session: sessionOf(http.headers),
-    });
-    const asked: TurnRequest = {
-      ...ask.request,
-      conversation,
+    const session = sessionOf(http.headers);
+    const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
+      ...one,
+      conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
       insists: false,
       ...(story === null ? {} : { story }),
-    };
-    const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
+    }));
+    const refused = refusalOf(
+      ask,
+      asked.flatMap((one) => deps.engine.plan(one).refused),
+      deps.strictParams,
+    );
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
-    const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
-    exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const request = await resolveAttachments(asked, counted(deps.fetchImage, held, story), {
+    const places = await deps.admission.enter({
+      caller,
+      turns: asked.length * ask.choices,
+      param: asked.length > 1 ? ask.nameOf('items') : 'n',
       signal,
-      nameOf: (path) => ask.nameOf(path),
     });
+    exchange.atEnd(() => places.forEach((place) => place.leave()));
+    const requests = await Promise.all(
+      mapAll(asked, (one) =>
+        resolveAttachments(one, counted(deps.fetchImage, held, story), {
+          signal,
+          nameOf: (path) => ask.nameOf(path),
+        }),
+      ),
+    );
     await breathe();
     // Made anew: while the request waited, more may have been learnt about its backend.
-    const plan = deps.engine.plan(request);
-    const sound = withRepair(plan, request, { deps, isStream: ask.stream });
+    const plans = mapAll(requests, (request) => {
+      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
+      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+      return ask.stream ? stopped : retryWhole(stopped);
+    });
     const events = mapAll(
-      runChoices(ask.stream ? sound : retryWhole(sound), places, {
+      runChoices(plans, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
         tap(
-          request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
           [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
           {
             clock: deps.ambient.clock,
@@ -139,15 +157,19 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     }).catch(inWordsOfCodex(ask, deps.ambient.clock));
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
-    const { ignored } = accepted ?? plan;
-    const lateRefusal = refusalOf(ask, refusedAmong(request, ignored), deps.strictParams);
+    const { ignored } = accepted ?? plans[0];
+    const lateRefusal = refusalOf(ask, refusedAmong(requests[0], ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
     }
     const unheeded = namesWithoutEffect(ask, ignored);
     deps.onIgnored(unheeded);
-    const headers = { ...accepted?.headers, ...ignoredHeader(unheeded) };
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(unheeded),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
       story?.tell('answered', { status: 200, head: headers });
@@ -210,12 +232,16 @@ const withRepair = (
     onRepair,
   });
 };
+
 const readBody = async (
-  { bodyOf }: Endpoint,
+  { bodyOf, spellOut }: Endpoint,
   http: Request,
   { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
-): Promise<unknown> =>
-  bodyOf !== undefined && isForm(http) ? bodyOf(await forms.read(http, limits)) : readJson(http, limits);
+): Promise<unknown> => {
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  const body = await readJson(http, limits);
+  return spellOut === undefined ? body : spellOut(body);
+};
 
 /** What is fetched for a request is held as long as its body. */
 const counted =

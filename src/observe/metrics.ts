@@ -20,6 +20,24 @@ export const METRICS = {
     help: 'Requests that were answered, by route and HTTP status.',
     labels: ['route', 'status'],
   },
+  clientRequests: {
+    kind: 'counter',
+    name: 'proxy_client_requests_total',
+    help: 'Requests for turns, by the family of clients that they seem to come from, and by what that was seen: header, body, none.',
+    labels: ['family', 'tier'],
+  },
+  outputModes: {
+    kind: 'counter',
+    name: 'proxy_output_mode_requests_total',
+    help: 'Requests of chat and responses, by the mode in which calls are told: `openai-json`, `obsidian-xml`.',
+    labels: ['mode'],
+  },
+  xmlNativeOnly: {
+    kind: 'counter',
+    name: 'proxy_xml_calls_native_only_total',
+    help: 'Calls in `obsidian-xml` that have no `<use_tool>` block, because it would be read as another call, by reason: kind (no plain function), too_long, arguments (no JSON object), name, value.',
+    labels: ['reason'],
+  },
   requestSeconds: {
     kind: 'histogram',
     name: 'proxy_request_seconds',

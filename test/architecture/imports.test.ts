@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   observe: [...CENTRE, 'pino', '@prometheus-io/client'],
   stories: [...CENTRE, 'observe', 'node:'],
   threads: ['node:'],
-  tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
+  tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],

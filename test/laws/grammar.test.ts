@@ -149,7 +149,7 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
   'a second attempt': (events) => retryWhole(telling(events)).run(never),
   'one of several choices': (events) =>
-    runChoices(telling(events), [{ leave() {} }, { leave() {} }], {
+    runChoices([telling(events)], [{ leave() {} }, { leave() {} }], {
       signal: never,
       pace: 'one-by-one',
     })[0],

@@ -156,6 +156,7 @@ describe('an answer of the Chat API, sent back', () => {
           model: 'm',
           serviceTier: null,
           isLegacy: false,
+          isAlsoLegacy: false,
           includeUsage: false,
           usagePolicy: 'exact',
         });

@@ -45,7 +45,7 @@ it('has these error codes, each with its status and type', () => {
     'unsupported_value 400 invalid_request_error',
     'upstream_blocked 502 server_error',
     'upstream_error 502 server_error',
-    'upstream_forbidden 403 invalid_request_error',
+    'upstream_forbidden 400 invalid_request_error',
     'upstream_overloaded 503 server_error',
     'upstream_timeout 504 server_error',
     'upstream_unauthorized 502 server_error',

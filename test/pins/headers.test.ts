@@ -12,6 +12,7 @@ import { sseResponse } from '../../src/http/sse-response.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { dialectSettings } from '../support/dialect-settings.ts';
 import { modelList } from '../support/models.ts';
 
 const ambient: Ambient = {
@@ -52,6 +53,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
     ignoreClientPrompt: false,
     parallelCalls: true,
     omitsTools: () => false,
+    dialect: dialectSettings(),
   }).read(
     { model: 'm', input: 'hello' },
     {

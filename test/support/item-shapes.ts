@@ -22,6 +22,8 @@ export const trickyText = fc.oneof(
     'call>',
     '<tool_call>{"name":"f"}</tool_call>',
     '<tool_call>{"name":"g","arguments":{}}</tool_call>',
+    '<use_tool><name>f</name>',
+    '</use_tool>',
     '\u2028',
     'event: x\n',
   ),

@@ -1,6 +1,9 @@
 import { asksForCompaction } from '../../canonical/compaction.ts';
 import { isForced } from '../../canonical/tool.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
+import { separateMessages } from '../../openai/dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
@@ -15,6 +18,7 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly ignoreClientPrompt: boolean;
   /** Whether the tools of a request are kept from its model. */
   readonly omitsTools: (model: string) => boolean;
+  readonly dialect: DialectSettings;
 }
 
 const LAYOUT_HEADER = 'x-proxy-output-layout';
@@ -30,8 +34,11 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     });
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
-    const { request, ignored } = common;
-    const isForCodex = common.client.family === 'codex';
+    const { request, ignored, client } = common;
+    const isForCodex = client.family === 'codex';
+    const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
+    // It puts the messages of an answer together as they come.
+    const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
@@ -55,16 +62,19 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
+      dialect,
       request: kept.request,
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',
-      arrange: (events) => arrange(events, layout, ambient.ids),
+      arrange: (events) => separate(dialect.tell(arrange(events, layout, ambient.ids))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };
   },
 });
+
+const same = (events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent> => events;
 
 const withoutTools = (
   request: AskedTurn,

@@ -7,7 +7,7 @@ import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
-import { checkTools, PLAIN_READERS, readToolList } from '../read-tools.ts';
+import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../read-tools.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../validation.ts';
@@ -32,6 +32,8 @@ export interface ResponsesAsk {
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
+  /** How tools are written where this is not the API that was called. */
+  readonly toolForm?: ToolForm;
 }
 
 const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
@@ -79,8 +81,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const input = readInput(given.input);
   append(ignored, input.unread);
   checkInput(input);
-  const tools = readToolList(given.tools ?? [], PLAIN_READERS);
-  checkTools(tools, (_, index) => `tools[${index}]`);
+  const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
+  const tools = readToolList(given.tools ?? [], readers);
+  checkTools(tools, (_, index) => placeOf(index));
   const toolChoice = readToolChoice(given.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(given.model);
   append(ignored, withoutEffect(given));
@@ -98,7 +101,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
     given,
     ignored,
     wantsReasoning: wantsReasoning(given),
-    names: responsesNames(prompt.places),
+    names: responsesNames(prompt.places, placeOf),
     request: {
       model: model.model,
       instructions: prompt.instructions,
