@@ -21,6 +21,7 @@ import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
@@ -164,7 +165,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       onBug(error) {
         if (!signal.aborted) deps.onBug(error, exchange);
       },
-    });
+    }).catch(inWordsOfCodex(ask, deps.ambient.clock));
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plans[0];

@@ -102,6 +102,7 @@ describe('an answer of the Responses API, sent back', () => {
       effort: null,
       serviceTier: null,
       includeEncryptedReasoning: encrypted,
+      isForCodex: false,
       usagePolicy: 'exact' as const,
     };
     const reply = await fold(arrange(emit(events), layout, fixedAmbient().ids));

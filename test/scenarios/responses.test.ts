@@ -24,6 +24,7 @@ const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
   serviceTier: request.serviceTier,
   includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
+  isForCodex: false,
 });
 
 const arrangedFor = (ask: ResponsesAsk, events: readonly TurnEvent[]) => {

@@ -36,6 +36,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
     const { request, ignored, client } = common;
+    const isForCodex = client.family === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     // It puts the messages of an answer together as they come.
     const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
@@ -44,7 +45,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       wantsReasoning: wantsReasoning.length > 0,
       hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
-      isCodex: client.family === 'codex',
+      isCodex: isForCodex,
       standard: options.layout,
     });
     const { input: _, ...echoed } = given;
@@ -57,6 +58,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       serviceTier: request.serviceTier,
       includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
+      isForCodex,
     };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {

@@ -37,6 +37,8 @@ const isJavaScript = has('x-stainless-lang', /^js$/);
 /** Signs of one program. The families stand in the order in which they are believed. */
 export const PROGRAM_SIGNS: readonly HeaderSign[] = [
   { family: 'codex', name: 'originator', isIn: has('originator', /^codex_/) },
+  // An editor that runs codex gives its own name as the originator.
+  { family: 'codex', name: 'x-codex-turn-metadata', isIn: has('x-codex-turn-metadata', /./) },
   {
     family: 'obsidian-copilot',
     name: 'dangerously-allow-browser',

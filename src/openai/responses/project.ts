@@ -28,6 +28,8 @@ export interface ResponseMeta {
   /** Of the request, or of the alias that it names. */
   readonly serviceTier: string | null;
   readonly includeEncryptedReasoning: boolean;
+  /** Whether codex itself reads it. */
+  readonly isForCodex: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
 }
 
@@ -45,7 +47,7 @@ export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
 
 /** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
 export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => {
-  const ended = projectOutcome(reply.outcome);
+  const ended = projectOutcome(reply.outcome, meta);
   return {
     ...responseFields(meta),
     ...ended,
@@ -149,7 +151,7 @@ const projectFormat = (given: ResponseMeta['given']) => {
   };
 };
 
-const projectOutcome = (outcome: Outcome) => {
+const projectOutcome = (outcome: Outcome, meta: ResponseMeta) => {
   switch (outcome.kind) {
     case 'completed':
     case 'tool-calls':
@@ -159,7 +161,7 @@ const projectOutcome = (outcome: Outcome) => {
     case 'failed':
       return {
         status: 'failed' as const,
-        error: { code: responseErrorCode(outcome.failure), message: outcome.failure.message },
+        error: { code: responseErrorCode(outcome.failure, meta), message: outcome.failure.message },
         incomplete_details: null,
       };
     default:
@@ -167,8 +169,15 @@ const projectOutcome = (outcome: Outcome) => {
   }
 };
 
+/** Codes beyond that list by which codex knows what to do. */
+const KNOWN_TO_CODEX: ReadonlySet<Failure['kind']> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+]);
+
 /** A response's own error has a closed list of codes; the `error` event beside it has the exact one. */
-const responseErrorCode = (failed: Failure): string => {
+const responseErrorCode = (failed: Failure, { isForCodex }: ResponseMeta): string => {
+  if (isForCodex && KNOWN_TO_CODEX.has(failed.kind)) return failed.kind;
   if (failed.status === 429) return 'rate_limit_exceeded';
   if (failed.kind === 'invalid_image') return 'invalid_image';
   return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
