@@ -75,7 +75,7 @@ const LARGE_BYTES = 1024 * 1024;
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
-  withStory(deps.stories, async (http, exchange, story) => {
+  withStory(deps, async (http, exchange, story) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     const held = deps.bodies.open(caller, signal);

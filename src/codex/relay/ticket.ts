@@ -62,7 +62,8 @@ export class Ticket implements WireReport, ModelCall {
     this.onSignal = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;
       this.answers.see(signal);
-      if (signal.kind !== 'answer-said') this.tell('wire-signal', { signal });
+      if (signal.kind !== 'answer-said' && this.isTold)
+        this.tell('wire-signal', { signal: toldSignal(signal) });
       options.onSignal(signal);
     };
   }
@@ -123,3 +124,7 @@ export class Ticket implements WireReport, ModelCall {
     return this.edits.fields.has(field) && !this.#withheld.has(field);
   }
 }
+
+/** Without what the last event of the answer has said. */
+const toldSignal = (signal: WireSignal): object =>
+  signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;
