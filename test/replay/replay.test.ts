@@ -5,7 +5,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { compare } from '../../scripts/replay/compare.ts';
+import { accept, compare } from '../../scripts/replay/compare.ts';
 import { play } from '../../scripts/replay/play.ts';
 import { readStory, type Told } from '../../scripts/replay/read-story.ts';
 import type { Script } from '../../src/demo/model-server.ts';
@@ -119,6 +119,11 @@ describe('a story', () => {
     expect(said).toContain('call of the app-server 3.params.input[0]\n  - "x"\n  + (nothing)\n');
     expect(said).toContain('model request 1.reasoning.effort\n  - "high"\n  + "low"\n');
     expect(said).toMatch(/frame \d+\.data\.delta\n {2}- " you"\n {2}\+ " me"\n/);
+    // Wanted: from now on the story says what is said today.
+    const then = await readStory(file);
+    const accepted = accept(then, await play(then));
+    expect(compare(accepted, await play(accepted))).toEqual([]);
+    expect(compare(then, accepted)).toHaveLength(3);
   });
 
   it('holds no secret, and nobody else may read it', async () => {
