@@ -50,6 +50,8 @@ const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
     },
     models: { names: async () => ({}) as never },
     state: { kind: 'demo' },
+    desk: {} as never,
+    codexModels: () => [],
     ready: () => true,
     workers: () => [],
     listMcpTools: async () => [],

@@ -1,23 +1,6 @@
+import { TYPES, type CatalogueEntry } from './failure-row.ts';
+
 /** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
-const TYPES = {
-  invalid: 'invalid_request_error',
-  rate: 'rate_limit_error',
-  quota: 'insufficient_quota',
-  image: 'image_generation_user_error',
-  server: 'server_error',
-  connector: 'external_connector_error',
-} as const;
-
-export interface CatalogueEntry {
-  readonly status: number;
-  readonly type: (typeof TYPES)[keyof typeof TYPES];
-  readonly message: string;
-  /** When a client may see this, for the docs. */
-  readonly when: string;
-  /** Asking again would change nothing: clients of OpenAI's kind are told so. */
-  readonly final?: true;
-}
-
 export const FAILURES = {
   invalid_value: {
     status: 400,
@@ -116,7 +99,8 @@ export const FAILURES = {
     when: 'the key in the Authorization header is missing or wrong',
   },
   upstream_forbidden: {
-    status: 403,
+    // Not 403: clients take that for something about the caller's key.
+    status: 400,
     type: TYPES.invalid,
     message: 'The upstream does not allow this request.',
     when: 'the backend answered 403',
@@ -127,11 +111,17 @@ export const FAILURES = {
     message: 'The model does not exist or you do not have access to it.',
     when: 'the backend does not know the model, or not for this account',
   },
+  response_not_found: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'No response with this id is running here.',
+    when: 'a response is to be steered that is unknown, has ended, or belongs to another key; responses are not stored here',
+  },
   endpoint_not_supported: {
     status: 404,
     type: TYPES.invalid,
     message: 'This endpoint is not supported here.',
-    when: "an API of OpenAI's that is not served (embeddings, audio; images without the relay)",
+    when: "an API that is not served (embeddings, audio, Anthropic's messages; images without the relay)",
   },
   unknown_url: {
     status: 404,
@@ -145,11 +135,24 @@ export const FAILURES = {
     message: 'Not allowed to use this method on this URL.',
     when: 'the route exists, the method does not',
   },
+  websocket_not_supported: {
+    status: 426,
+    type: TYPES.invalid,
+    message: 'There are no WebSockets here: send the request over HTTP.',
+    when: 'a client wants a WebSocket; codex then goes on over HTTP',
+  },
   request_timeout: {
     status: 408,
     type: TYPES.invalid,
     message: 'The request did not arrive in time. Please send it again.',
     when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or the whole request took too long to arrive',
+  },
+  response_not_steerable: {
+    status: 409,
+    type: TYPES.invalid,
+    message:
+      'This response cannot be steered now: the model has not begun to answer, calls a tool, or is done.',
+    when: 'a response is to be steered before its answer has begun, while the model calls a tool of the client, or when it is about to end',
   },
   request_too_large: {
     status: 413,

@@ -1,4 +1,6 @@
-import { FAILURES, type CatalogueEntry, type FailureCode } from './failure-catalogue.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { FAILURES, type FailureCode } from './failure-catalogue.ts';
+import type { CatalogueEntry } from './failure-row.ts';
 
 /** A failure is a value, made from a row of the catalogue; `GatewayError` only carries it through code that throws. */
 export interface Failure {
@@ -13,6 +15,8 @@ export interface Failure {
   readonly retryAfterSeconds: number | null;
   /** Further headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Further members of the error object, for a client that looks for them. */
+  readonly more?: JsonObject;
 }
 
 interface FailureDetails {

@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/error-response.ts';
+import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
@@ -36,11 +37,15 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
+  const cors = createCors(config.http.corsAllowedOrigins);
   let running: App | null = null;
-  const listener = await listen((http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http), {
-    ...config.http,
-    refuse: (failed) => running?.refuse(failed) ?? errorResponse(failed),
-  }).catch((error: unknown) => {
+  const listener = await listen(
+    (http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http, cors),
+    {
+      ...config.http,
+      refuse: (failed, origin) => running?.refuse(failed, origin) ?? errorResponse(failed),
+    },
+  ).catch((error: unknown) => {
     throw explainListening(error, config.http);
   });
   const app = await createApp(config, { environment: world.environment, logger, log: sink });

@@ -50,7 +50,7 @@ export const BACKEND_SETTINGS = {
     type: paramList,
     default: null,
     description:
-      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out.',
+      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out. `compaction_trigger` says that it compacts conversations itself.',
   },
   PROXY_UPSTREAM_IDLE_TIMEOUT_MS: {
     slice: 'upstream',

@@ -7,6 +7,8 @@ export interface ValueType<Output> {
   /** Completes the sentence "allowed is …". */
   readonly allowed: string;
   readonly schema: z.ZodType<Output, string>;
+  /** Its values are numbers or a few known words: no secret, path or name can hide in one. */
+  readonly isPlain?: true;
 }
 
 /** A longer delay overflows the timers of Node, which then fire at once. */
@@ -19,16 +21,19 @@ export const wholeNumber = (min: number, max: number): ValueType<number> => ({
     .regex(/^\d{1,15}$/)
     .transform(Number)
     .pipe(z.number().min(min).max(max)),
+  isPlain: true,
 });
 
 export const yesOrNo: ValueType<boolean> = {
   allowed: 'true, false, 1 or 0',
   schema: z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1'),
+  isPlain: true,
 };
 
 export const oneOf = <const Choice extends string>(choices: readonly Choice[]): ValueType<Choice> => ({
   allowed: `one of ${choices.join(', ')}`,
   schema: z.string().pipe(z.enum(choices)),
+  isPlain: true,
 });
 
 export const hostName: ValueType<string> = {
@@ -126,7 +131,8 @@ export const originList: ValueType<readonly string[]> = {
 
 /** Names of a deployment, and the names that they stand for. */
 export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
-  allowed: 'a JSON object whose keys and values are names of models',
+  allowed:
+    'a JSON object whose keys and values are names of models, and in which no name leads back to itself',
   schema: z
     .string()
     .transform((text, context) => {
@@ -137,7 +143,20 @@ export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
         return z.NEVER;
       }
     })
-    .pipe(z.record(MODEL_NAME, MODEL_NAME)),
+    .pipe(z.record(MODEL_NAME, MODEL_NAME))
+    .refine((aliases) =>
+      Object.keys(aliases).every((name) => hasEnd(name, new Map(Object.entries(aliases)))),
+    ),
+};
+
+/** Whether a name stands for something in the end, and not for itself by way of others. */
+const hasEnd = (name: string, aliases: ReadonlyMap<string, string>): boolean => {
+  const seen = new Set<string>();
+  for (let next: string | undefined = name; next !== undefined; next = aliases.get(next)) {
+    if (seen.has(next)) return false;
+    seen.add(next);
+  }
+  return true;
 };
 
 /**

@@ -28,7 +28,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
-  observe: [...CENTRE, 'pino', 'prom-client'],
+  observe: [...CENTRE, 'pino', '@prometheus-io/client'],
+  stories: [...CENTRE, 'observe', 'node:'],
   threads: ['node:'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
@@ -56,6 +57,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'place-relay',
     'version',
   ],
+  'stories-of': ['config', 'observe', 'stories', 'version'],
   switchboard: ['canonical', 'engine', 'south'],
   detour: ['kit'],
   app: [
@@ -71,6 +73,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'open-mcp',
     'schemas',
     'south',
+    'stories-of',
     'switchboard',
     'tokenizer',
     'node:',

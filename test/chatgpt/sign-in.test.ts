@@ -42,6 +42,8 @@ describe('a login that appears', () => {
 
   it('ends the wait for one in a home that was named', async () => {
     const at = await started();
+    const signIn = async (): Promise<unknown> => (await at.get('/v1/codex/account')).json['sign_in'];
+    expect(await signIn()).toEqual({ state: 'needed', confirmed: true, how: expect.stringMatching(/login/) });
     const answered = await ask(at);
     expect([codeOf(answered), answered.headers.get('x-should-retry')]).toEqual([
       '503 sign_in_required',
@@ -50,6 +52,11 @@ describe('a login that appears', () => {
     await at.backend.writeLogin(at.home);
     await until(at, 'login');
     expect(outputText(await ask(at))).toBe(HELLO);
+    expect(await signIn()).toEqual({ state: 'signed_in', confirmed: true, how: null });
+    expect((await at.get('/v1/codex/usage')).json).toMatchObject({
+      usage: { lifetime_tokens: 1, peak_daily_tokens: null },
+      days: [{ date: '2026-11-15', tokens: 77 }],
+    });
     await rm(path.join(at.home, 'auth.json'));
     await until(at, 'signed-out');
     expect(codeOf(await ask(at))).toBe('503 sign_in_required');

@@ -143,23 +143,26 @@ describe('completions', () => {
 });
 
 describe('what is not served', () => {
-  it.each(['/v1/embeddings', '/v1/images/variations', '/v1/audio/speech'])(
-    '%s is answered at once',
-    async (path) => {
-      const response = await proxy.post(path, { input: 'x' });
-      expect([response.status, await response.json()]).toEqual([
-        404,
-        {
-          error: {
-            message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, POST /v1/images/generations, POST /v1/images/edits, GET /v1/models.`,
-            type: 'invalid_request_error',
-            param: null,
-            code: 'endpoint_not_supported',
-          },
+  it.each([
+    '/v1/embeddings',
+    '/v1/images/variations',
+    '/v1/audio/speech',
+    '/v1/messages',
+    '/v1/messages/count_tokens',
+  ])('%s is answered at once', async (path) => {
+    const response = await proxy.post(path, { input: 'x' });
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      {
+        error: {
+          message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, POST /v1/images/generations, POST /v1/images/edits, GET /v1/models.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'endpoint_not_supported',
         },
-      ]);
-    },
-  );
+      },
+    ]);
+  });
 
   it('asks for the key all the same', async () => {
     const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });

@@ -181,6 +181,7 @@ const meta: ChatMeta = {
   model: 'gpt-5.5',
   serviceTier: 'flex',
   isLegacy: false,
+  isAlsoLegacy: false,
   includeUsage: true,
   usagePolicy: 'exact',
 };

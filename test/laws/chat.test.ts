@@ -16,6 +16,7 @@ type Turns = OneOrMore<readonly TurnEvent[]>;
 interface Settings {
   readonly shown: ArrangeOptions;
   readonly isLegacy: boolean;
+  readonly isAlsoLegacy: boolean;
   readonly includeUsage: boolean;
   readonly usagePolicy: ChatMeta['usagePolicy'];
 }
@@ -23,6 +24,7 @@ interface Settings {
 const settings: fc.Arbitrary<Settings> = fc.record({
   shown: fc.record({ showReasoning: fc.boolean(), showCommentary: fc.boolean() }),
   isLegacy: fc.boolean(),
+  isAlsoLegacy: fc.boolean(),
   includeUsage: fc.boolean(),
   usagePolicy: fc.constantFrom('exact', 'zeros'),
 });
@@ -33,12 +35,13 @@ const turns: fc.Arbitrary<Turns> = fc.oneof(
   fc.tuple(turnEvents, turnEvents, turnEvents),
 );
 
-const metaOf = ({ isLegacy, includeUsage, usagePolicy }: Settings): ChatMeta => ({
+const metaOf = ({ isLegacy, isAlsoLegacy, includeUsage, usagePolicy }: Settings): ChatMeta => ({
   id: 'chatcmpl-1',
   createdAt: 1_800_000_000,
   model: 'gpt-5.5',
   serviceTier: null,
   isLegacy,
+  isAlsoLegacy,
   includeUsage,
   usagePolicy,
 });

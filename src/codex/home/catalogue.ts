@@ -1,5 +1,5 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 
 /**
  * codex sends the requests of some models in a form of their own, the lite lane: tools inside the
@@ -11,6 +11,8 @@ export type Lanes = 'chatgpt' | 'none';
 export interface Catalogue {
   /** The file that codex reads. */
   readonly json: string;
+  /** What it was made from: as codex itself has them. */
+  readonly entries: readonly JsonObject[];
   /** For people: what is on offer, best first. */
   readonly list: ModelList;
   /** Whether codex takes the lite lane for a name, also for one that it does not list. */
@@ -127,6 +129,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Ca
   const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
   return {
     json: JSON.stringify({ models: [...clean, ...twins] }),
+    entries,
     list,
     knows: (name) => efforts.has(name),
     effortsOf: (name) => efforts.get(name) ?? null,
@@ -166,6 +169,8 @@ const priorityOf = ({ priority }: JsonObject): number => (typeof priority === 'n
 const modelInfo = (entry: JsonObject): ModelInfo => ({
   ...unknownModel(slugOf(entry)),
   displayName: typeof entry['display_name'] === 'string' ? entry['display_name'] : null,
+  description: typeof entry['description'] === 'string' ? entry['description'] : null,
+  upgrade: isJsonObject(entry['upgrade']) ? textIn(entry['upgrade'], 'model') || null : null,
   efforts: namesIn(entry['supported_reasoning_levels'], 'effort'),
   defaultEffort:
     typeof entry['default_reasoning_level'] === 'string' ? entry['default_reasoning_level'] : null,

@@ -1,10 +1,19 @@
-import type { Json } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import type { GetAuthStatusParams } from './generated/GetAuthStatusParams.ts';
+import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts';
 import type { InitializeParams } from './generated/InitializeParams.ts';
 import type { InitializeResponse } from './generated/InitializeResponse.ts';
 import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
+import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
+import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
+import type { GetAccountRateLimitsParams } from './generated/v2/GetAccountRateLimitsParams.ts';
+import type { GetAccountRateLimitsResponse } from './generated/v2/GetAccountRateLimitsResponse.ts';
+import type { GetAccountResponse } from './generated/v2/GetAccountResponse.ts';
+import type { GetAccountTokenUsageParams } from './generated/v2/GetAccountTokenUsageParams.ts';
+import type { GetAccountTokenUsageResponse } from './generated/v2/GetAccountTokenUsageResponse.ts';
 import type { ItemCompletedNotification } from './generated/v2/ItemCompletedNotification.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
 import type { McpServerToolCallParams } from './generated/v2/McpServerToolCallParams.ts';
@@ -28,6 +37,8 @@ import type { ThreadUnsubscribeResponse } from './generated/v2/ThreadUnsubscribe
 import type { TurnCompletedNotification } from './generated/v2/TurnCompletedNotification.ts';
 import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts';
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
+import type { TurnSteerParams } from './generated/v2/TurnSteerParams.ts';
+import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
 
@@ -38,6 +49,15 @@ type Sent<T> = [JsonValue] extends [T]
     ? readonly Sent<Element>[]
     : T extends object
       ? { readonly [Key in keyof T]: Sent<T[Key]> }
+      : T;
+
+/** Large numbers are generated as `bigint`; in JSON they are numbers. */
+type AsJson<T> = T extends bigint
+  ? number
+  : T extends readonly (infer Element)[]
+    ? readonly AsJson<Element>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: AsJson<T[Key]> }
       : T;
 
 /**
@@ -56,6 +76,7 @@ interface ClientMethods {
     params: TurnStartParams;
     result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
   };
+  readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
   readonly 'mcpServerStatus/list': {
@@ -68,6 +89,26 @@ interface ClientMethods {
     };
   };
   readonly 'mcpServer/tool/call': { params: McpServerToolCallParams; result: McpServerToolCallResponse };
+  readonly 'account/read': { params: GetAccountParams; result: Pick<GetAccountResponse, 'account'> };
+  readonly getAuthStatus: {
+    params: GetAuthStatusParams;
+    result: Pick<GetAuthStatusResponse, 'authMethod'>;
+  };
+  readonly 'account/rateLimits/read': {
+    params: GetAccountRateLimitsParams;
+    result: AsJson<
+      Pick<
+        GetAccountRateLimitsResponse,
+        'ordinaryUsageAllowed' | 'rateLimits' | 'rateLimitsByLimitId' | 'rateLimitResetCredits'
+      >
+    >;
+  };
+  readonly 'account/usage/read': {
+    params: GetAccountTokenUsageParams;
+    result: AsJson<Pick<GetAccountTokenUsageResponse, 'summary' | 'dailyUsageBuckets'>>;
+  };
+  /** Hundreds of members that change with every release: who reads one looks whether it is there. */
+  readonly 'config/read': { params: ConfigReadParams; result: { readonly config: JsonObject } };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 

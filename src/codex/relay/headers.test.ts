@@ -25,7 +25,7 @@ describe('headers on their way', () => {
           authorization: 'Bearer theirs',
           'x-other': 't1',
         },
-        { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm' },
+        { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm', clientMetadata: null },
         'sk-ours',
       ),
     ).toEqual({

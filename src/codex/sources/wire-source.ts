@@ -52,6 +52,10 @@ export class WireSource implements TurnSource {
     return this.#isAnswered && this.#telling.lastOutcome !== null;
   }
 
+  get endsWithCalls(): boolean {
+    return this.#telling.lastOutcome !== null;
+  }
+
   get runsTools(): boolean {
     return this.#telling.isRunning;
   }
@@ -67,6 +71,7 @@ export class WireSource implements TurnSource {
         this.#notified(signal.notification, events);
         break;
       case 'answer-started':
+        if (this.#hasBegun && !this.#isAnswered) this.#telling.leaveAnswer(events);
         this.#hasBegun = true;
         this.#items = new AnswerItems();
         this.#telling.beginAnswer();
@@ -291,7 +296,8 @@ const kindOf = (item: ReadItem): Place['kind'] => (typeof item === 'string' ? nu
 const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';
-  return type !== 'compaction' && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+  const isSealed = type === 'compaction' || type === 'compaction_summary';
+  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
 
 /** What a backend calls an item: by its id, or by that of the call; may be empty. */

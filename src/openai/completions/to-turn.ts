@@ -32,7 +32,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
     ...PLAIN_ASK,
     model: model.model,
     items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
-    reasoning: { effort: model.effort, summary: null },
+    reasoning: { effort: model.effort, summary: null, context: null },
     serviceTier: model.serviceTier,
     maxOutputTokens: given.max_tokens ?? null,
     stop: stopsOf(given.stop),

@@ -1,0 +1,95 @@
+import type { Account, RateLimits, TokenTotals } from '../canonical/account.ts';
+import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { AppServer } from '../codex/app-server.ts';
+import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
+import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
+import { shownConfig } from '../codex/translate/shown-config.ts';
+import type { WorkerPool } from '../codex/worker/supervisor.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { JsonObject } from '../kit/json.ts';
+import { keepAnswer } from '../kit/keep-answer.ts';
+import { rpcFailure } from './rpc-failure.ts';
+
+/**
+ * What can be asked of the app-server beside turns. Every answer is kept for some seconds, and no question is asked
+ * twice at once: who has a key must not be able to hammer the account's backend. All throw a `GatewayError`.
+ */
+export interface CodexDesk {
+  account(): Promise<Account>;
+  /** Null: nothing is metered here that could be asked for. */
+  rateLimits(): Promise<RateLimits | null>;
+  /** Null: nobody counts. */
+  usage(): Promise<TokenTotals | null>;
+  /** The settings of the app-server itself, as far as strangers may see them. */
+  config(): Promise<JsonObject>;
+}
+
+export interface CodexDeskOptions {
+  readonly backend: Account['backend'];
+  readonly workers: Pick<WorkerPool, 'lease'>;
+  readonly clock: Clock;
+}
+
+/** The account's service is asked by way of the app-server, which waits for it without an end of its own. */
+const ASK_MS = 15_000;
+const KEEP_MS = 10_000;
+const KEEP_FAILURE_MS = 5_000;
+
+export const createCodexDesk = ({ backend, workers, clock }: CodexDeskOptions): CodexDesk => {
+  const kept = <T>(ask: (appServer: AppServer) => Promise<T>): (() => Promise<T>) =>
+    keepAnswer(
+      async () => {
+        const lease = await workers.lease(new AbortController().signal);
+        try {
+          return await ask(lease.appServer);
+        } catch (error) {
+          throw new GatewayError(deskFailure(error), { cause: error });
+        } finally {
+          lease.release();
+        }
+      },
+      { clock, keepMs: () => KEEP_MS, keepFailureMs: KEEP_FAILURE_MS },
+    );
+  const limits = { timeoutMs: ASK_MS };
+  const account = kept((appServer) => readAccount(appServer, backend));
+  const rateLimits = kept(async (appServer) =>
+    // How each credit came about is a request of its own, and nobody here shows it.
+    toRateLimits(
+      await appServer.request('account/rateLimits/read', { excludeResetCreditDetails: true }, limits),
+    ),
+  );
+  const usage = kept(async (appServer) =>
+    toTokenTotals(await appServer.request('account/usage/read', {}, limits)),
+  );
+  const hasAccount = backend === 'chatgpt';
+  return {
+    account: async () => (hasAccount ? account() : { backend, plan: null, isConfirmed: true }),
+    rateLimits: async () => (hasAccount ? rateLimits() : null),
+    usage: async () => (hasAccount ? usage() : null),
+    config: kept(async (appServer) =>
+      shownConfig((await appServer.request('config/read', {}, limits)).config),
+    ),
+  };
+};
+
+/** Without a network codex cannot say whose account it is, but turns may run all the same. */
+const readAccount = async (appServer: AppServer, backend: Account['backend']): Promise<Account> => {
+  try {
+    const { account } = await appServer.request('account/read', {}, { timeoutMs: ASK_MS });
+    if (account?.type === 'chatgpt') return { backend, plan: account.planType, isConfirmed: true };
+  } catch (error) {
+    if (!(error instanceof RpcError) && !(error instanceof RequestTimeout)) throw error;
+  }
+  const params = { includeToken: false, refreshToken: false };
+  const { authMethod } = await appServer.request('getAuthStatus', params, { timeoutMs: ASK_MS });
+  return { backend: authMethod === null ? 'none' : backend, plan: null, isConfirmed: false };
+};
+
+/** Its own words may name addresses and accounts: they are for the log. */
+const deskFailure = (error: unknown): Failure => {
+  if (error instanceof RequestTimeout) return failure('upstream_timeout');
+  if (error instanceof RpcError && error.code === RPC_CODES.internal) {
+    return failure('upstream_error', { message: 'The service of the account did not answer the question.' });
+  }
+  return rpcFailure(error);
+};

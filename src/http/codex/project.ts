@@ -1,0 +1,127 @@
+import type { Account, LimitWindow, RateLimit, RateLimits, TokenTotals } from '../../canonical/account.ts';
+import { FAILURES } from '../../canonical/failure-catalogue.ts';
+import type { ModelInfo, ModelNames } from '../../canonical/model-names.ts';
+import type { ListedMcp } from '../../engine/mcp-tools.ts';
+import type { JsonObject } from '../../kit/json.ts';
+
+/** Every model, also those that are not offered. What is not known of one is null. */
+export const projectCodexModels = ({ list }: Pick<ModelNames, 'list'>) => ({
+  object: 'list' as const,
+  data: [
+    ...list.models.map((model) => projectCodexModel(model, model.id === list.standard, false)),
+    ...list.unlisted.map((model) => projectCodexModel(model, false, true)),
+  ],
+});
+
+const projectCodexModel = (model: ModelInfo, isDefault: boolean, isHidden: boolean) => ({
+  id: model.id,
+  object: 'codex.model' as const,
+  display_name: model.displayName,
+  description: model.description,
+  is_default: isDefault,
+  hidden: isHidden,
+  upgrade: model.upgrade,
+  reasoning_efforts: model.efforts,
+  default_reasoning_effort: model.defaultEffort,
+  service_tiers: model.serviceTiers,
+  input_modalities: model.inputModalities,
+  context_window: model.contextWindow,
+  max_context_window: model.maxContextWindow,
+  max_output_tokens: model.maxOutputTokens,
+});
+
+/** Many people may share a server: whose account it is, is not their business. */
+export const projectAccount = ({ backend, plan, isConfirmed }: Account) => ({
+  object: 'codex.account' as const,
+  backend: WORDS[backend],
+  login: backend === 'chatgpt' ? 'chatgpt' : backend === 'api-key' ? 'api_key' : null,
+  plan,
+  sign_in: {
+    state: backend === 'none' ? 'needed' : isLogin(backend) ? 'signed_in' : 'not_needed',
+    confirmed: isConfirmed,
+    how: backend === 'none' ? FAILURES.sign_in_required.message : null,
+  },
+});
+
+const isLogin = (backend: Account['backend']): boolean => backend === 'chatgpt' || backend === 'api-key';
+
+const WORDS: Readonly<Record<Account['backend'], string>> = {
+  chatgpt: 'chatgpt',
+  'api-key': 'openai',
+  provider: 'provider',
+  demo: 'demo',
+  none: 'none',
+};
+
+export const projectRateLimits = (limits: RateLimits | null) => ({
+  object: 'codex.rate_limits' as const,
+  plan: limits?.plan ?? null,
+  allowed: limits?.isAllowed ?? null,
+  reset_credits: limits?.resetCredits ?? null,
+  rate_limits: limits?.limits.map(projectRateLimit) ?? null,
+});
+
+const projectRateLimit = (limit: RateLimit) => ({
+  id: limit.id,
+  name: limit.name,
+  primary: projectWindow(limit.primary),
+  secondary: projectWindow(limit.secondary),
+  credits:
+    limit.credits === null
+      ? null
+      : {
+          has_credits: limit.credits.hasCredits,
+          unlimited: limit.credits.isUnlimited,
+          balance: limit.credits.balance,
+        },
+  reached: limit.reached,
+});
+
+const projectWindow = (window: LimitWindow | null) =>
+  window === null
+    ? null
+    : {
+        used_percent: window.usedPercent,
+        window_minutes: window.minutes,
+        resets_at: window.resetsAt,
+      };
+
+export const projectTotals = (totals: TokenTotals | null) => ({
+  object: 'codex.usage' as const,
+  usage:
+    totals === null
+      ? null
+      : {
+          lifetime_tokens: totals.lifetime,
+          peak_daily_tokens: totals.peakDay,
+          longest_turn_seconds: totals.longestTurnSeconds,
+          current_streak_days: totals.currentStreakDays,
+          longest_streak_days: totals.longestStreakDays,
+        },
+  days: totals?.days ?? null,
+});
+
+/** In short; `GET /v1/mcp/tools` tells what the tools do. */
+export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
+  object: 'list' as const,
+  data: all.map(({ server, list }) => ({
+    object: 'codex.mcp_server' as const,
+    server_label: server.label,
+    transport: server.transport.kind,
+    status: list.status,
+    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.trouble}.` : null,
+    auth: server.transport.kind === 'http' ? authOf(server.transport.headers) : null,
+    require_approval: server.requireApproval,
+    tools: list.status === 'failed' ? [] : list.tools.map(({ name }) => name),
+  })),
+});
+
+/** The app-server does not know: the relay in front of it holds the token. */
+const authOf = (headers: Readonly<Record<string, string>>): 'token' | 'none' =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'token' : 'none';
+
+export const projectConfig = (
+  appServer: JsonObject,
+  settings: Readonly<Record<string, unknown>>,
+  codexVersion: string,
+) => ({ object: 'codex.config' as const, codex_version: codexVersion, app_server: appServer, settings });

@@ -1,0 +1,45 @@
+import type { CodexDesk } from '../../engine/codex-desk.ts';
+import type { McpDirectory } from '../../engine/mcp-directory.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { Route } from '../server.ts';
+import {
+  projectAccount,
+  projectCodexModels,
+  projectConfig,
+  projectMcpStatus,
+  projectRateLimits,
+  projectTotals,
+} from './project.ts';
+
+export interface CodexRouteDeps {
+  /** That of who answers now. */
+  readonly desk: () => CodexDesk;
+  readonly models: ModelDirectory;
+  readonly mcp: McpDirectory;
+  /** Of this server, as far as strangers may see them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly codexVersion: string;
+}
+
+/** What the app-server and its account can tell, for people and dashboards. */
+export const codexRoutes = ({
+  desk,
+  models,
+  mcp,
+  settings,
+  codexVersion,
+}: CodexRouteDeps): readonly Route[] => [
+  asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
+  asked('/v1/codex/account', async () => projectAccount(await desk().account())),
+  asked('/v1/codex/rate-limits', async () => projectRateLimits(await desk().rateLimits())),
+  asked('/v1/codex/usage', async () => projectTotals(await desk().usage())),
+  asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
+  asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, codexVersion)),
+];
+
+const asked = (path: string, answer: () => Promise<object>): Route => ({
+  method: 'GET',
+  path,
+  access: 'key',
+  handle: async () => Response.json(await answer()),
+});

@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { startAppServer } from '../support/app-server-client.ts';
+import { openCodexRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import {
+  contextLengthExceeded,
+  cutMidStream,
+  hello,
+  http400,
+  http429,
+  http500,
+  inTurn,
+  says,
+  usageLimit,
+} from '../support/scripts.ts';
+
+/** The real codex with us as its provider: what does not fit into the law of `codex-law.test.ts`. */
+const proxy = await openProxy(byPrompt());
+const rooms: CodexRoom[] = [];
+afterAll(() => Promise.all(rooms.map((room) => room.close())));
+
+const openRoom = async (more = '', env: Readonly<Record<string, string>> = {}): Promise<CodexRoom> => {
+  const room = await openCodexRoom(
+    `model = "gpt-5.5"
+model_provider = "proxy"
+[model_providers.proxy]
+name = "proxy"
+base_url = "${proxy.url}/v1"
+wire_api = "responses"
+env_key = "PROXY_API_KEY"
+request_max_retries = 0
+stream_max_retries = 1
+${more}
+`,
+    { PROXY_API_KEY: proxy.key, ...env },
+  );
+  rooms.push(room);
+  return room;
+};
+
+/** Every test has its own prompt, so all of them may run at once. */
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  'a wrong value': http400(),
+  'too many requests': http429(1),
+  'used up': usageLimit(3600),
+  'out of order': http500,
+  'too long': contextLengthExceeded,
+  'cut off': inTurn(cutMidStream, says([{ text: 'Whole again.' }])),
+  'a megabyte': says([{ text: 'All of it. '.repeat(100_000), chunkSize: 16_384 }]),
+};
+
+function byPrompt(): Script {
+  return (request, connection) => {
+    const prompt = JSON.stringify((request.body['input'] as readonly JsonObject[] | undefined) ?? []);
+    const [, script = hello] =
+      Object.entries(SCRIPTS).find(([name]) => prompt.includes(`"text":"${name}`)) ?? [];
+    return script(request, connection);
+  };
+}
+
+const errorsOf = ({ err }: ExecResult): readonly string[] => [
+  ...new Set(err.split('\n').filter((line) => line.startsWith('ERROR: '))),
+];
+
+describe('codex exec', () => {
+  it.concurrent.each([
+    ['a wrong value', [/^ERROR: \{"error":\{"message":"Invalid value: 'purple'\."/]],
+    ['too many requests', [/Reconnecting/, /^ERROR: exceeded retry limit, last status: 429/]],
+    ['used up', [/^ERROR: You.ve hit your usage limit\. Try again at /]],
+    ['out of order', [/Reconnecting/, /^ERROR: unexpected status 502 Bad Gateway: The upstream at /]],
+    ['too long', [/^ERROR: Codex ran out of room in the model's context window/]],
+  ])('tells its user what is wrong: %s', async (prompt, expected) => {
+    const room = await openRoom();
+    const result = await room.exec(prompt);
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(errorsOf(result)).toEqual(expected.map((one) => expect.stringMatching(one)));
+  });
+
+  it.concurrent('tells its user that the key is wrong, and does not say it', async () => {
+    const room = await openRoom('', { PROXY_API_KEY: 'sk-this-is-the-wrong-one' });
+    const result = await room.exec('Hello?');
+    expect(result.code).toBe(1);
+    expect(errorsOf(result).at(-1)).toMatch(/401 Unauthorized: Incorrect API key provided: /);
+    expect(result.err).not.toContain('sk-this-is-the-wrong-one');
+  });
+
+  it.concurrent('asks again when a stream was cut off', async () => {
+    const room = await openRoom();
+    const result = await room.exec('cut off');
+    expect(result).toMatchObject({ code: 0, out: 'Whole again.\n' });
+    expect(errorsOf(result)).toEqual([expect.stringContaining('Reconnecting')]);
+  });
+
+  it.concurrent('gets an answer of a megabyte', async () => {
+    const room = await openRoom();
+    const file = path.join(room.work, 'answer.txt');
+    expect(await room.exec('a megabyte', '-o', file)).toMatchObject({ code: 0 });
+    expect(await readFile(file, 'utf8')).toBe('All of it. '.repeat(100_000));
+  });
+
+  it.concurrent('with its own provider goes on over HTTP: there are no WebSockets here', async () => {
+    const room = await openCodexRoom(`model = "gpt-5.5"\nopenai_base_url = "${proxy.url}/v1"\n`, {
+      CODEX_API_KEY: proxy.key,
+    });
+    rooms.push(room);
+    expect(await room.exec('Hello?')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
+  });
+});
+
+describe('codex app-server', () => {
+  it('runs turns, and its thread names the conversation in our log', async () => {
+    const client = await startAppServer(await openRoom());
+    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+    const { id } = thread as { readonly id: string };
+    const said = client.next('item/agentMessage/delta');
+    const ended = client.next('turn/completed');
+    await client.call('turn/start', { threadId: id, input: [{ type: 'text', text: 'Hello?' }] });
+    expect(await said).toMatchObject({ threadId: id });
+    expect(await ended).toMatchObject({ threadId: id, turn: { status: 'completed', error: null } });
+    await client.close();
+    const asked = proxy.model.requests.find(({ body }) => body['prompt_cache_key'] === id);
+    expect(asked?.headers).toMatchObject({ 'thread-id': id, 'session-id': id });
+    const line = proxy.log.find(({ named }) => (named as JsonObject | null)?.['thread'] === id);
+    expect(line).toMatchObject({
+      route: '/v1/responses',
+      status: 200,
+      client: { family: 'codex' },
+      named: { thread: id, session: id, subagent: null, originator: 'an_editor' },
+    });
+  });
+
+  it('is told that nothing is metered where no account answers', async () => {
+    expect(await (await proxy.get('/backend-api/wham/usage')).json()).toEqual({
+      plan_type: 'unknown',
+      rate_limit: null,
+      credits: null,
+      additional_rate_limits: [],
+      rate_limit_reached_type: null,
+    });
+  });
+});
