@@ -161,16 +161,15 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
   it.each([TITLE, SUMMARY])('gets what it asks for by the way: %s', async (prompt) => {
     const both = { title: 'Weather in Paris', summary: 'It rains.' };
     const isTitle = prompt === TITLE;
-    proxy.use(says([{ text: isTitle ? both.title : JSON.stringify(both) }]));
+    const tooLong = `${both.title}, and everything else that was said about it`;
+    proxy.use(says([{ text: isTitle ? tooLong : JSON.stringify(both) }]));
     const history = isTitle
       ? [new HumanMessage(`${prompt}\n\nUser: What is the weather?\nAI: Rain.`)]
       : [new SystemMessage(prompt), new HumanMessage('User: What is the weather?\nAI: Rain.')];
-    for (const said of [
-      await streamed(modelOf(), history),
-      await modelOf({ streaming: false }).invoke(history),
-    ]) {
-      if (isTitle) expect(said.text).toBe(both.title);
-      else expect(JSON.parse(said.text)).toEqual(both);
+    const whole = modelOf({ streaming: false });
+    for (const { text } of [await streamed(modelOf(), history), await whole.invoke(history)]) {
+      if (isTitle) expect(text).toMatch(/^Weather in Paris.{0,34}$/);
+      else expect(JSON.parse(text)).toEqual(both);
     }
   });
 
