@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
@@ -71,6 +71,35 @@ function byPrompt(): Script {
 const errorsOf = ({ err }: ExecResult): readonly string[] => [
   ...new Set(err.split('\n').filter((line) => line.startsWith('ERROR: '))),
 ];
+
+/** The blocks of the page for people, in order, with our address in them. */
+const blocksOfPage = async (): Promise<readonly string[]> => {
+  const page = await readFile(path.resolve(import.meta.dirname, '../../docs/clients/codex.md'), 'utf8');
+  return [...page.matchAll(/```(?:toml|json)\n(.*?)```/gs)].map(([, block = '']) =>
+    block.replaceAll('http://127.0.0.1:11435', proxy.url).replaceAll('THE KEY OF THIS SERVER', proxy.key),
+  );
+};
+
+describe('the page for people', () => {
+  it('says how to set codex up', async () => {
+    const [config = ''] = await blocksOfPage();
+    const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
+  });
+
+  it('says how to see limits: none, where nothing is metered', async () => {
+    const [config = '', front = '', login = ''] = await blocksOfPage();
+    const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    await writeFile(path.join(room.home, 'auth.json'), login);
+    const client = await startAppServer(room);
+    expect(await client.call('account/rateLimits/read', {})).toMatchObject({
+      rateLimits: { limitId: 'codex', primary: null, secondary: null, planType: 'unknown' },
+    });
+    await client.close();
+  });
+});
 
 describe('codex exec', () => {
   it.concurrent.each([
@@ -159,15 +188,5 @@ describe('codex app-server', () => {
     expect(carries).toEqual([expect.objectContaining({ type: 'message', role: 'user' })]);
     // What the model had said is no longer said again.
     expect(JSON.stringify(last)).not.toContain('Hello from the scripted model.');
-  });
-
-  it('is told that nothing is metered where no account answers', async () => {
-    expect(await (await proxy.get('/backend-api/wham/usage')).json()).toEqual({
-      plan_type: 'unknown',
-      rate_limit: null,
-      credits: null,
-      additional_rate_limits: [],
-      rate_limit_reached_type: null,
-    });
   });
 });
