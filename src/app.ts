@@ -10,47 +10,32 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
-import { askMetrics, dialectsOf } from './dialects.ts';
-import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
-import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
-import { createBodyBudget } from './http/body-budget.ts';
-import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
+import { dialectsOf } from './http/dialects.ts';
 import { createCors } from './http/guards/cors.ts';
-import { requestsOf, type Endpoint } from './http/endpoint.ts';
-import { paramLabel } from './http/param-label.ts';
 import { createForms } from './http/read-form.ts';
-import { chatEndpoint } from './http/routes/chat.ts';
-import { compactEndpoint } from './http/routes/compact.ts';
-import { completionsEndpoint } from './http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
-import { responsesEndpoint } from './http/routes/responses.ts';
 import { routeTable } from './http/routes/table.ts';
-import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import { createSideTurns } from './http/side-turns.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
-import { contentLog } from './observe/content-log.ts';
-import { frameTally } from './observe/frame-metrics.ts';
 import type { Logger } from './observe/log.ts';
 import type { LogSink } from './observe/log-sink.ts';
-import { createMetrics, type Metrics } from './observe/metrics.ts';
-import type { TurnObserver } from './observe/observer.ts';
+import { createMetrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
-import { turnTotal } from './observe/turn-total.ts';
+import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
-import { VERSION } from './version.ts';
-import { createThreadedTokenizer, type ThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -147,12 +132,18 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config, dialectsOf(config, metrics), tokenizer),
+      endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
       turns: {
         engine: board.engine,
         models: board.models,
         forms,
         formats,
+        sideTurns: createSideTurns(config.clients, {
+          engine: board.engine,
+          models: board.models,
+          logger,
+          metrics,
+        }),
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
@@ -163,7 +154,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         codexModels: () => board.south.codexModels(),
         clock: systemAmbient.clock,
         settings: shownSettings(config),
-        versions: { proxy: VERSION, codex: homes.binary.version },
+        codexVersion: homes.binary.version,
       },
       metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
@@ -193,35 +184,6 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     },
   };
 };
-
-export const endpointsOf = (
-  config: Config,
-  dialects: ReturnType<typeof dialectsOf>,
-  { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
-): readonly Endpoint[] => [
-  ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
-    endpoint({
-      layout: config.api.responsesLayout,
-      usagePolicy: config.api.usagePolicy,
-      ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-      parallelCalls: config.tools.parallelCalls,
-      omitsTools: (model) =>
-        config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-      dialect: dialects.responses,
-    }),
-  ),
-  chatEndpoint({
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    showReasoning: config.api.chatReasoning,
-    parallelCalls: config.tools.parallelCalls,
-    dialect: dialects.chat,
-  }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
-  ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
-    endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
-  ),
-];
 
 const openMcpServers = (
   { mcpServers, mcp }: Config,
@@ -279,63 +241,3 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   });
   return board;
 };
-
-export const turnDeps = (
-  config: Config,
-  logger: Logger,
-  metrics: Metrics,
-  /** Those who watch every turn. */
-  standing: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories'> => ({
-  ambient: systemAmbient,
-  admission: createAdmission({
-    maxRunning: config.load.maxConcurrentTurns,
-    maxQueued: config.load.maxQueuedTurns,
-    queueTimeoutMs: config.load.queueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange({ inside, waiting }) {
-      metrics.turnsRunning.set(inside);
-      metrics.turnsQueued.set(waiting);
-    },
-    onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
-    onRefused: (reason) => metrics.refused.inc({ reason }),
-  }),
-  bodies: createBodyBudget({
-    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
-    waitMs: config.load.queueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange: (bytes) => metrics.bytesInFlight.set(bytes),
-    onRefused: () => metrics.refused.inc({ reason: 'bytes' }),
-  }),
-  fetchImage: createImageFetcher({
-    enabled: config.images.fetchEnabled,
-    allowPrivate: config.images.fetchPrivate,
-  }),
-  onAsk: askMetrics(metrics),
-  observersOf: (ask, exchange) => [
-    ...standing,
-    turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, requestsOf(ask), ask.choices)] : []),
-  ],
-  onObserverError: (err) => {
-    metrics.observerErrors.inc();
-    logger.error({ err }, 'an observer failed');
-  },
-  frameTally: () => frameTally(metrics),
-  onIgnored: (names) => {
-    for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
-  },
-  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
-  onFormatMismatch: ({ requestId }) => {
-    metrics.formatMismatches.inc();
-    logger.warn({ requestId }, 'the answer does not match the format that was asked for');
-  },
-  repair: {
-    attempts: config.tools.repairAttempts,
-    inStreams: config.tools.repairStreams,
-    onRepair: (result) => metrics.toolRepairs.inc({ result }),
-  },
-  maxBodyBytes: config.http.maxBodyBytes,
-  keepaliveMs: config.http.sseKeepaliveMs,
-  strictParams: config.api.strictParams,
-});

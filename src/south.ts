@@ -122,7 +122,7 @@ export const createSouth = async (
         workers,
         deps,
       }),
-      models: createModelDirectory(offered),
+      models: createModelDirectory(offered, config.clients.modelAliases),
       state: chosen.state,
       desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
       codexModels: () => offered.current().entries,

@@ -11,6 +11,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'POST /v1/responses/compact':
     'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
+  'POST /v1/responses/{id}/steer':
+    'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
@@ -74,7 +76,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       clock: { now: notCalled },
       desk: notCalled,
       settings: {},
-      versions: { proxy: '', codex: '' },
+      codexVersion: '',
     },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
@@ -130,8 +132,10 @@ const MODELS: readonly string[] = [
   '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
+  '| a name of `PROXY_MODEL_ALIASES` | whatever the name means that it stands for: any name of this table, one of the backend, or another such name. It goes before a model of the same name, also in front of `-codev` |',
   '',
-  'Any other name goes to the backend as it is.',
+  'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
 ];
 
@@ -143,6 +147,38 @@ const LAYOUT: readonly string[] = [
   'again when it comes back as input). Some answers keep the order of the model, as OpenAI does: those that were asked to show',
   'reasoning, those to requests with hosted tools or MCP servers, and those for codex itself. `x-proxy-output-layout: natural` in a',
   'request asks for that order, `message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  '',
+];
+
+/** How calls are told to clients that read them in the text. */
+const MODES: readonly string[] = [
+  '## Output modes',
+  '',
+  '`openai-json` tells calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
+  'Which one it is, for `/v1/responses` and `/v1/chat/completions`, says the header `x-proxy-output-mode` of the request; else the client, if',
+  'it is Obsidian Copilot: `openai-json` where the request declares tools, `obsidian-xml` where it does not; else `PROXY_RESPONSES_OUTPUT_MODE` and',
+  '`PROXY_OUTPUT_MODE`. An answer in `obsidian-xml`, or to a request with the header, has the header too.',
+  '',
+  'In `obsidian-xml`, with declared tools, each call stands in the text, as a block at the end of the message in front of it, and then as usual; in',
+  'Chat the first one also as `function_call`:',
+  '',
+  '```xml',
+  '<use_tool>',
+  '<name>localSearch</name>',
+  '<query>tea</query>',
+  '<salientTerms>["tea"]</salientTerms>',
+  '</use_tool>',
+  '```',
+  '',
+  'Nothing is escaped in a block; lists and objects are JSON, numbers and booleans are their text. A call that would be read as another one has no block: one with a value that is',
+  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is no tag, of a custom tool, or with more than 1 MB of',
+  'arguments. It is told as usual, and counted in `proxy_xml_calls_native_only_total`. Calls come when they are whole, and behind the text.',
+  '',
+  'Without declared tools the text of the model passes as it is. If its conversation tells it to write blocks (`<use_tool>` or',
+  '`# Autonomous Agent Mode` stands in a message) and the request has the header, the blocks in the text are calls, too.',
+  '',
+  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers behind their calls,',
+  'or leave out what is said behind them. An answer that ends early has no `usage`.',
   '',
 ];
 
@@ -158,6 +194,29 @@ const CALLS: readonly string[] = [
   'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
   '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
   'what it led to. Text in front of a call comes at once; if the call was wrong, what the model says next follows behind it.',
+  '',
+];
+
+/** What is answered by another turn than the one that was asked for. */
+const NAMES: readonly string[] = [
+  '## Names of conversations',
+  '',
+  'Obsidian Copilot and opencode ask for the name of a conversation in requests of their own. `/v1/responses` and `/v1/chat/completions` know them',
+  'by how they begin, and by nothing else:',
+  '',
+  '| kind | what begins so | answer |',
+  '|---|---|---|',
+  '| `title` | the one message of the request, from the user: `Generate a concise title (max 5 words) for this conversation` | one line of plain text, at most 50 characters |',
+  '| `title-and-summary` | the system prompt in front of one message: `Your task is to analyze a conversation and generate both a title and a summary.` | JSON with `title` and `summary` |',
+  '| `thread-title` | the system prompt: `You are a title generator. You output ONLY a thread title.` | as `title` |',
+  '',
+  'A request with tools, `n` above 1, log probabilities or a JSON schema is never one. They are answered by `PROXY_TITLE_MODEL` with effort `low` (its own, if the name has one; the least, if',
+  'the model has no such), whatever model they name; the answer says the name that was asked for, and has the usage of that short turn. Without `PROXY_TITLE_MODEL` it is the',
+  'smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash, haiku, luna; else the one with',
+  'the fewest billions (`8b`); else the last. Images and files are not looked at, and are named in `x-proxy-ignored-params`, as another effort is.',
+  '',
+  'If that turn fails, takes more than 20 seconds, or says something else, the turn that was asked for is run as if nothing had been: its answer, its usage, its error. `PROXY_TITLE_INTERCEPT=false`',
+  'leaves all requests alone. Numbers: `proxy_side_requests_total`.',
   '',
 ];
 
@@ -189,5 +248,7 @@ export const describeRoutes = (): string => {
     ...MODELS,
     ...LAYOUT,
     ...CALLS,
+    ...MODES,
+    ...NAMES,
   ].join('\n');
 };

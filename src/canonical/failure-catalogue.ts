@@ -1,23 +1,6 @@
+import { TYPES, type CatalogueEntry } from './failure-row.ts';
+
 /** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
-const TYPES = {
-  invalid: 'invalid_request_error',
-  rate: 'rate_limit_error',
-  quota: 'insufficient_quota',
-  image: 'image_generation_user_error',
-  server: 'server_error',
-  connector: 'external_connector_error',
-} as const;
-
-export interface CatalogueEntry {
-  readonly status: number;
-  readonly type: (typeof TYPES)[keyof typeof TYPES];
-  readonly message: string;
-  /** When a client may see this, for the docs. */
-  readonly when: string;
-  /** Asking again would change nothing: clients of OpenAI's kind are told so. */
-  readonly final?: true;
-}
-
 export const FAILURES = {
   invalid_value: {
     status: 400,
@@ -128,6 +111,12 @@ export const FAILURES = {
     message: 'The model does not exist or you do not have access to it.',
     when: 'the backend does not know the model, or not for this account',
   },
+  response_not_found: {
+    status: 404,
+    type: TYPES.invalid,
+    message: 'No response with this id is running here.',
+    when: 'a response is to be steered that is unknown, has ended, or belongs to another key; responses are not stored here',
+  },
   endpoint_not_supported: {
     status: 404,
     type: TYPES.invalid,
@@ -157,6 +146,13 @@ export const FAILURES = {
     type: TYPES.invalid,
     message: 'The request did not arrive in time. Please send it again.',
     when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or the whole request took too long to arrive',
+  },
+  response_not_steerable: {
+    status: 409,
+    type: TYPES.invalid,
+    message:
+      'This response cannot be steered now: the model has not begun to answer, calls a tool, or is done.',
+    when: 'a response is to be steered before its answer has begun, while the model calls a tool of the client, or when it is about to end',
   },
   request_too_large: {
     status: 413,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
-import { FAILURES, type CatalogueEntry, type FailureCode } from './failure-catalogue.ts';
+import { FAILURES, type FailureCode } from './failure-catalogue.ts';
+import type { CatalogueEntry } from './failure-row.ts';
 
 /** A failure is a value, made from a row of the catalogue; `GatewayError` only carries it through code that throws. */
 export interface Failure {

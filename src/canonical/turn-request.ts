@@ -83,7 +83,15 @@ export interface TurnRequest extends AskedTurn {
   readonly insists: boolean;
   /** Who writes down what is said for it; absent: nobody. */
   readonly story?: Story;
+  /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
+  readonly onSteerable?: (steer: Steer) => void;
 }
+
+/**
+ * Says something to the model while it answers: it breaks off, hears that, and goes on. Rejects with a `GatewayError`,
+ * also when the turn has ended.
+ */
+export type Steer = (texts: readonly string[]) => Promise<void>;
 
 /** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */
 export const circumstancesOf = ({ caller, model, reasoning }: TurnRequest): string =>

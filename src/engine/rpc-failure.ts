@@ -1,12 +1,10 @@
 import { failure, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
 import { noRoom, saysNoRoom } from '../canonical/resources.ts';
 import { classify, NOTHING_SAID } from '../codex/failures/classify.ts';
-import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
+import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';
 import { isJsonObject } from '../kit/json.ts';
 
-const INVALID_REQUEST = -32_600;
-const OVERLOADED = -32_001;
 const UNANSWERED = { message: 'The app-server did not answer in time.', retryAfterSeconds: 1 };
 
 /** What a client is told when the app-server refused a call or went away. */
@@ -22,9 +20,9 @@ export const rpcFailure = (error: unknown): Failure => {
   // The code would blame the request.
   if (saysNoRoom(error.message)) return noRoom();
   if (isHomeless(error)) return failure('worker_lost');
-  if (error.code === INVALID_REQUEST)
+  if (error.code === RPC_CODES.invalidRequest)
     return classify({ ...NOTHING_SAID, status: 400, message: error.message });
-  if (error.code === OVERLOADED) return failure('worker_unavailable', { retryAfterSeconds: 1 });
+  if (error.code === RPC_CODES.overloaded) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');
 };
 

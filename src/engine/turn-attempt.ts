@@ -13,7 +13,7 @@ import type { TurnSource } from '../codex/sources/source.ts';
 import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
-import { developerInstructionsOf, saysVerbosity, toThreadStart } from '../codex/translate/thread-start.ts';
+import { shapeOf, toThreadStart } from '../codex/translate/thread-start.ts';
 import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
@@ -26,6 +26,7 @@ import { Mailbox } from './mailbox.ts';
 import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './spare-threads.ts';
+import { steerTurn } from './steer-turn.ts';
 import { tellSpare, toldAppServer } from './told-app-server.ts';
 import { TurnWatch } from './turn-watch.ts';
 
@@ -112,7 +113,10 @@ export class TurnAttempt {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
             if (this.#mayRetry) throw new WorkerLostEarly();
-          } else yield this.#accepted();
+          } else {
+            this.#request.onSteerable?.((texts) => this.#steer(texts));
+            yield this.#accepted();
+          }
           isFirst = false;
         }
         yield event;
@@ -121,6 +125,12 @@ export class TurnAttempt {
     } finally {
       this.#signal.removeEventListener('abort', stop);
     }
+  }
+
+  /** There is no use in speaking to a model that has to be answered. */
+  async #steer(texts: readonly string[]): Promise<void> {
+    const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
+    await steerTurn(this.#lease.appServer, isOver ? null : this.#running, texts);
   }
 
   /**
@@ -181,13 +191,7 @@ export class TurnAttempt {
       this.#ticket =
         this.#deps.relay?.open(threadId, {
           request,
-          shape: {
-            approach,
-            injected,
-            developerInstructions: developerInstructionsOf(this.#request, settings),
-            saysVerbosity: saysVerbosity(this.#request, settings),
-            mcp: this.#mcp,
-          },
+          shape: { ...shapeOf(this.#request, settings), approach, injected, mcp: this.#mcp },
           onSignal: (signal) => this.#receive(signal),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;

@@ -8,6 +8,7 @@ import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { SideRequest } from '../openai/clients/side-request.ts';
 import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
@@ -22,6 +23,8 @@ export interface RequestContext {
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface TurnAsk {
   readonly request: AskedTurn;
+  /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
+  readonly id?: string;
   /** Asked beside it, and different from it in their items only. */
   readonly further?: readonly AskedTurn[];
   /** How many answers to each request are asked for: each is a turn of its own. */
@@ -39,6 +42,8 @@ export interface TurnAsk {
   nameOf(path: Path): string;
   /** The place of the output format in the body, for messages about it. */
   readonly formatPlace: string;
+  /** Set where all that is wanted is a name for a conversation. */
+  readonly sideRequest?: SideRequest | null;
   /** Which items the answer shows, and in which order. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
   render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;

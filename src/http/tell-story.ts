@@ -15,9 +15,9 @@ type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promi
 
 /** A handler whose requests are written down from their first word to the last. `stories`: null where nobody wants that. */
 export const withStory =
-  (stories: StoryTellers | null, handle: Handler) =>
+  (stories: () => StoryTellers | null, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
-    const story = stories?.open(exchange.requestId) ?? null;
+    const story = stories()?.open(exchange.requestId) ?? null;
     if (story === null) return handle(http, exchange, null);
     exchange.atEnd(() => void story.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);

@@ -29,6 +29,8 @@ export interface AccessFacts {
   readonly stream?: boolean | null;
   readonly client?: ClientFacts | null;
   readonly named?: SessionFacts | null;
+  /** What a request was seen to want beside the conversation of its user. */
+  readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
 }
@@ -43,6 +45,7 @@ export interface AccessLine {
   readonly keyId: string | null;
   readonly client: ClientFacts | null;
   readonly named: SessionFacts | null;
+  readonly intercept: string | null;
   readonly firstEventMs: number | null;
   readonly durationMs: number;
   readonly outcome: string | null;
@@ -86,6 +89,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     keyId: facts.keyId ?? null,
     client: facts.client ?? null,
     named: facts.named ?? null,
+    intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
     outcome: turn === null ? null : outcomeOf(turn),

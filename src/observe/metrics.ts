@@ -125,6 +125,12 @@ export const METRICS = {
     help: 'Answers in which a strict function was called with arguments that break its schema: `repaired` by the model in another attempt, or `passed_on` as they were.',
     labels: ['result'],
   },
+  sideRequests: {
+    kind: 'counter',
+    name: 'proxy_side_requests_total',
+    help: 'Requests for a name of a conversation, by `kind` (title, title-and-summary, thread-title) and by what became of the short turn: answered; else refused, failed, late, unusable (then the turn that was asked for was run) or abandoned.',
+    labels: ['kind', 'result'],
+  },
   formatUnchecked: {
     kind: 'counter',
     name: 'proxy_format_unchecked_total',

@@ -58,6 +58,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'version',
   ],
   'stories-of': ['config', 'observe', 'stories', 'version'],
+  north: ['config', 'engine', 'http', 'kit', 'observe', 'tokenizer'],
   switchboard: ['canonical', 'engine', 'south'],
   detour: ['kit'],
   app: [
@@ -69,6 +70,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'http',
     'kit',
+    'north',
     'observe',
     'open-mcp',
     'schemas',
@@ -167,7 +169,7 @@ describe('imports', () => {
     ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
-    expect(whoMayImport('http')).toEqual(['command', 'app']);
+    expect(whoMayImport('http')).toEqual(['command', 'north', 'app']);
     expect(whoMayImport('openai')).toEqual(['http']);
     expect(RULES['codex']).not.toContain('openai');
   });

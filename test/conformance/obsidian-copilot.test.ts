@@ -2,15 +2,7 @@ import type OpenAI from 'openai';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import { openProxy } from '../support/open-proxy.ts';
-import {
-  commentaryThenFinal,
-  hello,
-  inTurn,
-  reasoningThenText,
-  says,
-  usageLimit,
-} from '../support/scripts.ts';
+import { commentaryThenFinal, hello, reasoningThenText, says, usageLimit } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 import { readUseTools } from '../support/use-tool-grammar.ts';
@@ -24,8 +16,6 @@ const { proxy, client: chat } = await openCheckedChat(hello);
 const responses = checkedClient(proxy);
 afterEach(() => responses.check());
 afterAll(() => responses.close());
-/** Another deployment: an answer ends with its first call. */
-const brief = await openProxy(hello, { PROXY_STOP_AFTER_TOOLS: 'first', PROXY_OUTPUT_MODE: 'obsidian-xml' });
 
 const COPILOT = { 'dangerously-allow-browser': 'true' };
 const XML = { 'x-proxy-output-mode': 'obsidian-xml' };
@@ -291,35 +281,5 @@ describe('errors', () => {
     expect(eventsOf(await collect(readSse(chunks))).at(-1)).toMatchObject({
       error: { message: expect.any(String) as string },
     });
-  });
-});
-
-describe('a deployment that ends answers with their first call', () => {
-  it('leaves the turn, though its model goes on', async () => {
-    const goesOn = says([
-      { text: 'Let me look.' },
-      { call: { name: 'localSearch', arguments: ARGS, callId: 'call_1' } },
-      { text: 'And then', end: 'open' },
-      { hang: true },
-    ]);
-    brief.use(inTurn(goesOn, goesOn));
-    const body = { model: 'gpt-5.5', tools: TOOLS, input: 'Hi' };
-    const json = (await (await brief.post('/v1/responses', body)).json()) as OpenAI.Responses.Response;
-    expect(json.output).toMatchObject([
-      { type: 'message', content: [{ text: `Let me look.\n${BLOCK}` }] },
-      { type: 'function_call', call_id: 'call_1' },
-    ]);
-    expect(await brief.model.requests.at(-1)?.ended).toBe('aborted');
-    const asked = {
-      model: 'gpt-5.5',
-      stream: true,
-      tools: CHAT_TOOLS,
-      messages: [{ role: 'user', content: 'Hi' }],
-    };
-    const chunks = await (await brief.post('/v1/chat/completions', asked)).text();
-    expect(eventsOf(await collect(readSse(chunks))).at(-1)).toMatchObject({
-      choices: [{ finish_reason: 'tool_calls' }],
-    });
-    expect(await brief.model.requests.at(-1)?.ended).toBe('aborted');
   });
 });

@@ -2,7 +2,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 
-import { commentaryThenFinal, hello, incompleteMaxTokens, noUsage, says, slow } from '../support/scripts.ts';
+import {
+  commentaryThenFinal,
+  hello,
+  incompleteMaxTokens,
+  inTurn,
+  noUsage,
+  says,
+  slow,
+} from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 
 /** OpenAI's own SDK against the whole product: text, streams, formats, limits. */
@@ -251,4 +259,18 @@ describe('structured output', () => {
     });
     expect([response.output_text, response.text?.format]).toEqual(['{"any":1}', { type: 'json_object' }]);
   });
+});
+
+it('is a whole stream also where it was steered', async () => {
+  proxy.use(inTurn(says([{ text: 'One', end: 'open' }, { hang: true }]), hello));
+  const stream = client.openai.responses.stream({ model: 'gpt-5.5', input: 'Count.' });
+  const id = new Promise<string>((resolve) => {
+    stream.on('response.created', ({ response }) => resolve(response.id));
+  });
+  await new Promise((resolve) => {
+    stream.on('response.output_text.delta', resolve);
+  });
+  // By another client: this one holds all that it hears against the schema of responses.
+  await proxy.openai.post(`/responses/${await id}/steer`, { body: { input: 'Say hello.' } });
+  expect((await stream.finalResponse()).output_text).toBe(`One${HELLO}`);
 });

@@ -32,6 +32,8 @@ it('has these error codes, each with its status and type', () => {
     'rate_limit_exceeded 429 rate_limit_error',
     'request_timeout 408 invalid_request_error',
     'request_too_large 413 invalid_request_error',
+    'response_not_found 404 invalid_request_error',
+    'response_not_steerable 409 invalid_request_error',
     'server_error 500 server_error',
     'server_overloaded 503 server_error',
     'shutting_down 503 server_error',

@@ -8,6 +8,7 @@ import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
+import { modeHeader } from '../../src/openai/dialects/choose-mode.ts';
 import { sseResponse } from '../../src/http/sse-response.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
@@ -129,6 +130,20 @@ describe('headers of answers', () => {
   it('name the parameters that had no effect', () => {
     expect(ignoredHeader(['temperature', 'top_p'])).toEqual({
       'x-proxy-ignored-params': 'temperature, top_p',
+    });
+  });
+
+  it('name the output mode, where it is asked for or not the usual one', () => {
+    const modeOf = (headers: Record<string, string>): unknown => {
+      const { dialect } = ask(headers);
+      return dialect === undefined ? null : modeHeader(dialect.chosen);
+    };
+    expect(modeOf({})).toEqual({});
+    expect(modeOf({ 'x-proxy-output-mode': 'openai-json' })).toEqual({
+      'x-proxy-output-mode': 'openai-json',
+    });
+    expect(modeOf({ 'x-proxy-output-mode': 'obsidian-xml' })).toEqual({
+      'x-proxy-output-mode': 'obsidian-xml',
     });
   });
 

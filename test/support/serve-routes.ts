@@ -54,6 +54,7 @@ export const accessLine = (different: Record<string, unknown>): Record<string, u
   keyId: 'key_good',
   client: null,
   named: null,
+  intercept: null,
   firstEventMs: null,
   durationMs: 0,
   outcome: null,

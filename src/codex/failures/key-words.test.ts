@@ -37,8 +37,8 @@ describe('words about keys', () => {
     for (const code of CODES) {
       for (const param of [null, 'input']) {
         const told = classify({ ...NOTHING_SAID, status, code, param, message: WORDS });
-        expect(isAboutKey(told.message), told.message).toBe(false);
-        expect(isAboutKey(told.code), told.code).toBe(told.kind === 'upstream_unauthorized');
+        expect(isAboutKey(told.message)).toBe(false);
+        expect(isAboutKey(told.code)).toBe(told.kind === 'upstream_unauthorized');
         expect([401, 403]).not.toContain(told.status);
       }
     }

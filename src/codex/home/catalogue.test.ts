@@ -100,6 +100,7 @@ describe('cleanCatalogue', () => {
   it('tells people what codex does not hear: the true window, efforts and tiers, in order', () => {
     const sol = knownModel('gpt-6-sol', {
       displayName: 'Sol',
+      upgrade: 'gpt-7',
       efforts: ['low'],
       defaultEffort: 'low',
       serviceTiers: ['priority'],

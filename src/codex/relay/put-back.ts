@@ -21,9 +21,9 @@ export class Answers {
       note(current, signal.data['item']);
     }
     if (signal.kind !== 'answer-ended') return;
-    // codex forgets an answer that came to nothing.
-    if (signal.how !== 'completed') this.#all.pop();
-    else if (current.length === 0) {
+    // codex forgets an answer that came to nothing. Of one that it left because somebody steers it keeps whole items.
+    if (signal.how === 'cut' || signal.how === 'incomplete') this.#all.pop();
+    else if (signal.how === 'completed' && current.length === 0) {
       const output = signal.response?.['output'];
       if (Array.isArray(output)) for (const item of output as readonly Json[]) note(current, item);
     }

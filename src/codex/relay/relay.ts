@@ -127,6 +127,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
     if (ticket !== null && !ticket.isFirstRequest) {
       await ticket.begun;
+      // Who steers makes codex hang up and ask anew, which may be seen in another order.
+      await ticket.answered;
       if (closed.has(threadId)) {
         gone(outgoing);
         return;

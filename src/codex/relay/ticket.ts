@@ -41,6 +41,8 @@ export class Ticket implements WireReport, ModelCall {
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
+  /** The answer that is under way; resolved when there is none. */
+  #answering = Promise.withResolvers<void>();
   #isInputLost = false;
   /** Whether the model has answered once: what comes behind our items is then its own doing. */
   #hasAnswer = false;
@@ -61,7 +63,11 @@ export class Ticket implements WireReport, ModelCall {
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onLife = options.onLife;
     this.onSignal = (signal) => {
-      if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      if (signal.kind === 'answer-started') {
+        this.#hasAnswer = true;
+        this.#answering = Promise.withResolvers();
+      }
+      if (signal.kind === 'answer-ended') this.#answering.resolve();
       this.answers.see(signal);
       if (signal.kind !== 'answer-said') this.tell('wire-signal', { signal });
       options.onSignal(signal);
@@ -73,6 +79,10 @@ export class Ticket implements WireReport, ModelCall {
   }
   get begun(): Promise<void> {
     return this.#begun.promise;
+  }
+  /** All that is to be told of the last answer has been told. */
+  get answered(): Promise<void> {
+    return this.#answering.promise;
   }
   get withheld(): ReadonlySet<EditField> {
     return this.#withheld;
@@ -118,6 +128,7 @@ export class Ticket implements WireReport, ModelCall {
     this.#cut.abort();
     // Nobody is to wait for what will not come.
     this.#begun.resolve();
+    this.#answering.resolve();
   }
 
   #sets(field: EditField): boolean {

@@ -30,4 +30,9 @@ export class RequestTimeout extends Error {
 }
 
 /** Codes of the app-server that mean something to us. */
-export const RPC_CODES = { overloaded: -32_001, methodNotFound: -32_601, internal: -32_603 } as const;
+export const RPC_CODES = {
+  overloaded: -32_001,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  internal: -32_603,
+} as const;

@@ -40,6 +40,10 @@ export class RpcSource implements TurnSource {
     return this.#isAnswered && this.#telling.lastOutcome !== null;
   }
 
+  get endsWithCalls(): boolean {
+    return this.#telling.lastOutcome !== null;
+  }
+
   get runsTools(): boolean {
     return this.#telling.isRunning;
   }
@@ -143,6 +147,14 @@ export class RpcSource implements TurnSource {
       this.#start(phase === null ? MESSAGE : { ...MESSAGE, phase }, item.id, events);
     }
     if (item.type === 'reasoning') this.#start(REASONING, item.id, events);
+    if (item.type === 'userMessage') this.#steered(events);
+  }
+
+  /** Somebody spoke to the model, and it hears that at once. */
+  #steered(events: TurnEvent[]): void {
+    if (!this.#isAnswered) this.#telling.leaveAnswer(events);
+    this.#telling.beginAnswer();
+    this.#isAnswered = false;
   }
 
   #delta(

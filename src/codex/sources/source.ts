@@ -15,6 +15,8 @@ export interface TurnSource {
   readonly answer: readonly Produced[];
   /** The answer that is here is the last one: nothing more is to be asked of the model. */
   readonly isLastAnswer: boolean;
+  /** The answer ends with what the client has to do, whether it is whole or not. */
+  readonly endsWithCalls: boolean;
   /** The app-server runs tools: it says nothing until one of them has ended. */
   readonly runsTools: boolean;
   /** What happened, as turn events; often none. */

@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
-import type { HostedCall, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
+import type { HostedCall, ItemStatus, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
@@ -79,6 +79,13 @@ export class Telling {
   beginAnswer(): void {
     this.#before = this.#all.size;
     this.#hasUndeclared = false;
+  }
+
+  /** The model was interrupted, and is asked anew: what it had begun to say stays a beginning. */
+  leaveAnswer(into: TurnEvent[]): void {
+    this.#endOpen('incomplete', into);
+    this.#calls = 0;
+    this.#asked.clear();
   }
 
   /** Whether the app-server runs tools. */
@@ -214,8 +221,12 @@ export class Telling {
 
   /** The items that are open are whole, and nobody says them again; tools that run go on. */
   finishOpen(into: TurnEvent[]): void {
+    this.#endOpen('completed', into);
+  }
+
+  #endOpen(status: ItemStatus, into: TurnEvent[]): void {
     const running = new Set(this.#running.values());
-    for (const event of this.#all.endOpen('completed', (itemId) => running.has(itemId))) into.push(event);
+    for (const event of this.#all.endOpen(status, (itemId) => running.has(itemId))) into.push(event);
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {

@@ -52,6 +52,10 @@ export class WireSource implements TurnSource {
     return this.#isAnswered && this.#telling.lastOutcome !== null;
   }
 
+  get endsWithCalls(): boolean {
+    return this.#telling.lastOutcome !== null;
+  }
+
   get runsTools(): boolean {
     return this.#telling.isRunning;
   }
@@ -67,6 +71,7 @@ export class WireSource implements TurnSource {
         this.#notified(signal.notification, events);
         break;
       case 'answer-started':
+        if (this.#hasBegun && !this.#isAnswered) this.#telling.leaveAnswer(events);
         this.#hasBegun = true;
         this.#items = new AnswerItems();
         this.#telling.beginAnswer();

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** Members of codex's configuration that say how it works, and nothing about this machine or its people. */
 const SHOWN = [
@@ -38,7 +38,7 @@ const SHOWN_OF_PROVIDER = [
  */
 export const shownConfig = (config: JsonObject): JsonObject => {
   const { model_providers: providers, features } = config;
-  const provider = isJsonObject(providers) ? providers[String(config['model_provider'])] : undefined;
+  const provider = isJsonObject(providers) ? providers[textIn(config, 'model_provider')] : undefined;
   return {
     ...scalars(config, SHOWN),
     provider: isJsonObject(provider) ? scalars(provider, SHOWN_OF_PROVIDER) : null,

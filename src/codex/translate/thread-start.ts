@@ -99,8 +99,14 @@ export const isPromptMessage = (item: Item): boolean =>
   (item.role === 'system' || item.role === 'developer') &&
   item.parts.every((part) => part.kind === 'text');
 
-export const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings): string | null =>
+const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings): string | null =>
   settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
+
+/** What the app-server adds to its model requests because of these parameters. */
+export const shapeOf = (request: TurnRequest, settings: ThreadSettings) => ({
+  developerInstructions: developerInstructionsOf(request, settings),
+  saysVerbosity: saysVerbosity(request, settings),
+});
 
 const clientPrompt = (request: TurnRequest): string | null => {
   const texts = request.items

@@ -123,5 +123,5 @@ const authOf = (headers: Readonly<Record<string, string>>): 'token' | 'none' =>
 export const projectConfig = (
   appServer: JsonObject,
   settings: Readonly<Record<string, unknown>>,
-  versions: { readonly proxy: string; readonly codex: string },
-) => ({ object: 'codex.config' as const, versions, app_server: appServer, settings });
+  codexVersion: string,
+) => ({ object: 'codex.config' as const, codex_version: codexVersion, app_server: appServer, settings });

@@ -18,17 +18,23 @@ export interface CodexRouteDeps {
   readonly mcp: McpDirectory;
   /** Of this server, as far as strangers may see them. */
   readonly settings: Readonly<Record<string, unknown>>;
-  readonly versions: { readonly proxy: string; readonly codex: string };
+  readonly codexVersion: string;
 }
 
 /** What the app-server and its account can tell, for people and dashboards. */
-export const codexRoutes = ({ desk, models, mcp, settings, versions }: CodexRouteDeps): readonly Route[] => [
+export const codexRoutes = ({
+  desk,
+  models,
+  mcp,
+  settings,
+  codexVersion,
+}: CodexRouteDeps): readonly Route[] => [
   asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
   asked('/v1/codex/account', async () => projectAccount(await desk().account())),
   asked('/v1/codex/rate-limits', async () => projectRateLimits(await desk().rateLimits())),
   asked('/v1/codex/usage', async () => projectTotals(await desk().usage())),
   asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-  asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, versions)),
+  asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, codexVersion)),
 ];
 
 const asked = (path: string, answer: () => Promise<object>): Route => ({

@@ -2,6 +2,7 @@ import { arrange } from '../../openai/chat/arrange.ts';
 import { asFunctionCalls } from '../../openai/chat/function-envelope.ts';
 import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
 import { renderChat } from '../../openai/chat/render.ts';
+import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -41,6 +42,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     return {
       ...common,
       dialect,
+      sideRequest: sideRequestOf(request, common.choices),
       formatPlace,
       arrange: (events) => dialect.tell(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
       render: (turns) => renderChat(turns, meta),

@@ -2,6 +2,7 @@ import { asksForCompaction } from '../../canonical/compaction.ts';
 import { isForced } from '../../canonical/tool.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import { separateMessages } from '../../openai/dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
@@ -62,8 +63,10 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
+      id: meta.id,
       dialect,
       request: kept.request,
+      sideRequest: sideRequestOf(request, common.choices),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',

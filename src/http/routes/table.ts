@@ -10,6 +10,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
+import { steerRoute } from './steer.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
@@ -33,6 +34,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: serveTurn(endpoint, deps.turns),
   })),
+  steerRoute(deps.turns),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
   ...ownPaths({ ...deps.codex, models: deps.models }),
   {

@@ -63,6 +63,10 @@ export class CallCounting {
       yield* this.#text(event);
       return;
     }
+    if (event.type === 'item-delta' && event.at === 'refusal' && this.#dropsText) {
+      this.#cut.add(event.itemId);
+      return;
+    }
     if (event.type !== 'item-ended') {
       yield event;
       return;
@@ -98,7 +102,7 @@ export class CallCounting {
     }
     if (isShown && !this.isFull) told += delta.slice(from);
     // Citations count from the beginning of a text, and so are lost with any of it.
-    if (told === delta && !this.#cut.has(event.itemId)) {
+    if (told === delta && (isShown || delta !== '') && !this.#cut.has(event.itemId)) {
       yield event;
       return;
     }

@@ -5,7 +5,7 @@ import { invalidChoice } from '../validation.ts';
 export type OutputMode = 'openai-json' | 'obsidian-xml';
 
 const MODES = ['openai-json', 'obsidian-xml'] as const;
-export const MODE_HEADER = 'x-proxy-output-mode';
+const MODE_HEADER = 'x-proxy-output-mode';
 
 export interface ChosenMode {
   readonly mode: OutputMode;

@@ -11,7 +11,7 @@ const message = (id: string, text: string): readonly TurnEvent[] => {
   const head = { kind: 'message', id, role: 'assistant', parts: [] } as const;
   return [
     { type: 'item-started', item: head },
-    ...[...text].map((delta): TurnEvent => ({ type: 'item-delta', itemId: id, at: 'text', delta })),
+    ...Array.from(text).map((delta): TurnEvent => ({ type: 'item-delta', itemId: id, at: 'text', delta })),
     { type: 'item-delta', itemId: id, at: 'text', delta: '', annotation: cited(0) },
     {
       type: 'item-ended',

@@ -91,15 +91,15 @@ describe('an answer with blocks', () => {
     const text = `Look: ${F} and ${G} more`;
     const first = { shown: [`Look: ${F}`], outcome: 'completed', left: 1 };
     expect(await blocks({ maxCalls: 1 }, text)).toEqual(first);
-    expect(await blocks({ maxCalls: 1 }, ...text)).toEqual(first);
-    expect((await blocks({ maxCalls: 2 }, ...text)).shown).toEqual([`Look: ${F} and ${G}`]);
+    expect(await blocks({ maxCalls: 1 }, ...text.split(''))).toEqual(first);
+    expect((await blocks({ maxCalls: 2 }, ...text.split(''))).shown).toEqual([`Look: ${F} and ${G}`]);
   });
 
   it('loses the text behind the first, and keeps the others whole', async () => {
     const text = `Look: ${F} and <use_too ${G}${G} more`;
     const kept = [`Look: ${F}\n${G}\n${G}`];
     expect((await blocks({ dropsTail: true }, text)).shown).toEqual(kept);
-    expect((await blocks({ dropsTail: true }, ...text)).shown).toEqual(kept);
+    expect((await blocks({ dropsTail: true }, ...text.split(''))).shown).toEqual(kept);
   });
 
   it('counts one that is not closed', async () => {

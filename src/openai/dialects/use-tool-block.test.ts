@@ -57,9 +57,9 @@ describe('a <use_tool> block', () => {
 
   it('is not written for what no element can carry', () => {
     expect(written({ q: null })).toBe('none: value');
-    for (const key of ['name', 'use_tool', '__proto__', 'a b', '1', 'x>', '']) {
-      expect(writeBlock(call(`{${JSON.stringify(key)}:"v"}`)), key).toEqual({ none: 'name' });
-    }
+    const names = ['name', 'use_tool', '__proto__', 'a b', '1', 'x>', ''];
+    expect(names.filter((key) => 'block' in writeBlock(call(`{${JSON.stringify(key)}:"v"}`)))).toEqual([]);
+    expect(writeBlock(call('{"a b":"v"}'))).toEqual({ none: 'name' });
     expect(written([])).toBe('none: arguments');
     expect(writeBlock(call('{"a"'))).toEqual({ none: 'arguments' });
     expect(writeBlock(call('{}', { tool: 'custom' }))).toEqual({ none: 'kind' });

@@ -1,0 +1,25 @@
+import { readSteer } from '../../openai/responses/steer.ts';
+import { ignoredHeader } from '../ignored-header.ts';
+import { readBody, type BodyDeps } from '../read-body.ts';
+import type { RunningResponses } from '../running-responses.ts';
+import type { Route } from '../server.ts';
+
+export interface SteerDeps extends BodyDeps {
+  readonly running: Pick<RunningResponses, 'steer'>;
+}
+
+/** Speaks to the model of a stream that runs. */
+export const steerRoute = (deps: SteerDeps): Route => ({
+  method: 'POST',
+  path: '/v1/responses/:id/steer',
+  access: 'key',
+  async handle(http, exchange, params) {
+    const id = params['id'] ?? '';
+    const { texts, ignored } = readSteer(await readBody(http, exchange, deps));
+    await deps.running.steer(id, exchange.caller(), texts);
+    return Response.json(
+      { id, object: 'response.steer', status: 'accepted' },
+      { status: 202, headers: ignoredHeader(ignored) },
+    );
+  },
+});
