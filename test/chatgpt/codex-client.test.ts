@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import { SCENARIOS, scenarioOf, scenarioScript } from '../clients/codex-scenarios.ts';
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { CHATGPT_DIFFERENCES } from '../laws/chatgpt-differences.ts';
-import { mapItems, PROVIDER_DIFFERENCES, without } from '../laws/exact-differences.ts';
+import { mapItems, PROVIDER_DIFFERENCES, textOf, without } from '../laws/exact-differences.ts';
 import { startAppServer, type AppServerClient } from '../support/app-server-client.ts';
 import { openCodexRoom, type CodexRoom } from '../support/codex-exec.ts';
 import { hello } from '../support/scripts.ts';
@@ -141,7 +141,7 @@ describe('a codex app-server that is pointed at us', () => {
     const room = await openRoom('gpt-6.1-sol', '', 'OpenAI');
     await withAppServer(room, async (client) => {
       const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
-      const threadId = String((thread as JsonObject)['id']);
+      const threadId = (thread as { readonly id: string }).id;
       const ask = async (method: string, params: JsonObject): Promise<unknown> => {
         const ended = client.next('turn/completed');
         await client.call(method, { threadId, ...params });
@@ -156,7 +156,7 @@ describe('a codex app-server that is pointed at us', () => {
       );
       const asked = proxy.backend.modelRequests.filter(({ body }) => body['prompt_cache_key'] === threadId);
       const types = asked.map(({ body }) => (body['input'] as readonly JsonObject[]).map(({ type }) => type));
-      expect(types.map((one) => one.filter((type) => String(type).startsWith('compaction')))).toEqual([
+      expect(types.map((one) => one.filter((type) => textOf(type).startsWith('compaction')))).toEqual([
         [],
         ['compaction_trigger'],
         ['compaction'],
