@@ -28,6 +28,7 @@ import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { RunningResponses } from './http/running-responses.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
+import { reviewsEndpoint } from './http/routes/reviews.ts';
 import { routeTable } from './http/routes/table.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer, type HttpServer } from './http/server.ts';
@@ -197,6 +198,7 @@ const endpointsOf = (config: Config): readonly Endpoint[] => [
     parallelCalls: config.tools.parallelCalls,
   }),
   completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
+  reviewsEndpoint({ usagePolicy: config.api.usagePolicy }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),

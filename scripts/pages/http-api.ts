@@ -2,6 +2,7 @@ import { chatEndpoint } from '../../src/http/routes/chat.ts';
 import { completionsEndpoint } from '../../src/http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { reviewsEndpoint } from '../../src/http/routes/reviews.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 
@@ -13,6 +14,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/codex/reviews':
+    'Lets codex\'s reviewer look at a diff or any text: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/images/generations':
     'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
   'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
@@ -51,6 +54,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       responsesEndpoint(untouched),
       chatEndpoint(untouched),
       completionsEndpoint(untouched),
+      reviewsEndpoint(untouched),
       imagesEndpoint(untouched),
       imageEditsEndpoint(untouched),
     ],

@@ -13,7 +13,6 @@ import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import { shapeOf, toThreadStart } from '../codex/translate/thread-start.ts';
-import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -25,6 +24,7 @@ import { Mailbox } from './mailbox.ts';
 import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './spare-threads.ts';
+import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
 import { TurnWatch } from './turn-watch.ts';
 
@@ -56,7 +56,7 @@ export class TurnAttempt {
   #early: (ThreadSignal | WireSignal)[] | null = [];
   #source: TurnSource | null = null;
   #threadId: string | null = null;
-  #running: { readonly threadId: string; readonly turnId: string } | null = null;
+  #running: StartedTurn['running'] | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
   /** What the turn's thread was started with. */
@@ -192,18 +192,16 @@ export class TurnAttempt {
       // Each of these goes through the whole conversation.
       await breathe();
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
-      if (items.length > 0) {
+      if (items.length > 0 && request.isReview !== true) {
         const injecting = appServer.request('thread/inject_items', { threadId, items });
         await unlessAborted(injecting, this.#signal);
       }
-      const starting = appServer
-        .request('turn/start', toTurnStart(this.#request, threadId))
-        .then(({ turn }) => {
-          this.#running = { threadId, turnId: turn.id };
-          // The client went while the turn was being started: nobody else will end it.
-          if (this.#isLetGo) this.#close();
-          return turn.id;
-        });
+      const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
+        this.#running = running;
+        // The client went while the turn was being started: nobody else will end it.
+        if (this.#isLetGo) this.#close();
+        return turnId;
+      });
       this.#begin(await unlessAborted(starting, this.#signal));
     } catch (error) {
       if (this.#signal.aborted) throw error;

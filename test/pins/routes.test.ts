@@ -8,6 +8,7 @@ it('serves these routes with this access', () => {
     'key POST /v1/responses',
     'key POST /v1/chat/completions',
     'key POST /v1/completions',
+    'key POST /v1/codex/reviews',
     'key POST /v1/images/generations',
     'key POST /v1/images/edits',
     'key POST /v1/responses/{id}/steer',

@@ -25,6 +25,8 @@ import type { RawResponseItemCompletedNotification } from './generated/v2/RawRes
 import type { ReasoningSummaryPartAddedNotification } from './generated/v2/ReasoningSummaryPartAddedNotification.ts';
 import type { ReasoningSummaryTextDeltaNotification } from './generated/v2/ReasoningSummaryTextDeltaNotification.ts';
 import type { ReasoningTextDeltaNotification } from './generated/v2/ReasoningTextDeltaNotification.ts';
+import type { ReviewStartParams } from './generated/v2/ReviewStartParams.ts';
+import type { ReviewStartResponse } from './generated/v2/ReviewStartResponse.ts';
 import type { ServerDiagnosticsParams } from './generated/v2/ServerDiagnosticsParams.ts';
 import type { ServerDiagnosticsResponse } from './generated/v2/ServerDiagnosticsResponse.ts';
 import type { ThreadInjectItemsParams } from './generated/v2/ThreadInjectItemsParams.ts';
@@ -75,6 +77,10 @@ interface ClientMethods {
   readonly 'turn/start': {
     params: TurnStartParams;
     result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
+  };
+  readonly 'review/start': {
+    params: ReviewStartParams;
+    result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
   };
   readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };

@@ -165,7 +165,7 @@ const responseErrorCode = (failed: Failure): string => {
   return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
 };
 
-const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
+export const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
   if (usage === null && policy === 'exact') return null;
   return {
     input_tokens: usage?.inputTokens ?? 0,
