@@ -34,6 +34,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/codex/mcp':
     'The MCP servers of this deployment: whether they answer, and the names of their tools.',
   'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
+  'POST /v1/codex/feedback':
+    'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -61,7 +63,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
-    codex: { desk: notCalled, settings: {}, codexVersion: '' },
+    codex: { desk: notCalled, settings: {}, codexVersion: '', takesFeedback: false },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,

@@ -78,6 +78,14 @@ describe.each([
   });
 });
 
+it('sends no feedback unless that is allowed', async () => {
+  const answer = await relayed.post('/v1/codex/feedback', { classification: 'bug' });
+  expect([answer.status, await answer.json()]).toMatchObject([
+    404,
+    { error: { code: 'endpoint_not_supported', message: expect.stringMatching(/PROXY_ENABLE_FEEDBACK/) } },
+  ]);
+});
+
 describe('a review', () => {
   it.each([
     [{}, 'missing_required_parameter input'],

@@ -24,6 +24,7 @@ it('serves these routes with this access', () => {
     'key GET /v1/codex/usage',
     'key GET /v1/codex/mcp',
     'key GET /v1/codex/config',
+    'key POST /v1/codex/feedback',
     'open GET /healthz',
     'open GET /readyz',
     'key GET /metrics',

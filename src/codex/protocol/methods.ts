@@ -8,6 +8,8 @@ import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts'
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
+import type { FeedbackUploadParams } from './generated/v2/FeedbackUploadParams.ts';
+import type { FeedbackUploadResponse } from './generated/v2/FeedbackUploadResponse.ts';
 import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
 import type { GetAccountRateLimitsParams } from './generated/v2/GetAccountRateLimitsParams.ts';
 import type { GetAccountRateLimitsResponse } from './generated/v2/GetAccountRateLimitsResponse.ts';
@@ -115,6 +117,7 @@ interface ClientMethods {
   };
   /** Hundreds of members that change with every release: who reads one looks whether it is there. */
   readonly 'config/read': { params: ConfigReadParams; result: { readonly config: JsonObject } };
+  readonly 'feedback/upload': { params: FeedbackUploadParams; result: FeedbackUploadResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 

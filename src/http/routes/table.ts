@@ -17,7 +17,7 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'>;
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'>;
   readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
   readonly isReady: () => boolean;
   /** What the last requests met. */
@@ -53,7 +53,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
-  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp }),
+  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
     method: 'GET',

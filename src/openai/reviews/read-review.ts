@@ -21,8 +21,7 @@ export const reviewInWords = (review: JsonObject): string => {
 const placeOf = ({ code_location: location }: JsonObject): string => {
   if (!isJsonObject(location)) return '';
   const { line_range: range } = location;
-  const lines = isJsonObject(range)
-    ? `:${String(range['start'] as number)}-${String(range['end'] as number)}`
-    : '';
+  const { start, end } = isJsonObject(range) ? range : {};
+  const lines = typeof start === 'number' && typeof end === 'number' ? `:${start}-${end}` : '';
   return ` — ${textIn(location, 'absolute_file_path')}${lines}`;
 };
