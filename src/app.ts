@@ -73,6 +73,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     stateDir: config.state.dir,
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
@@ -155,6 +156,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         clock: systemAmbient.clock,
         settings: shownSettings(config),
         codexVersion: homes.binary.version,
+        takesFeedback: config.codex.feedback,
       },
       metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),

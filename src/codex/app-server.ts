@@ -81,6 +81,7 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
   'thread/start',
   'thread/inject_items',
   'turn/start',
+  'review/start',
   'turn/steer',
   'thread/unsubscribe',
 ]);

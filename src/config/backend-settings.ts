@@ -122,6 +122,14 @@ export const BACKEND_SETTINGS = {
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description: 'The working directory that codex is told.',
   },
+  PROXY_ENABLE_FEEDBACK: {
+    slice: 'codex',
+    field: 'feedback',
+    type: yesOrNo,
+    default: 'false',
+    description:
+      'Whether `POST /v1/codex/feedback` is served, which sends what a client writes to the makers of codex. Nothing is sent without such a request.',
+  },
   PROXY_MCP_CONFIG: {
     slice: 'mcp',
     field: 'configFile',
