@@ -15,7 +15,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
-  'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/completions':
+    'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
   'POST /v1/images/generations':
     'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
   'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',

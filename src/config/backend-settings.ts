@@ -213,6 +213,6 @@ export const BACKEND_SETTINGS = {
     type: directory,
     default: null,
     description:
-      'A directory that takes the whole story of each request, a file each, without secrets but with content.',
+      'A directory that takes the whole story of each request that runs turns, a file each, without secrets but with content. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
   },
 } as const satisfies Record<string, SettingRow>;
