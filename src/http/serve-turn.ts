@@ -3,6 +3,7 @@ import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
@@ -13,7 +14,7 @@ import { retryWhole } from '../engine/retry-whole.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
-import { mapAll } from '../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
@@ -182,31 +183,46 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
-    if (ask.stream) {
-      story?.tell('answered', { status: 200, head: headers });
-      const tally = deps.frameTally();
-      exchange.atEnd(() => tally.ended());
-      return sseResponse(ask.render(turns), {
-        keepaliveMs: deps.keepaliveMs,
-        headers,
-        onFrame(frame) {
-          tally.sent(frame);
-          story?.tell('frame', frame);
-        },
-        onGone: () => exchange.abort(),
-        onEnd: exchange.hold(),
-        onBug: (error) => deps.onBug(error, exchange),
-      });
-    }
-    const replies = await Promise.all(mapAll(turns, fold));
-    for (const { outcome } of replies) {
-      if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
-    }
-    const answer = ask.project(replies);
-    story?.tell('answered', { status: 200, head: headers, body: answer });
-    return jsonResponse(answer, headers);
+    return answer(ask, turns, { headers, exchange, story, deps });
   });
 
+interface Answering {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly exchange: Exchange;
+  readonly story: Story | null;
+  readonly deps: TurnDeps;
+}
+
+/** A stream of what happens, or all of it at once. */
+const answer = async (
+  ask: TurnAsk,
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  { headers, exchange, story, deps }: Answering,
+): Promise<Response> => {
+  if (ask.stream) {
+    story?.tell('answered', { status: 200, head: headers });
+    const tally = deps.frameTally();
+    exchange.atEnd(() => tally.ended());
+    return sseResponse(ask.render(turns), {
+      keepaliveMs: deps.keepaliveMs,
+      headers,
+      onFrame(frame) {
+        tally.sent(frame);
+        story?.tell('frame', frame);
+      },
+      onGone: () => exchange.abort(),
+      onEnd: exchange.hold(),
+      onBug: (error) => deps.onBug(error, exchange),
+    });
+  }
+  const replies = await Promise.all(mapAll(turns, fold));
+  for (const { outcome } of replies) {
+    if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
+  }
+  const body = ask.project(replies);
+  story?.tell('answered', { status: 200, head: headers, body });
+  return jsonResponse(body, headers);
+};
 interface Reading {
   readonly exchange: Exchange;
   readonly held: HeldBytes;
