@@ -51,7 +51,7 @@ export const admissionCost = async (rounds: number): Promise<Row> => {
   const { signal } = new AbortController();
   const run = async (): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
-      const [place] = await admission.enter({ caller: 'bench', turns: 1, signal });
+      const [place] = await admission.enter({ caller: 'bench', turns: 1, param: 'n', signal });
       place.leave();
     }
   };

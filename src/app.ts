@@ -10,39 +10,30 @@ import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { shownSettings } from './config/shown-settings.ts';
 import { Detour, DETOUR_MS } from './detour.ts';
-import { createAdmission } from './engine/admission.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
-import { transportFor } from './engine/prose-tools/tool-transport.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
 import { loadOrCreateApiKey } from './http/api-key-file.ts';
 import { createFormatChecks } from './http/check-format.ts';
-import { createBodyBudget } from './http/body-budget.ts';
-import { createImageFetcher } from './http/fetch-image.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import { dialectsOf } from './http/dialects.ts';
+import { createCors } from './http/guards/cors.ts';
 import { createForms } from './http/read-form.ts';
-import { chatEndpoint } from './http/routes/chat.ts';
-import { completionsEndpoint } from './http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
-import { RunningResponses } from './http/running-responses.ts';
-import { responsesEndpoint } from './http/routes/responses.ts';
-import { reviewsEndpoint } from './http/routes/reviews.ts';
 import { routeTable } from './http/routes/table.ts';
-import type { TurnDeps } from './http/serve-turn.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import { createSideTurns } from './http/side-turns.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
-import { contentLog } from './observe/content-log.ts';
 import type { Logger } from './observe/log.ts';
 import type { LogSink } from './observe/log-sink.ts';
-import { createMetrics, type Metrics } from './observe/metrics.ts';
+import { createMetrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
-import { turnTotal } from './observe/turn-total.ts';
+import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
+import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
 
@@ -86,6 +77,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
+  const stories = await storiesOf(config, ownKey, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -141,27 +133,37 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const forms = createForms();
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config),
+      endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
       turns: {
         engine: board.engine,
         models: board.models,
         forms,
         formats,
-        ...turnDeps(config, logger, metrics, watch),
+        sideTurns: createSideTurns(config.clients, {
+          engine: board.engine,
+          models: board.models,
+          logger,
+          metrics,
+        }),
+        stories,
+        ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
       codex: {
         desk: () => board.south.desk,
+        codexModels: () => board.south.codexModels(),
+        clock: systemAmbient.clock,
         settings: shownSettings(config),
         codexVersion: homes.binary.version,
         takesFeedback: config.codex.feedback,
       },
-      metrics,
+      metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,
     metrics,
@@ -169,7 +171,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   return {
     fetch: server.fetch,
-    refuse: (failed) => server.refuse(failed),
+    refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => board.south.state,
     ownKey,
     workers: () => board.south.workers(),
@@ -180,31 +182,10 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
+      await stories?.close();
     },
   };
 };
-
-const endpointsOf = (config: Config): readonly Endpoint[] => [
-  responsesEndpoint({
-    layout: config.api.responsesLayout,
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    parallelCalls: config.tools.parallelCalls,
-    omitsTools: (model) =>
-      config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-  }),
-  chatEndpoint({
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    showReasoning: config.api.chatReasoning,
-    parallelCalls: config.tools.parallelCalls,
-  }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy }),
-  reviewsEndpoint({ usagePolicy: config.api.usagePolicy }),
-  ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
-    endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
-  ),
-];
 
 const openMcpServers = (
   { mcpServers, mcp }: Config,
@@ -262,59 +243,3 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   });
   return board;
 };
-
-const turnDeps = (
-  config: Config,
-  logger: Logger,
-  metrics: Metrics,
-  watch: BackendWatch,
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats'> => ({
-  ambient: systemAmbient,
-  running: new RunningResponses(),
-  admission: createAdmission({
-    maxRunning: config.load.maxConcurrentTurns,
-    maxQueued: config.load.maxQueuedTurns,
-    queueTimeoutMs: config.load.queueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange({ inside, waiting }) {
-      metrics.turnsRunning.set(inside);
-      metrics.turnsQueued.set(waiting);
-    },
-    onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
-    onRefused: (reason) => metrics.refused.inc({ reason }),
-  }),
-  bodies: createBodyBudget({
-    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
-    waitMs: config.load.queueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange: (bytes) => metrics.bytesInFlight.set(bytes),
-    onRefused: () => metrics.refused.inc({ reason: 'bytes' }),
-  }),
-  fetchImage: createImageFetcher({
-    enabled: config.images.fetchEnabled,
-    allowPrivate: config.images.fetchPrivate,
-  }),
-  observersOf: (ask, exchange) => [
-    turnMetrics(metrics),
-    watch,
-    turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, ask.request)] : []),
-  ],
-  onObserverError: (err) => {
-    metrics.observerErrors.inc();
-    logger.error({ err }, 'an observer failed');
-  },
-  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
-  onFormatMismatch: ({ requestId }) => {
-    metrics.formatMismatches.inc();
-    logger.warn({ requestId }, 'the answer does not match the format that was asked for');
-  },
-  repair: {
-    attempts: config.tools.repairAttempts,
-    inStreams: config.tools.repairStreams,
-    onRepair: (result) => metrics.toolRepairs.inc({ result }),
-  },
-  maxBodyBytes: config.http.maxBodyBytes,
-  keepaliveMs: config.http.sseKeepaliveMs,
-  strictParams: config.api.strictParams,
-});

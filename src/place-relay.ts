@@ -2,7 +2,7 @@ import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import type { Conversations } from './codex/relay/conversations.ts';
 import { CookieJar } from './codex/relay/cookies.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
-import { PLAIN_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
+import { LISTED_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import { assertNever } from './kit/assert-never.ts';
@@ -66,6 +66,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
+    onUnreadable: (why) =>
+      metrics.parseFailures.inc({ of: why === 'no-json' ? 'upstream_event' : 'upstream_event_too_long' }),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
@@ -87,7 +89,7 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
 };
 
 const unknownParams = (names: readonly string[]): readonly string[] => {
-  const known = new Set<string>([...PLAIN_PARAMETERS, 'all', 'none']);
+  const known = new Set<string>([...LISTED_PARAMETERS, 'all', 'none']);
   return names.filter((name) => !known.has(name));
 };
 

@@ -1,6 +1,7 @@
 import { signedOutEngine, type ChosenBackend } from './backend.ts';
 import type { BackendState } from './banner.ts';
 import type { Backend } from './codex/home/backend.ts';
+import type { Catalogue } from './codex/home/catalogue.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Relay } from './codex/relay/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';
@@ -14,7 +15,9 @@ import {
 import type { Config } from './config/schema.ts';
 import { secretsOf } from './config/secrets.ts';
 import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine/codex-desk.ts';
+import { compactionOf } from './codex/capabilities/compaction.ts';
 import { Approaches } from './engine/approaches.ts';
+import { compactConversations } from './engine/compact-conversations.ts';
 import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
@@ -33,9 +36,12 @@ import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
+import type { JsonObject } from './kit/json.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
+import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
+import { rpcMetrics } from './observe/rpc-metrics.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
 import { VERSION } from './version.ts';
@@ -47,6 +53,8 @@ export interface South {
   readonly state: BackendState;
   /** What can be asked beside turns. */
   readonly desk: CodexDesk;
+  /** The models in the form in which codex keeps them. */
+  codexModels(): readonly JsonObject[];
   ready(): boolean;
   workers(): readonly WorkerDescription[];
   /** What the MCP servers of the deployment have to offer now. */
@@ -114,9 +122,10 @@ export const createSouth = async (
         workers,
         deps,
       }),
-      models: createModelDirectory(offered),
+      models: createModelDirectory(offered, config.clients.modelAliases),
       state: chosen.state,
       desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
+      codexModels: () => offered.current().entries,
       ready: () => workers.ready,
       workers: () => workers.describe(),
       listMcpTools: () =>
@@ -142,17 +151,23 @@ const accountOf = (backend: Backend): CodexDeskOptions['backend'] => {
   return backend.kind === 'upstream' ? 'provider' : backend.kind;
 };
 
-interface EngineParts {
+export interface EngineParts {
   /** As it was chosen, not as the app-server is told it. */
   readonly chosen: Backend;
   /** The same as long as it is the same backend, with the same account. */
   readonly identity: string;
-  readonly offered: OpenModels;
+  readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
   readonly workers: WorkerPool;
-  readonly deps: SouthDeps;
+  readonly deps: EngineNeeds;
 }
 
-const engineOf = (
+type EngineNeeds = Pick<
+  SouthDeps,
+  'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
+> & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
+
+/** The engine of a south, with all that is promised beside what its backend does. */
+export const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: Backend },
   { chosen, identity, offered, workers, deps }: EngineParts,
 ): Engine => {
@@ -205,23 +220,50 @@ const engineOf = (
     ambient: systemAmbient,
     onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
   });
-  const limited = withPlans(
-    keepToolChoice(speaking, systemAmbient.clock),
-    limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock),
-  );
-  return withPlans(
+  const compacting = compactConversations(keepToolChoice(speaking, systemAmbient.clock), {
+    support: compactionOf(chosen, relay?.profile ?? null),
+    ambient: systemAmbient,
+    onLearnt: (model) =>
+      deps.logger.warn(
+        { model },
+        'the backend has no compaction: summaries of conversations are made instead',
+      ),
+  });
+  const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
+  const whole = withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
     keepSecrets(secretsOf(config)),
   );
+  return {
+    plan(request) {
+      request.story?.tell('backend', {
+        backend: chosen.kind,
+        isChatgpt,
+        hasRelay: relay !== null,
+        refuses: [...(relay?.refusedFor(request) ?? [])],
+        ...modelFacts(offered.current(), request.model),
+      });
+      return whole.plan(request);
+    },
+  };
 };
+
+/** What the engine asks a catalogue about a model. */
+const modelFacts = (catalogue: Catalogue, model: string) => ({
+  isLite: catalogue.isLite(model),
+  fullLane: catalogue.fullLane(model),
+  efforts: catalogue.effortsOf(model),
+  isKnown: catalogue.knows(model),
+});
 
 const createPool = (
   backend: Backend,
   hasRelay: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics, mcp }: SouthDeps,
-): WorkerPool =>
-  createWorkerPool({
+): WorkerPool => {
+  const unknownMethod = boundedLabel();
+  return createWorkerPool({
     spawnWorker: probed({
       isNeeded: backend.kind === 'login',
       spawn: createWorkerSpawner({
@@ -232,7 +274,9 @@ const createPool = (
         tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-        onUnknownNotification: (method) => metrics.upstreamUnknownEvents.inc({ method }),
+        onCall: rpcMetrics(metrics, logger),
+        onUnknownNotification: (method) =>
+          metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
         onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
         onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
       }),
@@ -247,6 +291,7 @@ const createPool = (
     clock: systemAmbient.clock,
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),
   });
+};
 
 const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([
   'worker-ill',

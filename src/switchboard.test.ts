@@ -51,6 +51,7 @@ const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
     models: { names: async () => ({}) as never },
     state: { kind: 'demo' },
     desk: {} as never,
+    codexModels: () => [],
     ready: () => true,
     workers: () => [],
     listMcpTools: async () => [],

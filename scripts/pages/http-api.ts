@@ -1,4 +1,5 @@
 import { chatEndpoint } from '../../src/http/routes/chat.ts';
+import { compactEndpoint } from '../../src/http/routes/compact.ts';
 import { completionsEndpoint } from '../../src/http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
@@ -9,11 +10,14 @@ import type { Route } from '../../src/http/server.ts';
 /** What each route is for. A route without a line here, or a line without a route, stops the script. */
 const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'POST /v1/responses/compact':
+    'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
   'POST /v1/responses/{id}/steer':
     'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
-  'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/completions':
+    'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
   'POST /v1/codex/reviews':
     'Lets codex\'s reviewer look at a diff or any text: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/images/generations':
@@ -22,6 +26,15 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'POST /v1/messages':
+    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
+  'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
+  'POST /backend-api/codex/responses':
+    'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
+  'GET /backend-api/codex/models': 'The models in the form that codex reads.',
+  'GET /backend-api/wham/usage':
+    'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
+  'GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
   'GET /v1/mcp/tools':
@@ -39,7 +52,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
-  'GET /metrics': 'Numbers for Prometheus, see [metrics](metrics.md).',
+  'GET /metrics':
+    'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };
 
 const notCalled = (): never => {
@@ -54,6 +68,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
   routeTable({
     endpoints: [
       responsesEndpoint(untouched),
+      compactEndpoint(untouched),
       chatEndpoint(untouched),
       completionsEndpoint(untouched),
       reviewsEndpoint(untouched),
@@ -63,7 +78,14 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
-    codex: { desk: notCalled, settings: {}, codexVersion: '', takesFeedback: false },
+    codex: {
+      codexModels: notCalled,
+      clock: { now: notCalled },
+      desk: notCalled,
+      settings: {},
+      codexVersion: '',
+      takesFeedback: false,
+    },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,
     backendHealth: notCalled,
@@ -71,6 +93,26 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+
+/** How bodies may come. */
+const BODIES: readonly string[] = [
+  '## Bodies of requests',
+  '',
+  'A body may have one `content-encoding`: `zstd`, `gzip` (`x-gzip`), `br` or `deflate`; another one, or several, are a 400. `PROXY_MAX_BODY_BYTES`',
+  'counts what it becomes. One that is cut off or broken is a 400 `invalid_json`.',
+  '',
+];
+
+/** What holds for pages in a browser. */
+const PAGES: readonly string[] = [
+  '## Pages in a browser',
+  '',
+  'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
+  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no leave, and their',
+  'browser refuses; the log says which origin it was. See [security](security.md#pages-in-a-browser). Recent browsers also ask their user before a page of',
+  'another site may reach this machine.',
+  '',
+];
 
 /** What a model of the list says beside OpenAI's `id`, `object`, `created` and `owned_by`. */
 const MODELS: readonly string[] = [
@@ -98,8 +140,10 @@ const MODELS: readonly string[] = [
   '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
+  '| a name of `PROXY_MODEL_ALIASES` | whatever the name means that it stands for: any name of this table, one of the backend, or another such name. It goes before a model of the same name, also in front of `-codev` |',
   '',
-  'Any other name goes to the backend as it is.',
+  'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
 ];
 
@@ -111,6 +155,38 @@ const LAYOUT: readonly string[] = [
   'again when it comes back as input). Some answers keep the order of the model, as OpenAI does: those that were asked to show',
   'reasoning, those to requests with hosted tools or MCP servers, and those for codex itself. `x-proxy-output-layout: natural` in a',
   'request asks for that order, `message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  '',
+];
+
+/** How calls are told to clients that read them in the text. */
+const MODES: readonly string[] = [
+  '## Output modes',
+  '',
+  '`openai-json` tells calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
+  'Which one it is, for `/v1/responses` and `/v1/chat/completions`, says the header `x-proxy-output-mode` of the request; else the client, if',
+  'it is Obsidian Copilot: `openai-json` where the request declares tools, `obsidian-xml` where it does not; else `PROXY_RESPONSES_OUTPUT_MODE` and',
+  '`PROXY_OUTPUT_MODE`. An answer in `obsidian-xml`, or to a request with the header, has the header too.',
+  '',
+  'In `obsidian-xml`, with declared tools, each call stands in the text, as a block at the end of the message in front of it, and then as usual; in',
+  'Chat the first one also as `function_call`:',
+  '',
+  '```xml',
+  '<use_tool>',
+  '<name>localSearch</name>',
+  '<query>tea</query>',
+  '<salientTerms>["tea"]</salientTerms>',
+  '</use_tool>',
+  '```',
+  '',
+  'Nothing is escaped in a block; lists and objects are JSON, numbers and booleans are their text. A call that would be read as another one has no block: one with a value that is',
+  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is no tag, of a custom tool, or with more than 1 MB of',
+  'arguments. It is told as usual, and counted in `proxy_xml_calls_native_only_total`. Calls come when they are whole, and behind the text.',
+  '',
+  'Without declared tools the text of the model passes as it is. If its conversation tells it to write blocks (`<use_tool>` or',
+  '`# Autonomous Agent Mode` stands in a message) and the request has the header, the blocks in the text are calls, too.',
+  '',
+  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers behind their calls,',
+  'or leave out what is said behind them. An answer that ends early has no `usage`.',
   '',
 ];
 
@@ -129,6 +205,29 @@ const CALLS: readonly string[] = [
   '',
 ];
 
+/** What is answered by another turn than the one that was asked for. */
+const NAMES: readonly string[] = [
+  '## Names of conversations',
+  '',
+  'Obsidian Copilot and opencode ask for the name of a conversation in requests of their own. `/v1/responses` and `/v1/chat/completions` know them',
+  'by how they begin, and by nothing else:',
+  '',
+  '| kind | what begins so | answer |',
+  '|---|---|---|',
+  '| `title` | the one message of the request, from the user: `Generate a concise title (max 5 words) for this conversation` | one line of plain text, at most 50 characters |',
+  '| `title-and-summary` | the system prompt in front of one message: `Your task is to analyze a conversation and generate both a title and a summary.` | JSON with `title` and `summary` |',
+  '| `thread-title` | the system prompt: `You are a title generator. You output ONLY a thread title.` | as `title` |',
+  '',
+  'A request with tools, `n` above 1, log probabilities or a JSON schema is never one. They are answered by `PROXY_TITLE_MODEL` with effort `low` (its own, if the name has one; the least, if',
+  'the model has no such), whatever model they name; the answer says the name that was asked for, and has the usage of that short turn. Without `PROXY_TITLE_MODEL` it is the',
+  'smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash, haiku, luna; else the one with',
+  'the fewest billions (`8b`); else the last. Images and files are not looked at, and are named in `x-proxy-ignored-params`, as another effort is.',
+  '',
+  'If that turn fails, takes more than 20 seconds, or says something else, the turn that was asked for is run as if nothing had been: its answer, its usage, its error. `PROXY_TITLE_INTERCEPT=false`',
+  'leaves all requests alone. Numbers: `proxy_side_requests_total`.',
+  '',
+];
+
 /** The routes, and what their answers have of their own. */
 export const describeRoutes = (): string => {
   const unused = new Set(Object.keys(PURPOSES));
@@ -144,16 +243,20 @@ export const describeRoutes = (): string => {
   return [
     '# HTTP API',
     '',
-    'Access `key` asks for `Authorization: Bearer KEY`; `open` asks for nothing. Every answer carries',
-    '`x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
+    'Access `key` asks for `Authorization: Bearer KEY`, or without one for `x-api-key: KEY` (`api-key` too); `open` asks for nothing.',
+    'Every answer carries `x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
     '[parameters](parameters.md).',
     '',
     '| method | path | access | what it does |',
     '|---|---|---|---|',
     ...rows,
     '',
+    ...BODIES,
+    ...PAGES,
     ...MODELS,
     ...LAYOUT,
     ...CALLS,
+    ...MODES,
+    ...NAMES,
   ].join('\n');
 };

@@ -16,7 +16,7 @@ import { RESPONSES_PARAMETERS } from '../../src/openai/responses/parameters.ts';
 
 /** One entry per endpoint that runs turns. */
 const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>])[] = [
-  ['POST /v1/responses', RESPONSES_PARAMETERS],
+  ['POST /v1/responses, POST /v1/responses/compact', RESPONSES_PARAMETERS],
   ['POST /v1/chat/completions', CHAT_PARAMETERS],
   ['POST /v1/completions', COMPLETION_PARAMETERS],
   ['POST /v1/images/generations', IMAGE_PARAMETERS],

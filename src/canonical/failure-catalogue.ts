@@ -99,7 +99,8 @@ export const FAILURES = {
     when: 'the key in the Authorization header is missing or wrong',
   },
   upstream_forbidden: {
-    status: 403,
+    // Not 403: clients take that for something about the caller's key.
+    status: 400,
     type: TYPES.invalid,
     message: 'The upstream does not allow this request.',
     when: 'the backend answered 403',
@@ -120,7 +121,7 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'This endpoint is not supported here.',
-    when: "an API of OpenAI's that is not served (embeddings, audio; images without the relay)",
+    when: "an API that is not served (embeddings, audio, Anthropic's messages; images without the relay)",
   },
   unknown_url: {
     status: 404,
@@ -133,6 +134,12 @@ export const FAILURES = {
     type: TYPES.invalid,
     message: 'Not allowed to use this method on this URL.',
     when: 'the route exists, the method does not',
+  },
+  websocket_not_supported: {
+    status: 426,
+    type: TYPES.invalid,
+    message: 'There are no WebSockets here: send the request over HTTP.',
+    when: 'a client wants a WebSocket; codex then goes on over HTTP',
   },
   request_timeout: {
     status: 408,

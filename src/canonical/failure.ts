@@ -1,3 +1,4 @@
+import type { JsonObject } from '../kit/json.ts';
 import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 import type { CatalogueEntry } from './failure-row.ts';
 
@@ -14,6 +15,8 @@ export interface Failure {
   readonly retryAfterSeconds: number | null;
   /** Further headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Further members of the error object, for a client that looks for them. */
+  readonly more?: JsonObject;
 }
 
 interface FailureDetails {

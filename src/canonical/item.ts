@@ -31,6 +31,12 @@ export type ItemStatus = 'completed' | 'incomplete';
 export type Role = 'system' | 'developer' | 'user' | 'assistant';
 export type Phase = 'commentary' | 'final_answer';
 
+/**
+ * What codex notes about an item for OpenAI, in the field `internal_chat_message_metadata_passthrough`. It says nothing to
+ * the model.
+ */
+export type ItemNotes = JsonObject;
+
 export interface Message {
   readonly kind: 'message';
   readonly id?: string;
@@ -39,6 +45,7 @@ export interface Message {
   readonly parts: readonly Part[];
   readonly phase?: Phase;
   readonly status?: ItemStatus;
+  readonly notes?: ItemNotes;
 }
 
 export type Part = TextPart | ImagePart | AudioPart | FilePart | RefusalPart;
@@ -88,6 +95,7 @@ export interface Reasoning {
   readonly content?: readonly string[];
   readonly encryptedContent?: string;
   readonly status?: ItemStatus;
+  readonly notes?: ItemNotes;
 }
 
 /** A call of a tool that the client runs. */
@@ -101,6 +109,7 @@ export interface ToolCall {
   /** Byte for byte as the model wrote it: JSON for a function, any text for a custom tool. */
   readonly input: string;
   readonly status?: ItemStatus;
+  readonly notes?: ItemNotes;
 }
 
 export interface ToolOutput {
@@ -109,6 +118,7 @@ export interface ToolOutput {
   readonly tool: 'function' | 'custom';
   readonly callId: string;
   readonly output: string | readonly Part[];
+  readonly notes?: ItemNotes;
 }
 
 /** A call that the backend runs itself, or the app-server does: a web search, an image, a tool of an MCP server. */
@@ -129,10 +139,22 @@ export interface LoadedTools {
   readonly tools: readonly Tool[];
 }
 
-export interface Compaction {
+/** What stands for a conversation up to its place, and is shorter. */
+export type Compaction = SealedCompaction | Summary;
+
+/** As its backend made it, which alone can read it. */
+export interface SealedCompaction {
   readonly kind: 'compaction';
   readonly id?: string;
   readonly encryptedContent: string;
+  readonly notes?: ItemNotes;
+}
+
+/** In words, where the backend has no compaction of its own: any model can read it. */
+export interface Summary {
+  readonly kind: 'compaction';
+  readonly id?: string;
+  readonly summary: string;
 }
 
 /** An item of a type that nobody between the backend and the client knows. */
@@ -238,11 +260,16 @@ export const isReasoning = <I extends Item>(item: I): item is Extract<I, Reasoni
 export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall> =>
   item.kind === 'tool-call';
 
+/** A summary reaches the model as something that it is told. */
+export const isSummary = <I extends Item>(item: I): item is Extract<I, Summary> =>
+  item.kind === 'compaction' && 'summary' in item;
+
 /** Whether it is surely something that the model said or did, besides its reasoning. */
 export const isModels = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role === 'assistant'
     : !isReasoning(item) &&
+      !isSummary(item) &&
       item.kind !== 'tool-output' &&
       item.kind !== 'loaded-tools' &&
       item.kind !== 'opaque';

@@ -57,6 +57,20 @@ describe('createModelNames', () => {
     ['claude', plain('claude')],
     ['', plain('')],
     ['__proto__', plain('__proto__')],
+    ['gpt-5.5-codev-l', { ...plain('gpt-5.5'), effort: 'low' }],
+    ['gpt-5.5-codev-m', { ...plain('gpt-5.5'), effort: 'medium' }],
+    ['gpt-5.5-codev', plain('gpt-5.5')],
+    ['gpt-5.5-high-codev', { ...plain('gpt-5.5'), effort: 'high' }],
+    ['gpt-5.5-fast-codev-xh', { model: 'gpt-5.5', effort: 'xhigh', serviceTier: 'priority' }],
+    // Listed or not.
+    ['gpt-5.2-codev-l', { ...plain('gpt-5.2'), effort: 'low' }],
+    ['acme/llama-codev-h', { ...plain('acme/llama'), effort: 'high' }],
+    ['codex-5-codev-l', { ...plain('gpt-6'), effort: 'low' }],
+    ['codex-5.3-codev-xh', { ...plain('gpt-6'), effort: 'xhigh' }],
+    ['gpt-5.5-codev-s', plain('gpt-5.5-codev-s')],
+    ['-codev-l', plain('-codev-l')],
+    // Taken apart once, however long it is.
+    ['a-codev-l-codev-h', { ...plain('a-codev-l'), effort: 'high' }],
   ])('%s', (name, resolved) => {
     expect(NAMES.resolve(name)).toEqual(resolved);
   });
@@ -81,16 +95,82 @@ describe('createModelNames', () => {
 
   it('hands every name on where there is no model at all', () => {
     const names = createModelNames(modelList([]));
-    expect([names.all, names.resolve('codex-5')]).toEqual([[], plain('codex-5')]);
+    expect([names.all, names.resolve('codex-5'), names.smallest]).toEqual([[], plain('codex-5'), null]);
   });
 
   it('finds what is on offer, also under a name that is too much for the list', () => {
     const found = ['gpt-5.5-low-fast', 'gpt-4', 'gpt-4-low', 'nope'].map((name) => NAMES.find(name)?.meaning);
+    const codev = ['gpt-5.5-codev-l', 'llama-codev-xh', 'gpt-5.5-codev', 'codex-5-codev-l'];
+    expect(codev.map((name) => NAMES.find(name)?.id)).toEqual(codev);
+    // Not on offer, without this effort, and nothing at all.
+    expect(['gpt-4-codev-l', 'gpt-5.5-codev-xh', 'nope-codev-l'].map((name) => NAMES.find(name))).toEqual([
+      null,
+      null,
+      null,
+    ]);
     expect(found).toEqual([
       { ...plain('gpt-5.5'), effort: 'low', serviceTier: 'priority' },
       undefined,
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe('names of a deployment', () => {
+  const names = createModelNames(
+    {
+      models: [
+        knownModel('gpt-5.5', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
+        knownModel('gpt-6-mini', { efforts: ['low', 'high'] }),
+      ],
+      standard: null,
+      unlisted: [knownModel('gpt-4', { efforts: ['low'], displayName: 'Four' })],
+    },
+    {
+      house: 'gpt-5.5-high-fast',
+      home: 'house',
+      'gpt-5.2': 'gpt-6-mini',
+      // In front of what the backend calls so.
+      'gpt-5.5': 'gpt-5.5-codev-h',
+      old: 'gpt-4-low',
+      any: 'codex-5.9-low',
+      elsewhere: 'acme/llama-codev-m',
+      __proto: 'x',
+    },
+  );
+
+  it.each([
+    ['house', { model: 'gpt-5.5', effort: 'high', serviceTier: 'priority' }],
+    ['home', { model: 'gpt-5.5', effort: 'high', serviceTier: 'priority' }],
+    ['house-codev-l', { model: 'gpt-5.5', effort: 'low', serviceTier: 'priority' }],
+    ['home-codev', { model: 'gpt-5.5', effort: 'high', serviceTier: 'priority' }],
+    ['gpt-5.2-codev-l', { ...plain('gpt-6-mini'), effort: 'low' }],
+    ['gpt-5.5', { ...plain('gpt-5.5'), effort: 'high' }],
+    ['gpt-5.5-low', { ...plain('gpt-5.5'), effort: 'low' }],
+    ['gpt-5.5-codev-l', { ...plain('gpt-5.5'), effort: 'low' }],
+    ['any', { ...plain('gpt-5.5'), effort: 'low' }],
+    ['elsewhere', { ...plain('acme/llama'), effort: 'medium' }],
+    ['constructor', plain('constructor')],
+  ])('%s', (name, resolved) => {
+    expect(names.resolve(name)).toEqual(resolved);
+  });
+
+  it('are listed behind the others, or in the place of the model that they hide', () => {
+    const ids = names.all.map(({ id }) => id);
+    expect([ids[0], ids.slice(-7), new Set(ids).size]).toEqual([
+      'gpt-5.5',
+      ['house', 'home', 'gpt-5.2', 'old', 'any', 'elsewhere', '__proto'],
+      ids.length,
+    ]);
+    expect(names.find('gpt-5.5')?.meaning.effort).toBe('high');
+    expect([names.find('old')?.info.displayName, names.find('elsewhere')?.info]).toEqual([
+      'Four',
+      unknownModel('acme/llama'),
+    ]);
+  });
+
+  it('do not change which model is the smallest', () => {
+    expect(names.smallest?.id).toBe('gpt-6-mini');
   });
 });

@@ -1,3 +1,5 @@
+import { smallestOf } from './smallest-model.ts';
+
 /** What is known of a model. Null stands for what nobody said. */
 export interface ModelInfo {
   readonly id: string;
@@ -38,6 +40,9 @@ export const unknownModel = (id: string): ModelInfo => ({
   maxOutputTokens: null,
 });
 
+/** Names of a deployment, and the names that they stand for. */
+export type ModelAliases = Readonly<Record<string, string>>;
+
 /** The models of a backend. */
 export interface ModelList {
   /** What the backend offers, in its order. */
@@ -71,8 +76,10 @@ export interface ModelNames {
   readonly list: ModelList;
   /** Listed models and their aliases, for `/v1/models`. */
   readonly all: readonly ModelName[];
-  /** One of them, or an effort and `-fast` of one; null for any other name. */
+  /** One of them, or an effort and `-fast`, or `-codev-…` of one; null for any other name. */
   find(name: string): ModelName | null;
+  /** The smallest that is listed; null where none is. */
+  readonly smallest: ModelInfo | null;
 }
 
 /** Names of this family mean "the default model", whatever it is today. */
@@ -82,8 +89,11 @@ const USUAL_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const FAST = '-fast';
 /** What `-fast` asks for. codex calls this tier "Fast", the backends "priority". */
 const FAST_TIER = 'priority';
+/** An older name of ours for a model and its effort, as in `gpt-5.2-codev-l`. */
+const CODEV = /^(?<base>.+)-codev(?:-(?<letter>l|m|h|xh))?$/s;
+const CODEV_EFFORTS: Readonly<Record<string, string>> = { l: 'low', m: 'medium', h: 'high', xh: 'xhigh' };
 
-export const createModelNames = (list: ModelList): ModelNames => {
+export const createModelNames = (list: ModelList, aliases: ModelAliases = {}): ModelNames => {
   const { models, standard, unlisted } = list;
   const table = new Map<string, ModelName>();
   const add = (id: string, info: ModelInfo, effort: string | null, serviceTier: string | null): void => {
@@ -106,7 +116,7 @@ export const createModelNames = (list: ModelList): ModelNames => {
     add(FAMILY, chosen, null, null);
     addAliases(FAMILY, chosen);
   }
-  const all = [...table.values()];
+  const listed = [...table.values()];
   for (const model of models) addCombined(model.id, model);
   if (chosen !== undefined) addCombined(FAMILY, chosen);
   const offered = new Map(table);
@@ -115,16 +125,48 @@ export const createModelNames = (list: ModelList): ModelNames => {
     addAliases(model.id, model);
     addCombined(model.id, model);
   }
+  const plain = (name: string): ResolvedModel =>
+    table.get(name)?.meaning ??
+    (chosen !== undefined && name.startsWith(FAMILY)
+      ? ofFamily(name, chosen)
+      : { model: name, effort: null, serviceTier: null });
+  const own = new Map(Object.entries(aliases));
+  /** Within its own meaning a name is not ours: `gpt-5.5` may stand for `gpt-5.5-high`. */
+  const resolve = (name: string, within: readonly string[] = []): ResolvedModel => {
+    const codev = own.has(name) || table.has(name) ? null : codevOf(name);
+    const base = codev?.base ?? name;
+    const target = within.includes(base) ? undefined : own.get(base);
+    const meaning = target === undefined ? plain(base) : resolve(target, [...within, base]);
+    return { ...meaning, effort: codev?.effort ?? meaning.effort };
+  };
+  const known = new Map([...models, ...unlisted].map((info) => [info.id, info]));
+  const ours = new Map(
+    [...own.keys()].map((id): [string, ModelName] => {
+      const meaning = resolve(id);
+      return [id, { id, meaning, info: known.get(meaning.model) ?? unknownModel(meaning.model) }];
+    }),
+  );
+  const found = (name: string): ModelName | null => ours.get(name) ?? offered.get(name) ?? null;
   return {
     list,
-    all,
-    find: (name) => offered.get(name) ?? null,
-    resolve: (name) =>
-      table.get(name)?.meaning ??
-      (chosen !== undefined && name.startsWith(FAMILY)
-        ? ofFamily(name, chosen)
-        : { model: name, effort: null, serviceTier: null }),
+    all: [...new Map([...listed.map((one) => [one.id, one] as const), ...ours]).values()],
+    find(name) {
+      const codev = codevOf(name);
+      const base = codev === null ? null : found(codev.base);
+      if (codev === null || base === null) return found(name);
+      const { info } = base;
+      const isOffered = codev.effort === null || info.efforts?.includes(codev.effort) !== false;
+      return found(name) ?? (isOffered ? { id: name, info, meaning: resolve(name) } : null);
+    },
+    resolve: (name) => ours.get(name)?.meaning ?? resolve(name),
+    smallest: smallestOf(models),
   };
+};
+
+/** What such a name is made of; null: it is none. An effort that is not said is that of the base. */
+const codevOf = (name: string): { readonly base: string; readonly effort: string | null } | null => {
+  const { base, letter } = CODEV.exec(name)?.groups ?? {};
+  return base === undefined ? null : { base, effort: CODEV_EFFORTS[letter ?? ''] ?? null };
 };
 
 const isFast = ({ serviceTiers }: ModelInfo): boolean => serviceTiers?.includes(FAST_TIER) === true;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
+import type { Story } from './story.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -27,11 +28,15 @@ export interface AskedTurn {
   readonly logprobs: Logprobs;
   /** `auto`: a conversation that is too long loses its middle instead of failing. */
   readonly truncation: 'auto' | null;
+  /** When the backend is to shorten the conversation by itself, in the words of the Responses API. */
+  readonly contextManagement: readonly JsonObject[] | null;
   /** What the answer is to hold beside the usual, by the names of the Responses API. */
   readonly include: readonly string[];
   readonly cache: CacheSettings;
   /** The caller's own notes about the request. */
   readonly metadata: JsonObject | null;
+  /** Notes of the caller's program for the backend, such as codex makes about each of its turns. */
+  readonly clientMetadata: JsonObject | null;
   /** Who the caller asks for, in the caller's words. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
@@ -47,7 +52,7 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   parallelToolCalls: null,
   maxToolCalls: null,
   canApprove: false,
-  reasoning: { effort: null, summary: null },
+  reasoning: { effort: null, summary: null, context: null },
   format: { kind: 'text' },
   verbosity: null,
   serviceTier: null,
@@ -56,9 +61,11 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   sampling: { temperature: null, topP: null, presencePenalty: null, frequencyPenalty: null, seed: null },
   logprobs: { top: null, isNeeded: false },
   truncation: null,
+  contextManagement: null,
   include: [],
   cache: { key: null, retention: null, options: null },
   metadata: null,
+  clientMetadata: null,
   user: null,
   safetyIdentifier: null,
 };
@@ -76,6 +83,8 @@ export interface TurnRequest extends AskedTurn {
   readonly conversation: string;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
+  /** Who writes down what is said for it; absent: nobody. */
+  readonly story?: Story;
   /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
   readonly onSteerable?: (steer: Steer) => void;
 }
@@ -117,8 +126,11 @@ export interface CacheSettings {
 export interface ReasoningSettings {
   readonly effort: string | null;
   readonly summary: ReasoningSummary | null;
+  /** Which reasoning of earlier turns the model is shown again. */
+  readonly context: ReasoningContext | null;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
+export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';
 
 export type Verbosity = 'low' | 'medium' | 'high';
 

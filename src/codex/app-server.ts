@@ -7,7 +7,7 @@ import {
   notificationsAbout,
 } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
-import { RequestTimeout, RPC_CODES } from './rpc/errors.ts';
+import { RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
 import type { Transport } from './rpc/transport.ts';
 
@@ -50,10 +50,19 @@ export interface AppServerOptions {
   readonly onMalformedLine?: (reason: string) => void;
   /** A listener threw. The error stays with its thread: the others must go on. */
   readonly onListenerError: (error: unknown) => void;
+  /** How a call ended, whoever made it. */
+  readonly onCall?: (call: EndedCall) => void;
   /** A call that a turn waits for was not answered in its time. */
   readonly onUnanswered?: (method: ClientMethod) => void;
   /** The connection has ended; every watcher has been told. */
   readonly onClose?: () => void;
+}
+
+export interface EndedCall {
+  readonly method: ClientMethod;
+  readonly seconds: number;
+  /** Null: it was answered. Otherwise the code of the error, or that no answer came. */
+  readonly error: number | 'timeout' | 'closed' | null;
 }
 
 export interface ConnectedAppServer extends AppServer {
@@ -64,7 +73,8 @@ const INITIALIZE_TIMEOUT_MS = 20_000;
 
 /**
  * What a turn waits for is answered within milliseconds, and within some seconds if hundreds begin at once. A worker
- * that stands still is found out sooner than this; the limit is for one that lives and forgets a call.
+ * that stands still is found out sooner than this; the limit is for one that lives and forgets a call. An interrupt is none of them: nobody waits for it, and codex forgets it where the turn
+ * ends at the same moment.
  */
 const TURN_CALL_TIMEOUT_MS = 20_000;
 const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
@@ -73,7 +83,6 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
   'turn/start',
   'review/start',
   'turn/steer',
-  'turn/interrupt',
   'thread/unsubscribe',
 ]);
 
@@ -129,7 +138,7 @@ export const connectAppServer = async (
 const typedClient = (
   peer: Peer,
   threads: ThreadListeners,
-  { onUnanswered }: AppServerOptions,
+  { onCall, onUnanswered }: AppServerOptions,
 ): ConnectedAppServer => ({
   request: async <M extends ClientMethod>(
     method: M,
@@ -137,10 +146,16 @@ const typedClient = (
     options?: { readonly timeoutMs?: number },
   ) => {
     const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
+    const calledAt = performance.now();
+    const ended = (error: EndedCall['error']): void =>
+      onCall?.({ method, seconds: (performance.now() - calledAt) / 1000, error });
     try {
+      const result = await peer.request(method, params, limits);
+      ended(null);
       // The binary is pinned and its types are vendored from it: that is the check.
-      return (await peer.request(method, params, limits)) as ResultOf<M>;
+      return result as ResultOf<M>;
     } catch (error) {
+      ended(codeOf(error));
       if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
       throw error;
     }
@@ -148,6 +163,11 @@ const typedClient = (
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });
+
+const codeOf = (error: unknown): EndedCall['error'] => {
+  if (error instanceof RpcError) return error.code;
+  return error instanceof RequestTimeout ? 'timeout' : 'closed';
+};
 
 /**
  * Nothing that the server asks may hang. Tool calls of a watched thread are for its turn; whatever

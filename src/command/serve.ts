@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/error-response.ts';
+import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
@@ -36,16 +37,20 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
+  const cors = createCors(config.http.corsAllowedOrigins);
   let running: App | null = null;
-  const listener = await listen((http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http), {
-    ...config.http,
-    refuse: (failed) => running?.refuse(failed) ?? errorResponse(failed),
-  }).catch((error: unknown) => {
+  const listener = await listen(
+    (http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http, cors),
+    {
+      ...config.http,
+      refuse: (failed, origin) => running?.refuse(failed, origin) ?? errorResponse(failed),
+    },
+  ).catch((error: unknown) => {
     throw explainListening(error, config.http);
   });
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
   running = app;
-  world.say(bannerOf(app, listener, world));
+  world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir }));
   // Until here a signal ends the process by itself: nothing is under way yet.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
@@ -66,12 +71,17 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
   if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
 };
 
-const bannerOf = (app: App, { url }: Listener, { environment }: CommandContext): string => {
+const bannerOf = (
+  app: App,
+  { url }: Listener,
+  { environment, captureDir }: CommandContext & { readonly captureDir: string | null },
+): string => {
   const invocation = thisInvocation(environment);
   return banner({
     url,
     ownKey: app.ownKey,
     state: app.state(),
+    captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
   });
 };

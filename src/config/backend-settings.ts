@@ -50,7 +50,7 @@ export const BACKEND_SETTINGS = {
     type: paramList,
     default: null,
     description:
-      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out.',
+      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out. `compaction_trigger` says that it compacts conversations itself.',
   },
   PROXY_UPSTREAM_IDLE_TIMEOUT_MS: {
     slice: 'upstream',
@@ -221,6 +221,6 @@ export const BACKEND_SETTINGS = {
     type: directory,
     default: null,
     description:
-      'A directory that takes the whole story of each request, a file each, without secrets but with content.',
+      'A directory that takes the whole story of each request that runs turns, a file each, without secrets but with content. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -137,7 +137,7 @@ export const CLIENT_SETTINGS = {
     field: 'chatReasoning',
     type: yesOrNo,
     default: 'true',
-    description: 'Whether chat answers carry the reasoning summary, as `reasoning_content`.',
+    description: 'Whether chat answers carry the reasoning summary, as `reasoning_content` and `reasoning`.',
   },
   PROXY_TOOL_TRANSPORT: {
     slice: 'api',

@@ -81,6 +81,6 @@ export const FAMILY_SETTINGS = {
     type: aliasMap,
     default: '{}',
     description:
-      'Further names of models, as a JSON object: `{"house-model": "gpt-5.5-high"}`. What a name stands for is a name as in `/v1/models`, or one of the backend.',
+      'Further names of models, as a JSON object: `{"house-model": "gpt-5.5-high"}`. What a name stands for is a name as in `/v1/models`, one of the backend, or another of these; it goes before a model of the same name.',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -155,7 +155,7 @@ describe('loadConfig', () => {
       PROXY_TOOL_BLOCK_MAX: '3',
       PROXY_TITLE_INTERCEPT: 'false',
       PROXY_TITLE_MODEL: 'gpt-5.5-low',
-      PROXY_MODEL_ALIASES: '{"house": "gpt-5.5-high"}',
+      PROXY_MODEL_ALIASES: '{"house": "gpt-5.5-high", "home": "house"}',
     });
     expect(config).toEqual({
       http: {
@@ -205,7 +205,7 @@ describe('loadConfig', () => {
         toolBlockMax: 3,
         titleIntercept: false,
         titleModel: 'gpt-5.5-low',
-        modelAliases: { house: 'gpt-5.5-high' },
+        modelAliases: { house: 'gpt-5.5-high', home: 'house' },
       },
       tools: { parallelCalls: false, repairAttempts: 0, repairStreams: true },
       images: { fetchEnabled: false, fetchPrivate: true, chatModel: 'gpt-5.5-low' },
@@ -271,6 +271,8 @@ describe('loadConfig', () => {
     ['PROXY_MODEL_ALIASES', '["gpt"]'],
     ['PROXY_MODEL_ALIASES', '{"house": 1}'],
     ['PROXY_MODEL_ALIASES', '{"my house": "gpt"}'],
+    ['PROXY_MODEL_ALIASES', '{"house": "house"}'],
+    ['PROXY_MODEL_ALIASES', '{"a": "gpt", "b": "c", "c": "d", "d": "b"}'],
   ])('refuses %s=%s', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).toHaveLength(1);

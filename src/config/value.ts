@@ -131,7 +131,8 @@ export const originList: ValueType<readonly string[]> = {
 
 /** Names of a deployment, and the names that they stand for. */
 export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
-  allowed: 'a JSON object whose keys and values are names of models',
+  allowed:
+    'a JSON object whose keys and values are names of models, and in which no name leads back to itself',
   schema: z
     .string()
     .transform((text, context) => {
@@ -142,7 +143,20 @@ export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
         return z.NEVER;
       }
     })
-    .pipe(z.record(MODEL_NAME, MODEL_NAME)),
+    .pipe(z.record(MODEL_NAME, MODEL_NAME))
+    .refine((aliases) =>
+      Object.keys(aliases).every((name) => hasEnd(name, new Map(Object.entries(aliases)))),
+    ),
+};
+
+/** Whether a name stands for something in the end, and not for itself by way of others. */
+const hasEnd = (name: string, aliases: ReadonlyMap<string, string>): boolean => {
+  const seen = new Set<string>();
+  for (let next: string | undefined = name; next !== undefined; next = aliases.get(next)) {
+    if (seen.has(next)) return false;
+    seen.add(next);
+  }
+  return true;
 };
 
 /**

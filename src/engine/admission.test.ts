@@ -21,7 +21,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
     ...different,
   });
   const enter = (caller: string, turns = 1, signal = never): Promise<readonly Place[]> =>
-    admission.enter({ caller, turns, signal });
+    admission.enter({ caller, turns, param: 'n', signal });
   /** What becomes of it, without waiting for it. */
   const ask = (caller: string, turns = 1, signal = never): { outcome: unknown } => {
     const asked: { outcome: unknown } = { outcome: 'waits' };
@@ -119,7 +119,7 @@ describe('createAdmission', () => {
     expect(asked.outcome).toEqual(
       failure('invalid_value', {
         param: 'n',
-        message: "Invalid value: 'n' is 3, and this server runs at most 2 turns at once.",
+        message: "Invalid value: 'n' asks for 3 turns, and this server runs at most 2 at once.",
       }),
     );
   });

@@ -17,6 +17,8 @@ export interface AdmissionAsk {
   /** Who asks: shares are by caller. */
   readonly caller: string;
   readonly turns: number;
+  /** The field of the body that asks for so many. */
+  readonly param: string;
   readonly signal: AbortSignal;
 }
 
@@ -52,11 +54,11 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     },
   });
   return {
-    async enter({ caller, turns, signal }) {
+    async enter({ caller, turns, param, signal }) {
       if (turns > options.maxRunning) {
         throw gatewayError('invalid_value', {
-          param: 'n',
-          message: `Invalid value: 'n' is ${turns}, and this server runs at most ${options.maxRunning} turns at once.`,
+          param,
+          message: `Invalid value: '${param}' asks for ${turns} turns, and this server runs at most ${options.maxRunning} at once.`,
         });
       }
       const pass = await gate.enter(caller, turns, signal);

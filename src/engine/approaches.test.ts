@@ -213,7 +213,7 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ caller: 'b', conversation: 'new' }))).toEqual(LITE);
     expect(ways.first(sol({ caller: 'a', ...needy }))).toEqual(FULL);
     expect(ways.first(sol({ caller: 'b', ...needy }))).toEqual(asMessage);
-    const high = { effort: 'high', summary: null };
+    const high = { effort: 'high', summary: null, context: null };
     expect(ways.first(sol({ caller: 'a', conversation: 'new', reasoning: high }))).toEqual(LITE);
   });
 

@@ -63,7 +63,7 @@ describe('runChoices', () => {
       signals.push(signal);
       return events;
     });
-    expect(runChoices(plan, placesOf(1), { signal: never, pace: 'at-once' })).toEqual([events]);
+    expect(runChoices([plan], placesOf(1), { signal: never, pace: 'at-once' })).toEqual([events]);
     expect(signals).toEqual([never]);
   });
 
@@ -71,7 +71,7 @@ describe('runChoices', () => {
     const plan = planOf(async function* () {
       yield completed;
     });
-    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'at-once' });
+    const turns = runChoices([plan], placesOf(3), { signal: never, pace: 'at-once' });
     expect(await Promise.all(turns.map(collect))).toEqual([[completed], [completed], [completed]]);
   });
 
@@ -79,7 +79,7 @@ describe('runChoices', () => {
     const { plan, ended } = planWith(async function* () {
       yield failed;
     });
-    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'at-once' });
+    const turns = runChoices([plan], placesOf(3), { signal: never, pace: 'at-once' });
     const results = await Promise.allSettled(turns.map(collect));
     const reason = new GatewayError(failure('upstream_error'));
     expect(results).toEqual([
@@ -95,7 +95,7 @@ describe('runChoices', () => {
       throw gatewayError('worker_unavailable');
     });
     const results = await Promise.allSettled(
-      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
+      runChoices([plan], placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     const reason = gatewayError('worker_unavailable');
     expect(results).toEqual([
@@ -110,7 +110,7 @@ describe('runChoices', () => {
       throw new Error('/home/secret');
     });
     const [first, second] = await Promise.allSettled(
-      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
+      runChoices([plan], placesOf(2), { signal: never, pace: 'at-once' }).map(collect),
     );
     expect(first).toEqual({ status: 'rejected', reason: new Error('/home/secret') });
     expect(second).toEqual({ status: 'rejected', reason: gatewayError('server_error') });
@@ -122,7 +122,7 @@ describe('runChoices', () => {
       yield completed;
     });
     const [first, second] = mapAll(
-      runChoices(plan, placesOf(2), { signal: never, pace: 'at-once' }),
+      runChoices([plan], placesOf(2), { signal: never, pace: 'at-once' }),
       (turn) => turn[Symbol.asyncIterator](),
     );
     await first.next();
@@ -140,7 +140,7 @@ describe('runChoices', () => {
       client.signal.throwIfAborted();
     });
     const results = await Promise.allSettled(
-      runChoices(plan, placesOf(3), { signal: client.signal, pace: 'at-once' }).map(collect),
+      runChoices([plan], placesOf(3), { signal: client.signal, pace: 'at-once' }).map(collect),
     );
     expect(results.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(ended()).toEqual([0, 1, 2]);
@@ -152,7 +152,7 @@ describe('runChoices', () => {
       yield started;
       onSettled?.();
     });
-    const turns = runChoices(plan, placesOf(3, left), { signal: never, pace: 'at-once' });
+    const turns = runChoices([plan], placesOf(3, left), { signal: never, pace: 'at-once' });
     const [first, second] = turns;
     await collect(second ?? first);
     expect(left).toEqual([1]);
@@ -175,7 +175,7 @@ describe('runChoices', () => {
       await ends.promise;
       yield completed;
     });
-    const turns = runChoices(plan, placesOf(3), { signal: never, pace: 'one-by-one' });
+    const turns = runChoices([plan], placesOf(3), { signal: never, pace: 'one-by-one' });
     const reading = Promise.all(turns.map(collect));
     await Promise.resolve();
     expect(log).toEqual(['0 starts']);
@@ -188,8 +188,21 @@ describe('runChoices', () => {
     const broken = planOf(async function* () {
       throw gatewayError('upstream_error');
     });
-    const failing = runChoices(broken, placesOf(3), { signal: never, pace: 'one-by-one' });
+    const failing = runChoices([broken], placesOf(3), { signal: never, pace: 'one-by-one' });
     const results = await Promise.allSettled(failing.map(collect));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it('runs each of several plans as often, in their order', async () => {
+    const plans = mapAll(['a', 'b', 'c'], (id) =>
+      planOf(async function* () {
+        yield { ...started, item: { ...started.item, id } };
+        yield completed;
+      }),
+    );
+    const turns = runChoices(plans, placesOf(6), { signal: never, pace: 'at-once' });
+    const told = await Promise.all(turns.map(collect));
+    const ids = told.map(([event]) => event?.type === 'item-started' && event.item.id);
+    expect(ids).toEqual(['a', 'a', 'b', 'b', 'c', 'c']);
   });
 });

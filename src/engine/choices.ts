@@ -14,21 +14,23 @@ export interface ChoicesOptions {
 }
 
 /**
- * Several answers to one request are turns of their own, side by side, each in a place of its own. They
- * stand and fall together: when one fails, or its reader leaves it, the others are interrupted and fail
+ * Several answers to a request are turns of their own, side by side, each in a place of its own. There are
+ * as many places for each plan; the answers to the first plan come first. All of them stand and fall together: when one fails, or its reader leaves it, the others are interrupted and fail
  * for the same reason.
  */
 export const runChoices = (
-  plan: Plan,
+  plans: OneOrMore<Plan>,
   places: OneOrMore<Place>,
   { signal, pace }: ChoicesOptions,
 ): OneOrMore<AsyncIterable<TurnEvent>> => {
   const [only] = places;
-  if (places.length === 1) return [plan.run(signal, () => only.leave())];
+  if (places.length === 1) return [plans[0].run(signal, () => only.leave())];
+  const perPlan = places.length / plans.length;
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   let ahead: Promise<void> = Promise.resolve();
-  return mapAll(places, (place) => {
+  return mapAll(places, (place, index) => {
+    const plan = plans[Math.floor(index / perPlan)] ?? plans[0];
     const events = bound(
       plan.run(either, () => place.leave()),
       stop,

@@ -66,7 +66,7 @@ describe('a draft', () => {
     const request = turnRequest({
       items: [forgotten, user, low],
       sampling: warm,
-      reasoning: { effort: 'xhigh', summary: null },
+      reasoning: { effort: 'xhigh', summary: null, context: null },
     });
     const { reasoning } = request;
     expect(draftTurn(request, KEPT, PLAIN)).toEqual({

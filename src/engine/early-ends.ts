@@ -1,7 +1,7 @@
 import type { Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 
-/** The worker died and the client has seen nothing yet: another one may try. */
+/** The worker died, or forgot the turn, and the client has seen nothing yet: another one may try. */
 export class WorkerLostEarly extends Error {}
 
 type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {

@@ -6,14 +6,14 @@ import { createModelDirectory } from './model-directory.ts';
 describe('createModelDirectory', () => {
   it('has the names of what its source lists, and makes them anew only when the list is another', async () => {
     let list = modelList([knownModel('a', { efforts: ['low'] })]);
-    const directory = createModelDirectory({ models: async () => list });
+    const directory = createModelDirectory({ models: async () => list }, { house: 'a-low' });
     const [first, second] = [await directory.names(), await directory.names()];
     list = modelList([knownModel('b')]);
     const third = await directory.names();
     expect([first === second, first.all.map(({ id }) => id), third.all.map(({ id }) => id)]).toEqual([
       true,
-      ['a', 'a-low', 'codex-5', 'codex-5-low'],
-      ['b', 'codex-5'],
+      ['a', 'a-low', 'codex-5', 'codex-5-low', 'house'],
+      ['b', 'codex-5', 'house'],
     ]);
   });
 });

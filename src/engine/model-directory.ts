@@ -1,4 +1,9 @@
-import { createModelNames, type ModelList, type ModelNames } from '../canonical/model-names.ts';
+import {
+  createModelNames,
+  type ModelAliases,
+  type ModelList,
+  type ModelNames,
+} from '../canonical/model-names.ts';
 
 /** Where the models come from: codex's own catalogue, the list of an account, or that of a provider. */
 export interface ModelSource {
@@ -10,12 +15,12 @@ export interface ModelDirectory {
   names(): Promise<ModelNames>;
 }
 
-export const createModelDirectory = (source: ModelSource): ModelDirectory => {
+export const createModelDirectory = (source: ModelSource, aliases: ModelAliases): ModelDirectory => {
   let known: { readonly list: ModelList; readonly names: ModelNames } | null = null;
   return {
     async names() {
       const list = await source.models();
-      if (known?.list !== list) known = { list, names: createModelNames(list) };
+      if (known?.list !== list) known = { list, names: createModelNames(list, aliases) };
       return known.names;
     },
   };

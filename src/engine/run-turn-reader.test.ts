@@ -30,6 +30,20 @@ describe('a reader', () => {
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 
+  it('that leaves when the turn ends by itself: codex may forget the interrupt, and nobody waits for it', async () => {
+    const forgotten = new Promise<void>(() => {});
+    const fake = fakePool(
+      [hanging],
+      () => null,
+      (method) => (method === 'turn/interrupt' ? forgotten : Promise.resolve()),
+    );
+    for await (const event of engineOn(fake.pool).plan(turnRequest()).run(never)) {
+      if (event.type === 'item-delta') break;
+    }
+    await settled();
+    expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
+  });
+
   it('whose client goes while the model is silent: the same, at once', async () => {
     const fake = fakePool([() => {}]);
     const controller = new AbortController();

@@ -5,7 +5,7 @@ import { ACCEPTED, END, messageTold } from '../../test/support/told-items.ts';
 import { functionTool, NO_SAMPLING } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { ConnectionClosed, RpcError } from '../codex/rpc/errors.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 
 const outcomeOf = (events: readonly TurnEvent[]): unknown => {
   const last = events.at(-1);
@@ -105,12 +105,20 @@ describe('a lost worker', () => {
     expect([fake.calls.filter((call) => call === 'turn/start').length, fake.openLeases()]).toEqual([2, 0]);
   });
 
-  it('while the turn is being started: the same', async () => {
-    const fake = fakePool([() => {}, (thread) => thread.answer('second')], (method, attempt) =>
-      method === 'thread/start' && attempt === 1 ? new ConnectionClosed() : null,
-    );
-    expect(outcomeOf(await run(fake))).toEqual({ kind: 'completed' });
-  });
+  it.each([
+    ['lost', 'thread/start', new ConnectionClosed()],
+    ['lost', 'turn/start', new ConnectionClosed()],
+    ['forgetful', 'thread/inject_items', new RequestTimeout('thread/inject_items', 20_000)],
+    ['forgetful', 'turn/start', new RequestTimeout('turn/start', 20_000)],
+  ])(
+    'while the turn is being started, or one that forgets a call of it: the same (%s, %s)',
+    async (_, asked, error) => {
+      const fake = fakePool([() => {}, (thread) => thread.answer('second')], (method, attempt) =>
+        method === asked && attempt === 1 ? error : null,
+      );
+      expect(outcomeOf(await run(fake))).toEqual({ kind: 'completed' });
+    },
+  );
 
   it('again and again: the client is told in the end', async () => {
     const fake = fakePool([(thread) => thread.close()]);

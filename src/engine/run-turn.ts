@@ -66,6 +66,7 @@ async function* runTurn(
   const { request } = asked;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
+  if (recalled > 0) request.story?.tell('recalled', asked.history);
   /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
   let refused: Failure | null = null;

@@ -3,9 +3,10 @@ import type { Produced } from '../canonical/item.ts';
 import { allTools, CallableTools } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import type { ThreadSignal } from '../codex/app-server.ts';
+import type { AppServer, ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { RelayTicket } from '../codex/relay/relay.ts';
+import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../codex/sources/source.ts';
@@ -26,6 +27,7 @@ import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './spare-threads.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
+import { tellSpare, toldAppServer } from './told-app-server.ts';
 import { TurnWatch } from './turn-watch.ts';
 
 /** More unread text than this means that nobody is reading. */
@@ -44,6 +46,7 @@ interface Attempt {
 export class TurnAttempt {
   readonly #deps: AttemptDeps;
   readonly #lease: Lease;
+  readonly #appServer: AppServer;
   readonly #request: TurnRequest;
   readonly #draft: Draft;
   readonly #mayRetry: boolean;
@@ -70,6 +73,8 @@ export class TurnAttempt {
     const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
+    this.#appServer =
+      request.story === undefined ? lease.appServer : toldAppServer(lease.appServer, request.story);
     this.#request = request;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
@@ -108,10 +113,7 @@ export class TurnAttempt {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
             if (this.#mayRetry) throw new WorkerLostEarly();
-          } else {
-            this.#request.onSteerable?.((texts) => this.#steer(texts));
-            yield this.#accepted();
-          }
+          } else yield this.#accepted();
           isFirst = false;
         }
         yield event;
@@ -125,7 +127,7 @@ export class TurnAttempt {
   /** There is no use in speaking to a model that has to be answered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
-    await steerTurn(this.#lease.appServer, isOver ? null : this.#running, texts);
+    await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
   /**
@@ -152,21 +154,21 @@ export class TurnAttempt {
 
   /**
    * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
-   * tool call would keep its thread for ever, so it is interrupted first.
+   * tool call would keep its thread for ever, so it is interrupted first. Nobody waits for the answer to
+   * that: codex forgets it where the turn ends at the same moment.
    */
   #close(): void {
-    const { appServer } = this.#lease;
-    const ends = [
-      ...(this.#running === null ? [] : [appServer.request('turn/interrupt', this.#running)]),
-      ...(this.#threadId === null
-        ? []
-        : [appServer.request('thread/unsubscribe', { threadId: this.#threadId })]),
-    ];
-    void Promise.allSettled(ends).then(() => this.#lease.release());
+    const appServer = this.#appServer;
+    if (this.#running !== null) void appServer.request('turn/interrupt', this.#running).catch(() => {});
+    const closed =
+      this.#threadId === null
+        ? Promise.resolve()
+        : appServer.request('thread/unsubscribe', { threadId: this.#threadId });
+    void closed.catch(() => {}).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {
-    const { appServer } = this.#lease;
+    const appServer = this.#appServer;
     const { settings } = this.#deps;
     const { approach } = this.#draft;
     try {
@@ -177,6 +179,7 @@ export class TurnAttempt {
       const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const spare = this.#deps.spares.take(this.#lease, kind);
       this.#threadId = spare;
+      if (spare !== null) tellSpare(this.#request.story, spare, kind.start);
       const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
@@ -206,13 +209,15 @@ export class TurnAttempt {
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);
-      if (failed.kind === 'worker_lost' && this.#mayRetry) throw new WorkerLostEarly();
+      // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
+      const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
+      if (isLost && this.#mayRetry) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
 
   async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
-    const { appServer } = this.#lease;
+    const appServer = this.#appServer;
     const { thread } = await (this.#mcp?.startThread(appServer, start) ??
       appServer.request('thread/start', start));
     this.#threadId = thread.id;
@@ -224,7 +229,7 @@ export class TurnAttempt {
   /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
   async #prepared(threadId: string): Promise<TurnRequest> {
     const { request } = this.#draft;
-    return this.#mcp?.prepare(request, this.#lease.appServer, threadId, this.#approved) ?? request;
+    return this.#mcp?.prepare(request, this.#appServer, threadId, this.#approved) ?? request;
   }
 
   #begin(turnId: string): void {
@@ -280,6 +285,7 @@ export class TurnAttempt {
   }
 
   #accepted(): TurnEvent {
+    this.#request.onSteerable?.((texts) => this.#steer(texts));
     const report = this.#ticket?.report ?? null;
     const { unsaid, leftOut } = this.#draft;
     return {

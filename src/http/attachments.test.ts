@@ -4,6 +4,7 @@ import type { Item } from '../canonical/item.ts';
 import type { Path } from '../canonical/path.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { parameterName } from '../openai/parameter-names.ts';
+import { PLAIN_FORM } from '../openai/read-tools.ts';
 import { responsesNames } from '../openai/responses/names.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
@@ -16,7 +17,7 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const nameOf = (path: Path): string => parameterName(path, responsesNames(places));
+const nameOf = (path: Path): string => parameterName(path, responsesNames(places, PLAIN_FORM.placeOf));
 
 const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
 

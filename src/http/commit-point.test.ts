@@ -161,7 +161,7 @@ describe('several turns', () => {
     });
     const places = [{ leave() {} }, { leave() {} }] as const;
     const { signal } = new AbortController();
-    const turns = runChoices(plan, places, { signal, pace: 'at-once' });
+    const turns = runChoices([plan], places, { signal, pace: 'at-once' });
     const committed = await allPastCommitPoint(turns, { ...OPTIONS, patienceMs: 1 });
     expect(committed.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
     await Promise.all(committed.map((one) => one.giveUp()));

@@ -8,6 +8,8 @@ import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json.ts';
 import type { OneOrMore } from '../kit/one-or-more.ts';
 import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { SideRequest } from '../openai/clients/side-request.ts';
+import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
 
@@ -23,19 +25,25 @@ export interface TurnAsk {
   readonly request: AskedTurn;
   /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
   readonly id?: string;
-  /** How many answers are asked for: each is a turn of its own. */
+  /** Asked beside it, and different from it in their items only. */
+  readonly further?: readonly AskedTurn[];
+  /** How many answers to each request are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
   readonly model: string;
   readonly stream: boolean;
   /** Who asks, as far as that can be seen. */
   readonly client: ClientSeen;
+  /** How calls are told in the answer; absent: its API has one way. */
+  readonly dialect?: Dialect;
   /** Fields that this API does not read, by their place in the body. */
   readonly ignored: readonly string[];
   /** The caller's name for a part of the request. */
   nameOf(path: Path): string;
   /** The place of the output format in the body, for messages about it. */
   readonly formatPlace: string;
+  /** Set where all that is wanted is a name for a conversation. */
+  readonly sideRequest?: SideRequest | null;
   /** Which items the answer shows, and in which order. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
   render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
@@ -49,5 +57,10 @@ export interface Endpoint {
   readonly path: string;
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
+  /** Puts words into a body that are said in it in another way. */
+  readonly spellOut?: (body: unknown) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
+
+/** All that is asked, in the order of the answers. */
+export const requestsOf = ({ request, further = [] }: TurnAsk): OneOrMore<AskedTurn> => [request, ...further];

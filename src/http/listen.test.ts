@@ -8,6 +8,7 @@ import { gatewayError } from '../canonical/failure.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
+import { createCors } from './guards/cors.ts';
 import { readJson } from './guards/read-json.ts';
 import { listen, type Listener } from './listen.ts';
 import { createServer } from './server.ts';
@@ -33,10 +34,11 @@ const start = async (uploadIdleTimeoutMs = 30_000) => {
           Response.json(await unlessAborted(readJson(http, { maxBytes: 100 }), signal)),
       },
     ],
-    authenticate(header) {
-      if (header !== 'Bearer good') throw gatewayError('invalid_api_key');
+    authenticate(headers) {
+      if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
       return { keyId: 'key_good' };
     },
+    cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
     logger: createLogger({
       level: 'info',
@@ -102,6 +104,21 @@ describe('a client that waits to be asked for its body', () => {
     send(...POST, ...headers, 'expect: 100-continue', '', '');
     await ended;
     expect(summary(said.text).toSorted()).toEqual(expected.toSorted());
+  });
+});
+
+describe('a page whose request cannot be read', () => {
+  const PAGE = 'origin: http://page.test';
+
+  it.each([
+    ['has no host', ['POST /echo HTTP/1.1', PAGE, '', '']],
+    ['breaks off in its body', [...POST, GOOD, PAGE, 'transfer-encoding: chunked', '', 'x', '']],
+  ])('reads that it %s', async (_, lines) => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...lines);
+    await expect.poll(() => summary(said.text)).toContain('malformed_request');
+    expect(said.text.toLowerCase()).toContain('access-control-allow-origin: http://page.test');
   });
 });
 

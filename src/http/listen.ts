@@ -22,8 +22,8 @@ export interface Listener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** The answer to what is no request; it may be noted too. */
-  readonly refuse?: (failed: Failure) => Response;
+  /** The answer to what is no request; it may be noted too. The origin is that of a page, where it is known. */
+  readonly refuse?: (failed: Failure, origin?: string | null) => Response;
 }
 
 /** How long a connection stays open for the answer to something that was no request. */
@@ -52,7 +52,10 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
     const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
     const response = isNameless
-      ? refuse(failure('malformed_request', { message: 'The Host header is missing.' }))
+      ? refuse(
+          failure('malformed_request', { message: 'The Host header is missing.' }),
+          http.headers.get('origin'),
+        )
       : await fetch(http, arrivalOf(incoming));
     // Its body will not come: what follows on this connection could be taken for it.
     if (unasked.has(incoming)) response.headers.set('connection', 'close');
@@ -101,7 +104,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       socket.destroy();
       return;
     }
-    void answerRaw(socket, refuse(parserFailure(error.code ?? '')));
+    void answerRaw(socket, refuse(parserFailure(error.code ?? ''), underWay?.req.headers.origin));
   });
 
   // Node would hang up without a word.

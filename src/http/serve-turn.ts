@@ -2,6 +2,7 @@ import { GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
+import type { Story } from '../canonical/story.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
@@ -13,13 +14,16 @@ import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll } from '../kit/one-or-more.ts';
+import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
+import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
-import type { Endpoint, TurnAsk } from './endpoint.ts';
+import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 
@@ -30,8 +34,11 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
-import { sessionOf } from './session.ts';
+import { namedSessionOf, sessionOf } from './session.ts';
+import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
+import { stopEarly } from './stop-early.ts';
+import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -42,14 +49,23 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** A request was read. */
+  readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
+  /** For one stream: counts what is sent. */
+  readonly frameTally: () => FrameTally;
+  /** These parameters of a request had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  /** Who writes down whole requests; null: nobody. */
+  readonly stories: StoryTellers | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly forms: Pick<Forms, 'read'>;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
@@ -67,54 +83,73 @@ export interface RepairRules {
 const LARGE_BYTES = 1024 * 1024;
 
 /** The one path: every API, streaming or not, is served by these lines. */
-export const serveTurn =
-  (endpoint: Endpoint, deps: TurnDeps) =>
-  async (http: Request, exchange: Exchange): Promise<Response> => {
+export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
+  withStory(deps, async (http, exchange, story) => {
     const { signal } = exchange;
     const caller = exchange.caller();
+    exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
-    const ask = await readAsk(endpoint, http, { exchange, held, deps });
+    const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe();
-    const conversation = conversationKey(ask.request, {
-      caller,
-      session: sessionOf(http.headers),
-    });
+    const session = sessionOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
-    const asked: TurnRequest = {
-      ...ask.request,
-      conversation,
+    const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
+      ...one,
+      conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
-    };
-    const refused = refusalOf(ask, deps.engine.plan(asked).refused, deps.strictParams);
+      ...(story === null ? {} : { story }),
+    }));
+    const known = mapAll(asked, (one) => deps.engine.plan(one));
+    const refused = refusalOf(
+      ask,
+      known.flatMap((plan) => plan.refused),
+      deps.strictParams,
+    );
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
-    const places = await deps.admission.enter({ caller, turns: ask.choices, signal });
-    exchange.atEnd(() => places.forEach((place) => place.leave()));
-    const request = await resolveAttachments(asked, counted(deps.fetchImage, held), {
+    const places = await deps.admission.enter({
+      caller,
+      turns: asked.length * ask.choices,
+      param: asked.length > 1 ? ask.nameOf('items') : 'n',
       signal,
-      nameOf: (path) => ask.nameOf(path),
     });
-    await breathe();
-    // Made anew: while the request waited, more may have been learnt about its backend.
-    const plan = deps.engine.plan(request);
-    const sound = withRepair(plan, request, { deps, isStream: ask.stream });
+    exchange.atEnd(() => places.forEach((place) => place.leave()));
+    /** Made anew: while the request waited, more may have been learnt about its backend. */
+    const prepare = async (one: TurnRequest): Promise<Plan> => {
+      const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
+        signal,
+        nameOf: (path) => ask.nameOf(path),
+      });
+      await breathe();
+      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
+      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+      return ask.stream ? stopped : retryWhole(stopped);
+    };
+    const plans = await Promise.all(
+      mapAll(asked, (one, index) => {
+        const ordinary = (): Promise<Plan> => prepare(one);
+        const ignored = known[index]?.ignored ?? [];
+        return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
+      }),
+    );
     const events = mapAll(
-      runChoices(ask.stream ? sound : retryWhole(sound), places, {
+      runChoices(plans, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
         tap(
-          request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
           [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
           {
             clock: deps.ambient.clock,
@@ -130,21 +165,34 @@ export const serveTurn =
       onBug(error) {
         if (!signal.aborted) deps.onBug(error, exchange);
       },
-    });
+    }).catch(inWordsOfCodex(ask, deps.ambient.clock));
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
-    const { ignored } = accepted ?? plan;
-    const lateRefusal = refusalOf(ask, refusedAmong(request, ignored), deps.strictParams);
+    const { ignored } = accepted ?? plans[0];
+    const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
     }
-    const headers = { ...accepted?.headers, ...ignoredHeader(namesWithoutEffect(ask, ignored)) };
+    const unheeded = namesWithoutEffect(ask, ignored);
+    deps.onIgnored(unheeded);
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(unheeded),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
     if (ask.stream) {
+      story?.tell('answered', { status: 200, head: headers });
+      const tally = deps.frameTally();
+      exchange.atEnd(() => tally.ended());
       return sseResponse(ask.render(turns), {
         keepaliveMs: deps.keepaliveMs,
         headers,
+        onFrame(frame) {
+          tally.sent(frame);
+          story?.tell('frame', frame);
+        },
         onGone: () => exchange.abort(),
         onEnd: exchange.hold(),
         onBug: (error) => deps.onBug(error, exchange),
@@ -154,19 +202,29 @@ export const serveTurn =
     for (const { outcome } of replies) {
       if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
     }
-    return jsonResponse(ask.project(replies), headers);
-  };
+    const answer = ask.project(replies);
+    story?.tell('answered', { status: 200, head: headers, body: answer });
+    return jsonResponse(answer, headers);
+  });
+
+interface Reading {
+  readonly exchange: Exchange;
+  readonly held: HeldBytes;
+  readonly deps: TurnDeps;
+  readonly story: Story | null;
+}
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
   endpoint: Endpoint,
   http: Request,
-  { exchange, held, deps }: { exchange: Exchange; held: HeldBytes; deps: TurnDeps },
+  { exchange, held, deps, story }: Reading,
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held };
   const body = await unlessAborted(readBody(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
+  if (story !== null) tellBody(story, body, models);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
 };
 
@@ -185,18 +243,23 @@ const withRepair = (
     onRepair,
   });
 };
+
 const readBody = async (
-  { bodyOf }: Endpoint,
+  { bodyOf, spellOut }: Endpoint,
   http: Request,
   { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
-): Promise<unknown> =>
-  bodyOf !== undefined && isForm(http) ? bodyOf(await forms.read(http, limits)) : readJson(http, limits);
+): Promise<unknown> => {
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  const body = await readJson(http, limits);
+  return spellOut === undefined ? body : spellOut(body);
+};
 
 /** What is fetched for a request is held as long as its body. */
 const counted =
-  (fetchImage: FetchImage, held: HeldBytes): FetchImage =>
+  (fetchImage: FetchImage, held: HeldBytes, story: Story | null): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
+    story?.tell('fetched', { url, image });
     held.grow(image.length);
     return image;
   };

@@ -1,78 +1,24 @@
 import { describe, expect, it } from 'vitest';
 
-import { fixedAmbient } from '../../test/support/turn-events.ts';
+import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
 import { gatewayError, GatewayError, failure } from '../canonical/failure.ts';
-import { createLogger } from '../observe/log.ts';
-import { createMetrics } from '../observe/metrics.ts';
 import type { Exchange } from './exchange.ts';
-import { createServer, type Route } from './server.ts';
-
-const serve = (routes: readonly Route[]) => {
-  const log: Record<string, unknown>[] = [];
-  const logger = createLogger({
-    level: 'info',
-    destination: { write: (line) => void log.push(JSON.parse(line)) },
-  });
-  const metrics = createMetrics();
-  const server = createServer({
-    routes,
-    authenticate(header) {
-      if (header !== 'Bearer good') throw gatewayError('invalid_api_key');
-      return { keyId: 'key_good' };
-    },
-    ambient: fixedAmbient(),
-    logger,
-    metrics,
-    uploadIdleTimeoutMs: 30_000,
-  });
-  const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
-    server.fetch(new Request(`http://proxy${path}`, init));
-  return { server, send, log, metrics };
-};
-
-const KEY = { headers: { authorization: 'Bearer good' } };
-const route = (handle: Route['handle'], different: Partial<Route> = {}): Route => ({
-  method: 'GET',
-  path: '/thing',
-  access: 'key',
-  handle,
-  ...different,
-});
-const line = (different: Record<string, unknown>) => ({
-  level: 'info',
-  time: expect.any(String),
-  msg: 'request',
-  requestId: 'req_minted1',
-  method: 'GET',
-  route: '/thing',
-  status: 200,
-  model: null,
-  stream: null,
-  keyId: 'key_good',
-  client: null,
-  firstEventMs: null,
-  durationMs: 0,
-  outcome: null,
-  inputTokens: null,
-  outputTokens: null,
-  errorCode: null,
-  ...different,
-});
+import type { Route } from './server.ts';
 
 describe('a request', () => {
   it('is answered by its route, with its id, and logged once', async () => {
-    const { send, log } = serve([route(() => Response.json({ ok: true }))]);
+    const { send, log } = serveRoutes([route(() => Response.json({ ok: true }))]);
     const answer = await send('/thing', KEY);
     expect([answer.status, answer.headers.get('x-request-id'), await answer.json()]).toEqual([
       200,
       'req_minted1',
       { ok: true },
     ]);
-    expect(log).toEqual([line({})]);
+    expect(log).toEqual([accessLine({})]);
   });
 
   it('is counted by the pattern of its route', async () => {
-    const { send, metrics } = serve([
+    const { send, metrics } = serveRoutes([
       route((_, __, params) => Response.json(params), { path: '/thing/:id{.+}' }),
     ]);
     expect(await (await send('/thing/a/b', KEY)).json()).toEqual({ id: 'a/b' });
@@ -81,23 +27,23 @@ describe('a request', () => {
 
   it('without a key does not reach its route', async () => {
     let isReached = false;
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(() => {
         isReached = true;
         return new Response();
       }),
     ]);
     expect([(await send('/thing')).status, isReached]).toEqual([401, false]);
-    expect(log).toEqual([line({ status: 401, keyId: null, errorCode: 'invalid_api_key' })]);
+    expect(log).toEqual([accessLine({ status: 401, keyId: null, errorCode: 'invalid_api_key' })]);
   });
 
   it('of an open route needs no key', async () => {
-    const { send } = serve([route(() => new Response('ok'), { access: 'open' })]);
+    const { send } = serveRoutes([route(() => new Response('ok'), { access: 'open' })]);
     expect((await send('/thing')).status).toBe(200);
   });
 
   it('on an unknown path, or with a wrong method, says so', async () => {
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(() => new Response()),
       route(() => new Response(), { method: 'POST' }),
     ]);
@@ -110,7 +56,7 @@ describe('a request', () => {
   });
 
   it('a method of a path with parameters: counted like the path itself', async () => {
-    const { send, log, metrics } = serve([route(() => new Response(), { path: '/things/:id{.+}' })]);
+    const { send, log, metrics } = serveRoutes([route(() => new Response(), { path: '/things/:id{.+}' })]);
     await send('/things/a/b', KEY);
     await send('/things/a/b', { method: 'DELETE' });
     expect(log).toMatchObject([
@@ -128,7 +74,9 @@ describe('a request', () => {
 describe('the base URL of a client', () => {
   const SERVED = ['/v1/completions', '/v1/chat/completions', '/v1/models/:id', '/healthz'];
   const hintFor = async (path: string, method = 'POST'): Promise<string | undefined> => {
-    const { send } = serve(SERVED.map((one) => route(() => new Response(), { path: one, method: 'POST' })));
+    const { send } = serveRoutes(
+      SERVED.map((one) => route(() => new Response(), { path: one, method: 'POST' })),
+    );
     const { error } = (await (await send(path, { method })).json()) as { error: { message: string } };
     return /It is (.*) here/.exec(error.message)?.[1];
   };
@@ -152,7 +100,7 @@ describe('the base URL of a client', () => {
 
 describe('a route that throws', () => {
   it('a failure: its status, its body, when to come back, its headers', async () => {
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(() => {
         throw gatewayError('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 7 });
       }),
@@ -166,11 +114,11 @@ describe('a route that throws', () => {
     expect(await answer.json()).toEqual({
       error: { message: 'Used up.', type: 'insufficient_quota', param: null, code: 'insufficient_quota' },
     });
-    expect(log).toEqual([line({ status: 429, errorCode: 'insufficient_quota' })]);
+    expect(log).toEqual([accessLine({ status: 429, errorCode: 'insufficient_quota' })]);
   });
 
   it('a bug: 500 without a word about it, and the log knows', async () => {
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(() => {
         throw new TypeError('secret of the house');
       }),
@@ -189,7 +137,7 @@ describe('a route that throws', () => {
   });
 
   it('a failure of ours that hides a bug: the log knows its cause', async () => {
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(() => {
         throw new GatewayError(failure('server_error'), { cause: new Error('the cause') });
       }),
@@ -200,7 +148,7 @@ describe('a route that throws', () => {
 
   it('because the client is gone: no error, a status for the log only', async () => {
     const client = new AbortController();
-    const { send, log } = serve([
+    const { send, log } = serveRoutes([
       route(async (_, { signal }) => {
         client.abort();
         signal.throwIfAborted();
@@ -208,7 +156,7 @@ describe('a route that throws', () => {
       }),
     ]);
     await send('/thing', { ...KEY, signal: client.signal });
-    expect(log).toEqual([line({ status: 499 })]);
+    expect(log).toEqual([accessLine({ status: 499 })]);
   });
 });
 
@@ -225,14 +173,14 @@ describe('drain', () => {
   };
 
   it('has nothing to wait for where nothing runs', async () => {
-    const { server } = serve([]);
+    const { server } = serveRoutes([]);
     await server.drain(60_000);
     expect(server.draining()).toBe(true);
   });
 
   it('waits for a running answer and refuses new ones; open routes still answer', async () => {
     const { state, handle } = held();
-    const { server, send, log } = serve([
+    const { server, send, log } = serveRoutes([
       route(handle),
       route(() => new Response('ok'), { path: '/open', access: 'open' }),
     ]);
@@ -256,7 +204,7 @@ describe('drain', () => {
 
   it('aborts what runs for too long, and says why', async () => {
     const { state, handle } = held();
-    const { server, send } = serve([
+    const { server, send } = serveRoutes([
       route((http, exchange, params) => {
         const response = handle(http, exchange, params);
         exchange.signal.addEventListener('abort', () => state.release());

@@ -12,14 +12,16 @@ import type { Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
+import type { Cors } from './guards/cors.ts';
+import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 
 /** A row of the route table. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** `open`: no key is asked for. */
-  readonly access: 'key' | 'open';
+  /** `open`: no key is asked for. `local`: none of a caller on this machine itself. */
+  readonly access: 'key' | 'local' | 'open';
   handle(
     http: Request,
     exchange: Exchange,
@@ -30,17 +32,18 @@ export interface Route {
 export interface ServerDeps {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticator;
+  readonly cors: Cors;
   readonly ambient: Ambient;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
+  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
   /** How long a client may stand still while its body is read. */
   readonly uploadIdleTimeoutMs: number;
 }
 
 export interface HttpServer {
   readonly fetch: (http: Request, arrival?: Arrival) => Promise<Response> | Response;
-  /** The answer to what is no request, with a line in the log. */
-  refuse(failed: Failure): Response;
+  /** The answer to what is no request, with a line in the log. The origin is that of a page, where it is known. */
+  refuse(failed: Failure, origin?: string | null): Response;
   draining(): boolean;
   /** How many requests have not got their whole answer yet. */
   answersUnderWay(): number;
@@ -81,23 +84,28 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const stopWatching =
       arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(gatewayError('request_timeout'))) ??
       (() => {});
-    const response = await respond(http, route, exchange);
+    const isLocal = route.access === 'local' && isLocalCaller(http.headers, arrival);
+    const response = await respond(http, isLocal ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
     exchange.returned();
-    return response;
+    return deps.cors.share(response, http.headers.get('origin'));
   };
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
-      if (isDraining && route.access === 'key') throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
-      if (route.access === 'key') exchange.admit(deps.authenticate(http.headers.get('authorization')).keyId);
+      const preflight = deps.cors.preflight(http);
+      if (preflight !== null) return preflighted(preflight, http, exchange);
+      if (isDraining && route.access !== 'open')
+        throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
+      if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
       const failed = failureOf(error);
       exchange.note({ errorCode: failed.code });
+      if (failed.kind === 'invalid_json') deps.metrics.parseFailures.inc({ of: 'request_body' });
       if (failed.kind === 'server_error' && !exchange.signal.aborted) {
         const err = error instanceof GatewayError ? (error.cause ?? error) : error;
         deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
@@ -106,9 +114,18 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     }
   };
 
+  const preflighted = (response: Response, { headers }: Request, { requestId }: Exchange): Response => {
+    const origin = headers.get('origin') ?? '';
+    if (!deps.cors.isAllowed(origin)) {
+      const message = 'a page may not call this server: PROXY_CORS_ALLOWED_ORIGINS does not name its origin';
+      deps.logger.warn({ requestId, origin: quoted(origin) }, message);
+    }
+    return response;
+  };
+
   return {
     fetch: router(deps.routes, answer),
-    refuse(failed) {
+    refuse(failed, origin = null) {
       const requestId = deps.ambient.ids.mint('req');
       const { status, code } = failed;
       const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, errorCode: code };
@@ -116,7 +133,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       deps.metrics.requests.inc({ route: NO_ROUTE, status: String(status) });
       const response = errorResponse(failed);
       response.headers.set('x-request-id', requestId);
-      return response;
+      return deps.cors.share(response, origin);
     },
     draining: () => isDraining,
     answersUnderWay: () => active.size,
@@ -158,7 +175,10 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
     hono.all(path, (c) =>
       answer(
         c.req.raw,
-        refusal(labelOf(path), () => methodNotAllowed(c.req.method, labelOf(path), allowed)),
+        refusal(labelOf(path), () => {
+          if (isWebSocket(c.req.raw)) throw gatewayError('websocket_not_supported');
+          return methodNotAllowed(c.req.method, labelOf(path), allowed);
+        }),
         c.env.arrival,
       ),
     );
@@ -199,6 +219,8 @@ const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
   handle,
   params: {},
 });
+
+const isWebSocket = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
   const failed = gatewayError('method_not_allowed', {

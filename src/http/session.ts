@@ -1,9 +1,49 @@
-/** Headers by which clients name a conversation; codex and its relatives send these. */
-const SESSION_HEADERS = ['session-id', 'session_id', 'conversation_id', 'conversation-id', 'x-session-id'];
+/** What codex and its relatives say in headers about the conversation that a request belongs to. */
+export interface NamedSession {
+  readonly thread: string | null;
+  readonly session: string | null;
+  /** The helper of a conversation that asks, such as `review`. */
+  readonly subagent: string | null;
+  /** The program that asks. */
+  readonly originator: string | null;
+}
 
-/** The conversation or session that a client says its request belongs to. */
+/**
+ * Headers by which clients name a conversation, the most exact first: threads that one session has started are
+ * conversations of their own. The oldest versions of codex called a thread a conversation.
+ */
+const THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id'];
+const SESSION_HEADERS = ['session-id', 'session_id', 'x-session-id'];
+const SUBAGENT_HEADER = 'x-openai-subagent';
+
+/**
+ * The conversation that a client says its request belongs to. A helper has a prompt of its own, and so a cache of its
+ * own. Which program asks does not matter: a conversation may go on in another one.
+ */
 export const sessionOf = (headers: Headers): string | null => {
-  for (const name of SESSION_HEADERS) {
+  const name = firstOf(headers, [...THREAD_HEADERS, ...SESSION_HEADERS]);
+  const subagent = headers.get(SUBAGENT_HEADER) ?? '';
+  return name === null || subagent === '' ? name : JSON.stringify([name, subagent]);
+};
+
+/** The same for the log: values that would not look like names there are left out. Null: nothing is named. */
+export const namedSessionOf = (headers: Headers): NamedSession | null => {
+  const named = {
+    thread: saneOf(firstOf(headers, THREAD_HEADERS)),
+    session: saneOf(firstOf(headers, SESSION_HEADERS)),
+    subagent: saneOf(headers.get(SUBAGENT_HEADER)),
+    originator: saneOf(headers.get('originator')),
+  };
+  return Object.values(named).every((value) => value === null) ? null : named;
+};
+
+/** What may go into a log line as it is: ids, and names of programs, which may have spaces. */
+const SANE = /^[A-Za-z0-9](?:[A-Za-z0-9 ._:/-]{0,126}[A-Za-z0-9])?$/;
+
+const saneOf = (value: string | null): string | null => (value !== null && SANE.test(value) ? value : null);
+
+const firstOf = (headers: Headers, names: readonly string[]): string | null => {
+  for (const name of names) {
     const value = headers.get(name);
     if (value !== null && value !== '') return value;
   }

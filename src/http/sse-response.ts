@@ -15,6 +15,8 @@ const HIGH_WATER_CHARS = 64 * 1024;
 export interface SseOptions {
   readonly keepaliveMs: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Told of each frame before it is written. */
+  readonly onFrame?: (frame: Frame) => void;
   /** The client is gone. */
   readonly onGone: () => void;
   /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
@@ -91,6 +93,7 @@ class SseBody {
     try {
       for await (const frame of this.#frames) {
         if (this.#over) return;
+        this.#options.onFrame?.(frame);
         if (isLongerThan(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
         else await this.#add(encodeFrame(frame));
         if (this.#over) return;

@@ -8,6 +8,14 @@ interface ClientFacts {
   readonly reasons: readonly string[];
 }
 
+/** What the caller says about the conversation that it asks in. */
+interface SessionFacts {
+  readonly thread: string | null;
+  readonly session: string | null;
+  readonly subagent: string | null;
+  readonly originator: string | null;
+}
+
 /** What is known of a request and its answer; a turn is there only for routes that run one. */
 export interface AccessFacts {
   readonly requestId: string;
@@ -20,6 +28,9 @@ export interface AccessFacts {
   readonly model?: string | null;
   readonly stream?: boolean | null;
   readonly client?: ClientFacts | null;
+  readonly named?: SessionFacts | null;
+  /** What a request was seen to want beside the conversation of its user. */
+  readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
 }
@@ -33,6 +44,8 @@ export interface AccessLine {
   readonly stream: boolean | null;
   readonly keyId: string | null;
   readonly client: ClientFacts | null;
+  readonly named: SessionFacts | null;
+  readonly intercept: string | null;
   readonly firstEventMs: number | null;
   readonly durationMs: number;
   readonly outcome: string | null;
@@ -75,6 +88,8 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     stream: facts.stream ?? null,
     keyId: facts.keyId ?? null,
     client: facts.client ?? null,
+    named: facts.named ?? null,
+    intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
     outcome: turn === null ? null : outcomeOf(turn),

@@ -22,7 +22,7 @@ describe('contentLog', () => {
   it('logs what was asked and every item of the answer, cut to a sane length', () => {
     const written: string[] = [];
     const logger = createLogger({ level: 'info', destination: { write: (line) => void written.push(line) } });
-    const observer = contentLog(logger, 'req_1', request);
+    const observer = contentLog(logger, 'req_1', [request], 1);
     observer.onStart?.();
     for (const event of messageTold('m', 'hi')) observer.onEvent?.(event);
     expect(written.map((line): unknown => JSON.parse(line))).toEqual([

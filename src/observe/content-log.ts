@@ -18,13 +18,25 @@ const clip = (value: unknown): unknown => {
  * Logs what was asked and answered. Content is logged only here, and the observer is made only
  * where `PROXY_LOG_CONTENT` is true.
  */
-export const contentLog = (logger: Logger, requestId: string, request: AskedTurn): TurnObserver => ({
-  onStart() {
-    const { instructions, items } = request;
-    logger.info({ requestId, content: clip({ instructions, items }) }, 'turn asked');
-  },
-  onEvent(event) {
-    if (event.type !== 'item-ended') return;
-    logger.info({ requestId, content: clip(event.item) }, 'turn answered');
-  },
-});
+export const contentLog = (
+  logger: Logger,
+  requestId: string,
+  requests: readonly AskedTurn[],
+  choices: number,
+): TurnObserver => {
+  let turns = 0;
+  return {
+    onStart() {
+      // Turns start in the order of their answers.
+      const request = requests[Math.floor(turns / choices)];
+      turns += 1;
+      if (request === undefined) return;
+      const { instructions, items } = request;
+      logger.info({ requestId, content: clip({ instructions, items }) }, 'turn asked');
+    },
+    onEvent(event) {
+      if (event.type !== 'item-ended') return;
+      logger.info({ requestId, content: clip(event.item) }, 'turn answered');
+    },
+  };
+};

@@ -1,7 +1,8 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { assertNever } from '../kit/assert-never.ts';
+import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
 
-interface MetricRow {
+export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly help: string;
@@ -18,6 +19,24 @@ export const METRICS = {
     name: 'proxy_requests_total',
     help: 'Requests that were answered, by route and HTTP status.',
     labels: ['route', 'status'],
+  },
+  clientRequests: {
+    kind: 'counter',
+    name: 'proxy_client_requests_total',
+    help: 'Requests for turns, by the family of clients that they seem to come from, and by what that was seen: header, body, none.',
+    labels: ['family', 'tier'],
+  },
+  outputModes: {
+    kind: 'counter',
+    name: 'proxy_output_mode_requests_total',
+    help: 'Requests of chat and responses, by the mode in which calls are told: `openai-json`, `obsidian-xml`.',
+    labels: ['mode'],
+  },
+  xmlNativeOnly: {
+    kind: 'counter',
+    name: 'proxy_xml_calls_native_only_total',
+    help: 'Calls in `obsidian-xml` that have no `<use_tool>` block, because it would be read as another call, by reason: kind (no plain function), too_long, arguments (no JSON object), name, value.',
+    labels: ['reason'],
   },
   requestSeconds: {
     kind: 'histogram',
@@ -105,6 +124,12 @@ export const METRICS = {
     name: 'proxy_tool_repairs_total',
     help: 'Answers in which a strict function was called with arguments that break its schema: `repaired` by the model in another attempt, or `passed_on` as they were.',
     labels: ['result'],
+  },
+  sideRequests: {
+    kind: 'counter',
+    name: 'proxy_side_requests_total',
+    help: 'Requests for a name of a conversation, by `kind` (title, title-and-summary, thread-title) and by what became of the short turn: answered; else refused, failed, late, unusable (then the turn that was asked for was run) or abandoned.',
+    labels: ['kind', 'result'],
   },
   formatUnchecked: {
     kind: 'counter',
@@ -203,6 +228,7 @@ export const METRICS = {
     help: 'App-servers that were ended by force, by what was found: hung, home-gone.',
     labels: ['ailment'],
   },
+  ...COMPATIBILITY_METRICS,
 } as const satisfies Record<string, MetricRow>;
 
 type Table = typeof METRICS;

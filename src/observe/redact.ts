@@ -18,7 +18,7 @@ const MAX_DEPTH = 8;
 
 const HIDDEN = '[redacted]';
 
-const isSecretName = (name: string): boolean => {
+export const isSecretName = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
   return SECRET_NAMES.has(plain) || SECRET_ENDINGS.some((ending) => plain.endsWith(ending));
 };

@@ -1,20 +1,48 @@
+import { boundedLabel } from './bounded-label.ts';
 import type { Metrics } from './metrics.ts';
 import type { TurnObserver } from './observer.ts';
 
-/** Counts turns and their tokens. */
+/** Counts turns, their tokens, and items that nobody knows. One for all turns: what backends call items has a bound. */
 export const turnMetrics = (
-  metrics: Pick<Metrics, 'turnsActive' | 'tokens' | 'firstEventSeconds'>,
-): TurnObserver => ({
-  onStart() {
-    metrics.turnsActive.inc();
-  },
-  onEnd({ usage, firstEventMs }) {
-    metrics.turnsActive.dec();
-    if (firstEventMs !== null) metrics.firstEventSeconds.observe(firstEventMs / 1000);
-    if (usage === null) return;
-    metrics.tokens.inc({ kind: 'input' }, usage.inputTokens);
-    metrics.tokens.inc({ kind: 'cached_input' }, usage.cachedInputTokens);
-    metrics.tokens.inc({ kind: 'output' }, usage.outputTokens);
-    metrics.tokens.inc({ kind: 'reasoning' }, usage.reasoningTokens);
-  },
-});
+  metrics: Pick<Metrics, 'turnsActive' | 'tokens' | 'firstEventSeconds' | 'unknownItems'>,
+): TurnObserver => {
+  const typeLabel = boundedLabel();
+  return {
+    onStart() {
+      metrics.turnsActive.inc();
+    },
+    onEvent(event) {
+      if (event.type !== 'item-ended' || !('raw' in event.item)) return;
+      const { type } = event.item.raw;
+      if (!KNOWN_ITEMS.has(type)) metrics.unknownItems.inc({ type: typeLabel(type) });
+    },
+    onEnd({ usage, firstEventMs }) {
+      metrics.turnsActive.dec();
+      if (firstEventMs !== null) metrics.firstEventSeconds.observe(firstEventMs / 1000);
+      if (usage === null) return;
+      metrics.tokens.inc({ kind: 'input' }, usage.inputTokens);
+      metrics.tokens.inc({ kind: 'cached_input' }, usage.cachedInputTokens);
+      metrics.tokens.inc({ kind: 'output' }, usage.outputTokens);
+      metrics.tokens.inc({ kind: 'reasoning' }, usage.reasoningTokens);
+    },
+  };
+};
+
+/** Items of OpenAI's API that are passed on as they are; whatever else is, has a type of its backend's own. */
+const KNOWN_ITEMS: ReadonlySet<string> = new Set([
+  'apply_patch_call',
+  'code_interpreter_call',
+  'compaction',
+  'computer_call',
+  'file_search_call',
+  'image_generation_call',
+  'local_shell_call',
+  'mcp_approval_request',
+  'mcp_call',
+  'mcp_list_tools',
+  'shell_call',
+  'shell_call_output',
+  'tool_search_call',
+  'tool_search_output',
+  'web_search_call',
+]);

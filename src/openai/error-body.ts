@@ -1,4 +1,5 @@
 import type { Failure } from '../canonical/failure.ts';
+import type { Json } from '../kit/json.ts';
 
 export interface ErrorBody {
   readonly error: {
@@ -6,10 +7,17 @@ export interface ErrorBody {
     readonly type: string;
     readonly param: string | null;
     readonly code: string;
+    readonly [more: string]: Json | undefined;
   };
 }
 
 /** OpenAI's error object: all four keys are always there. */
 export const errorBody = (failed: Failure): ErrorBody => ({
-  error: { message: failed.message, type: failed.type, param: failed.param, code: failed.code },
+  error: {
+    message: failed.message,
+    type: failed.type,
+    param: failed.param,
+    code: failed.code,
+    ...failed.more,
+  },
 });

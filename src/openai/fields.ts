@@ -5,6 +5,7 @@ import { jsonObject, longText } from './bounds.ts';
 /** Fields that more than one API has, with the same values in each. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
+export const REASONING_CONTEXTS = ['auto', 'current_turn', 'all_turns'] as const;
 export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
 export const VERBOSITIES = ['low', 'medium', 'high'] as const;
 

@@ -1,5 +1,5 @@
 /** What stands between two texts that a client gets as one. */
-const SEPARATOR = '\n\n';
+export const SEPARATOR = '\n\n';
 
 /**
  * Several texts as one, with a blank line between them; empty ones leave no trace. A stream and its

@@ -97,6 +97,14 @@ export const PLAIN_READERS: ToolReaders = {
   },
 };
 
+/** How the tools of a body are written, and where it says something of one of them. */
+export interface ToolForm {
+  readonly readers: ToolReaders;
+  readonly placeOf: (index: number) => string;
+}
+
+export const PLAIN_FORM: ToolForm = { readers: PLAIN_READERS, placeOf: (index) => `tools[${index}]` };
+
 /** The tools of a request, or of one of its items. Which of them its backend has is not known here. */
 export const readToolList = (
   given: readonly unknown[],

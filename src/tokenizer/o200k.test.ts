@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 
-import { countTokens, headOf } from './o200k.ts';
+import { countTokens, headOf, textOf } from './o200k.ts';
 
 /** Half emoji, long words, runs of spaces, characters of several tokens. */
 const anyText = fc.oneof(
@@ -61,5 +62,36 @@ describe('a long word', () => {
     const text = unit.repeat(500_000 / unit.length);
     expect(countTokens(text)).toBeGreaterThan(1_000);
     expect(headOf(text.slice(0, 20_000), 10).length).toBeGreaterThan(0);
+  });
+});
+
+describe('the text of tokens', () => {
+  it('is the text that they were made of', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        fc.pre(text.isWellFormed());
+        expect(textOf(encode(text, { disallowedSpecial: new Set() }))).toBe(text);
+      }),
+    );
+  });
+
+  const [half = 0] = encode('𠮷');
+
+  it.each([
+    ['nothing', [], ''],
+    ['no token', [3686, 199_998], null],
+    ['a special token', [199_999], null],
+    ['no number of a token', [-1], null],
+    ['half a number', [0.5], null],
+    ['half a character', [half], null],
+    // The half before it left nothing behind.
+    ['a word', encode('漢字'), '漢字'],
+  ])('%s', (_, tokens, text) => {
+    expect(textOf(tokens)).toBe(text);
+  });
+
+  it('does not take a square of time', () => {
+    const one = encode('𠮷');
+    expect(textOf(Array.from({ length: 200_000 }, () => one).flat())).toHaveLength(400_000);
   });
 });

@@ -1,4 +1,5 @@
-import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
+import table from 'gpt-tokenizer/bpeRanks/o200k_base';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 
 /** The encoding of current OpenAI models. Its table takes time and memory: see `tokenizer-thread`. */
 
@@ -10,11 +11,36 @@ export const headOf = (text: string, tokens: number): string => {
   if (all.length <= tokens) return text;
   // A token may end inside a character; without that character the rest may need other tokens.
   for (let count = tokens; count > 0; count -= 1) {
-    const head = commonStart(text, decode(all.slice(0, count)));
+    const head = commonStart(text, new TextDecoder().decode(bytesOf(all.slice(0, count)) ?? EMPTY));
     if (tokensOf(head).length <= tokens) return head;
   }
   return '';
 };
+
+/** What these tokens say; null: one of them is none, or they are not whole characters. */
+export const textOf = (tokens: readonly number[]): string | null => {
+  const bytes = bytesOf(tokens);
+  if (bytes === null) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+};
+
+/** Not by the library: it keeps half a character for the next text, and needs a square of time for some. */
+const bytesOf = (tokens: readonly number[]): Uint8Array | null => {
+  const pieces: Uint8Array[] = [];
+  for (const token of tokens) {
+    const said = table[token];
+    if (said === undefined) return null;
+    pieces.push(typeof said === 'string' ? TO_BYTES.encode(said) : Uint8Array.from(said));
+  }
+  return Buffer.concat(pieces);
+};
+
+const TO_BYTES = new TextEncoder();
+const EMPTY = new Uint8Array();
 
 /** The encoder needs a time that grows with the square of a word: longer ones are cut. No language has such. */
 const MAX_WORD = 256;

@@ -15,6 +15,10 @@ describe('the tokenizer in its thread', () => {
       countTokens(text),
       headOf(text, 4),
     ]);
+    expect([await tokenizer.textOf([13225, 2375]), await tokenizer.textOf([-1])]).toEqual([
+      'Hello world',
+      null,
+    ]);
     expect(guesses).toEqual([]);
   });
 
@@ -26,5 +30,6 @@ describe('the tokenizer in its thread', () => {
       'twelve c',
     ]);
     expect(guesses).toEqual(['broken', 'broken']);
+    await expect(closed.textOf([1])).rejects.toMatchObject({ failure: { kind: 'server_overloaded' } });
   });
 });

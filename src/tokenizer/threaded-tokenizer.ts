@@ -1,15 +1,24 @@
+import { gatewayError } from '../canonical/failure.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
-/** A beginning of so many tokens is asked for, or, with null, how many there are. */
-export interface TokenJob {
-  readonly text: string;
-  readonly tokens: number | null;
-}
+/** A beginning of so many tokens is asked for, or, with null, how many there are; or what tokens say. */
+export type TokenJob =
+  | { readonly text: string; readonly tokens: number | null }
+  | { readonly written: readonly number[] };
+
+/** Null: they say nothing. */
+type TokenResult = number | string | null;
 
 export interface ThreadedTokenizerOptions {
   /** It had to be guessed, because the tokenizer did not answer in time. */
   readonly onGuess: (reason: GiveUpReason) => void;
+}
+
+export interface ThreadedTokenizer extends Tokenizer {
+  /** What these tokens say; null: they are no text. Rejects where nobody can say it now. */
+  textOf(tokens: readonly number[]): Promise<string | null>;
+  close(): Promise<void>;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -25,10 +34,8 @@ const CHARS_PER_TOKEN = 4;
  * The tokenizer, in a thread of its own: loading its table takes a third of a second, in which nobody
  * else would be served, and texts of a model may be long and odd.
  */
-export const createThreadedTokenizer = (
-  options: ThreadedTokenizerOptions,
-): Tokenizer & { close(): Promise<void> } => {
-  const pool = createThreadPool<TokenJob, number | string>({
+export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): ThreadedTokenizer => {
+  const pool = createThreadPool<TokenJob, TokenResult>({
     file: besideModule(import.meta.url, 'tokenizer-thread'),
     threads: 1,
     timeoutMs: TIMEOUT_MS,
@@ -36,7 +43,7 @@ export const createThreadedTokenizer = (
     maxWaiting: MAX_WAITING,
     maxMemoryMb: MAX_MEMORY_MB,
   });
-  const ask = async (job: TokenJob): Promise<number | string | null> => {
+  const ask = async (job: TokenJob): Promise<TokenResult> => {
     const outcome = await pool.run(job);
     if (outcome.kind === 'done') return outcome.result;
     options.onGuess(outcome.reason);
@@ -51,6 +58,12 @@ export const createThreadedTokenizer = (
     async head(text, tokens) {
       const head = await ask({ text, tokens });
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
+    },
+    async textOf(written) {
+      const outcome = await pool.run({ written });
+      // A guess would be another text.
+      if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
+      return typeof outcome.result === 'string' ? outcome.result : null;
     },
     close: () => pool.close(),
   };

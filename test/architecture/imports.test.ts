@@ -28,9 +28,10 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
-  observe: [...CENTRE, 'pino', 'prom-client'],
+  observe: [...CENTRE, 'pino', '@prometheus-io/client'],
+  stories: [...CENTRE, 'observe', 'node:'],
   threads: ['node:'],
-  tokenizer: ['engine', 'gpt-tokenizer', 'threads'],
+  tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
@@ -56,6 +57,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'place-relay',
     'version',
   ],
+  'stories-of': ['config', 'observe', 'stories', 'version'],
+  north: ['config', 'engine', 'http', 'kit', 'observe', 'tokenizer'],
   switchboard: ['canonical', 'engine', 'south'],
   detour: ['kit'],
   app: [
@@ -67,10 +70,12 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'http',
     'kit',
+    'north',
     'observe',
     'open-mcp',
     'schemas',
     'south',
+    'stories-of',
     'switchboard',
     'tokenizer',
     'node:',
@@ -164,7 +169,7 @@ describe('imports', () => {
     ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
-    expect(whoMayImport('http')).toEqual(['command', 'app']);
+    expect(whoMayImport('http')).toEqual(['command', 'north', 'app']);
     expect(whoMayImport('openai')).toEqual(['http']);
     expect(RULES['codex']).not.toContain('openai');
   });

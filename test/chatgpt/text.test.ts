@@ -39,6 +39,25 @@ describe('plain text', () => {
     );
   });
 
+  it('the name of a conversation is written by the smallest model of the account, at low effort', async () => {
+    const answered = await proxy.post('/v1/chat/completions', {
+      model: 'gpt-5.5-high',
+      temperature: 0.1,
+      messages: [
+        {
+          role: 'system',
+          content: 'You are a title generator. You output ONLY a thread title. Nothing else.',
+        },
+        { role: 'user', content: 'Hello?' },
+      ],
+    });
+    expect([answered.status, answered.json['model']]).toEqual([200, 'gpt-5.5-high']);
+    expect(answered.text).toContain(HELLO);
+    expect(
+      proxy.backend.modelRequests.map(({ body, broken }) => [body['model'], body['reasoning'], broken]),
+    ).toEqual([['gpt-6-luna', expect.objectContaining({ effort: 'low' }), []]]);
+  });
+
   it.each(FULL)('%s gets instructions in their field, and always has the field', async (model) => {
     await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
     await proxy.post('/v1/responses', { model, input: 'Hello?' });

@@ -1,5 +1,9 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 
+import { answer } from '../../src/demo/answer.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import { itemsOf, textOf } from '../clients/rounds.ts';
 import { hang, hello, http429, inTurn, says, slow } from '../support/scripts.ts';
 import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
@@ -7,6 +11,12 @@ import { openCheckedChat } from './chat-checked.ts';
 /** OpenAI's own SDK: several answers, stops, the older completions, and what is not served. */
 
 const { proxy, client } = await openCheckedChat(hello);
+
+/** A model that says what it was told, and that it was. */
+const repeats: Script = ({ body }, connection) => {
+  const last = itemsOf(body).at(-1)?.['content'];
+  return answer(connection, [{ text: `${textOf(last)}!` }]);
+};
 
 const ZERO = {
   inputTokens: 0,
@@ -102,26 +112,57 @@ describe('completions', () => {
     for await (const chunk of stream) text += chunk.choices[0]?.text ?? '';
     expect(text).toBe(HELLO);
   });
+
+  it('answers several prompts, texts or tokens, by the order in which they stand', async () => {
+    proxy.use(repeats);
+    const asked = { model: 'gpt-5.5', prompt: ['one', 'two', 'three'], n: 2, echo: true };
+    const expected = ['one', 'one', 'two', 'two', 'three', 'three'].map((text) => `${text}${text}!`);
+    const whole = await client.openai.completions.create(asked);
+    expect(whole.choices.map(({ index, text }) => [index, text])).toEqual([...expected.entries()]);
+    const streamed: string[] = [];
+    for await (const chunk of await client.openai.completions.create({ ...asked, stream: true })) {
+      for (const { index, text } of chunk.choices) streamed[index] = (streamed[index] ?? '') + text;
+    }
+    expect(streamed).toEqual(expected);
+    const ofTokens = await client.openai.completions.create({
+      model: 'gpt-5.5',
+      prompt: [encode('漢字'), encode('Hello world')],
+    });
+    expect(ofTokens.choices.map(({ text }) => text)).toEqual(['漢字!', 'Hello world!']);
+    const one = await client.openai.completions.create({ model: 'gpt-5.5', prompt: encode('alone') });
+    expect(one.choices.map(({ text }) => text)).toEqual(['alone!']);
+    await untilIdle(proxy);
+  });
+
+  it('says which prompt is none', async () => {
+    const error = await failureOf(
+      client.openai.completions.create({ model: 'gpt-5.5', prompt: [[1], [199_999]] }),
+    );
+    expect(error).toMatchObject({ status: 400, code: 'invalid_value', param: 'prompt[1]' });
+  });
 });
 
 describe('what is not served', () => {
-  it.each(['/v1/embeddings', '/v1/images/variations', '/v1/audio/speech'])(
-    '%s is answered at once',
-    async (path) => {
-      const response = await proxy.post(path, { input: 'x' });
-      expect([response.status, await response.json()]).toEqual([
-        404,
-        {
-          error: {
-            message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/chat/completions, POST /v1/completions, POST /v1/images/generations, POST /v1/images/edits, GET /v1/models.`,
-            type: 'invalid_request_error',
-            param: null,
-            code: 'endpoint_not_supported',
-          },
+  it.each([
+    '/v1/embeddings',
+    '/v1/images/variations',
+    '/v1/audio/speech',
+    '/v1/messages',
+    '/v1/messages/count_tokens',
+  ])('%s is answered at once', async (path) => {
+    const response = await proxy.post(path, { input: 'x' });
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      {
+        error: {
+          message: `POST ${path} is not supported here. Served are: POST /v1/responses, POST /v1/responses/compact, POST /v1/chat/completions, POST /v1/completions, POST /v1/images/generations, POST /v1/images/edits, GET /v1/models.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'endpoint_not_supported',
         },
-      ]);
-    },
-  );
+      },
+    ]);
+  });
 
   it('asks for the key all the same', async () => {
     const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });

@@ -78,6 +78,7 @@ describe('create', () => {
       content: 'The answer is 42.',
       refusal: null,
       reasoning_content: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
+      reasoning: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
     });
   });
 

@@ -8,9 +8,9 @@ import { checkedClient, type CheckedClient } from './responses-checked.ts';
 let proxy: TestProxy;
 let client: CheckedClient;
 
-const useProxy = (models: Parameters<typeof startProxy>[2]): void => {
+const useProxy = (models: Parameters<typeof startProxy>[2], env: Record<string, string> = {}): void => {
   beforeAll(async () => {
-    proxy = await startProxy(hello, {}, models);
+    proxy = await startProxy(hello, env, models);
     client = checkedClient(proxy);
   });
   afterAll(async () => {
@@ -40,7 +40,10 @@ const GPT_5_5 = {
 };
 
 describe('a provider without a list of models', () => {
-  useProxy({ models: null });
+  useProxy(
+    { models: null },
+    { PROXY_MODEL_ALIASES: '{"house": "gpt-5.5-high", "home": "house", "gpt-6-sol": "gpt-6-sol-low"}' },
+  );
 
   it('has the models of codex, each with its efforts, and the family of the default', async () => {
     const ids = (await Array.fromAsync(client.openai.models.list())).map((model) => model.id);
@@ -58,6 +61,8 @@ describe('a provider without a list of models', () => {
         'codex-5-low',
         'codex-5-high',
         'codex-5-fast',
+        'house',
+        'home',
       ]),
     );
     expect(new Set(ids).size).toBe(ids.length);
@@ -78,6 +83,8 @@ describe('a provider without a list of models', () => {
       'gpt-5.5-low-fast',
       { alias_of: 'gpt-5.5', default_reasoning_effort: 'low', default_service_tier: 'priority' },
     ],
+    ['gpt-5.5-codev-l', { alias_of: 'gpt-5.5', default_reasoning_effort: 'low' }],
+    ['home', { alias_of: 'gpt-5.5', default_reasoning_effort: 'high' }],
   ])('one of them: %s', async (id, more) => {
     expect(await client.openai.models.retrieve(id)).toEqual({ ...GPT_5_5, id, ...more });
   });
@@ -110,6 +117,42 @@ describe('a provider without a list of models', () => {
       service_tier: 'priority',
     });
     expect(response).toMatchObject({ reasoning: { effort: 'low' }, service_tier: 'priority' });
+  });
+
+  it.each([
+    ['gpt-5.2-codev-l', { model: 'gpt-5.2', reasoning: { effort: 'low' } }],
+    ['gpt-5.5-codev-xh', { model: 'gpt-5.5', reasoning: { effort: 'xhigh' } }],
+    ['gpt-5.5-codev', { model: 'gpt-5.5' }],
+    ['codex-5-codev-m', { model: 'gpt-6.1-sol', reasoning: { effort: 'medium' } }],
+    ['home', { model: 'gpt-5.5', reasoning: { effort: 'high' } }],
+    ['house-codev-l', { model: 'gpt-5.5', reasoning: { effort: 'low' } }],
+    ['gpt-6-sol', { model: 'gpt-6-sol', reasoning: { effort: 'low' } }],
+  ])('%s has its meaning', async (model, meaning) => {
+    await client.openai.responses.create({ model, input: 'hi' });
+    expect(sent()).toEqual({ reasoning: undefined, service_tier: undefined, ...meaning });
+  });
+
+  it('the name that was asked for is that in the answer, on both APIs, stream and JSON', async () => {
+    const { responses } = client.openai;
+    const { completions } = proxy.openai.chat;
+    const messages = [{ role: 'user' as const, content: 'hi' }];
+    for (const model of ['home', 'gpt-5.2-codev-l']) {
+      const response = await responses.create({ model, input: 'hi' });
+      const events = await Array.fromAsync(await responses.create({ model, input: 'hi', stream: true }));
+      const completion = await completions.create({ model, messages });
+      const chunks = await Array.fromAsync(await completions.create({ model, messages, stream: true }));
+      const named = events.flatMap((event) => ('response' in event ? [event.response.model] : []));
+      const names = [response.model, ...named, completion.model, ...chunks.map((chunk) => chunk.model)];
+      expect([names.length > 4, new Set(names)]).toEqual([true, new Set([model])]);
+    }
+  });
+
+  it('an effort of the request goes before that of the name', async () => {
+    const reasoning = { effort: 'medium' as const };
+    for (const model of ['house', 'gpt-5.2-codev-l']) {
+      await client.openai.responses.create({ model, input: 'hi', reasoning });
+      expect(sent().reasoning).toEqual(reasoning);
+    }
   });
 
   it('a tier of the request goes before that of the name', async () => {

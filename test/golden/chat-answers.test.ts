@@ -181,6 +181,7 @@ const meta: ChatMeta = {
   model: 'gpt-5.5',
   serviceTier: 'flex',
   isLegacy: false,
+  isAlsoLegacy: false,
   includeUsage: true,
   usagePolicy: 'exact',
 };
@@ -218,11 +219,27 @@ describe('chat', () => {
 });
 
 describe('completions', () => {
-  const completion = { ...meta, id: 'cmpl-1' };
+  const completion = { ...meta, id: 'cmpl-1', echoes: [] };
   it.each(['a text', 'an empty answer', 'a refusal', 'two choices'])('%s', async (name) => {
     const all = turns[name];
     if (all === undefined) throw new Error('no such scenario');
     expect(projectCompletion(await foldAll(all), completion)).toMatchSnapshot('json');
     expect(await text(renderCompletion(arranged(all), completion))).toMatchSnapshot('stream');
+  });
+
+  it('the prompt stands in front of its answer', async () => {
+    const all = turns['two choices'];
+    if (all === undefined) throw new Error('no such scenario');
+    const echoing = { ...completion, echoes: ['Once ', 'Twice '] };
+    const { choices } = projectCompletion(await foldAll(all), echoing);
+    const plain = projectCompletion(await foldAll(all), completion).choices;
+    const texts = choices.map((choice) => choice.text);
+    expect(texts).toEqual(plain.map((choice, index) => echoing.echoes[index] + choice.text));
+    const streamed = ['', ''];
+    for await (const { data } of renderCompletion(arranged(all), echoing)) {
+      if (typeof data !== 'object' || data === null || !('choices' in data)) continue;
+      for (const choice of data.choices as typeof choices) streamed[choice.index] += choice.text;
+    }
+    expect(streamed).toEqual(texts);
   });
 });

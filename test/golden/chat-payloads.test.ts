@@ -158,6 +158,7 @@ const conversations: Readonly<Record<string, readonly object[]>> = {
       audio: null,
       function_call: null,
       reasoning_content: '**Thinking**',
+      reasoning: '**Thinking**',
       tool_calls: [{ index: 0, ...call('call_1') }],
     },
     { role: 'tool', tool_call_id: 'call_1', content: 'rain', name: 'get_weather' },

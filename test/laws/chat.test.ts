@@ -16,6 +16,7 @@ type Turns = OneOrMore<readonly TurnEvent[]>;
 interface Settings {
   readonly shown: ArrangeOptions;
   readonly isLegacy: boolean;
+  readonly isAlsoLegacy: boolean;
   readonly includeUsage: boolean;
   readonly usagePolicy: ChatMeta['usagePolicy'];
 }
@@ -23,6 +24,7 @@ interface Settings {
 const settings: fc.Arbitrary<Settings> = fc.record({
   shown: fc.record({ showReasoning: fc.boolean(), showCommentary: fc.boolean() }),
   isLegacy: fc.boolean(),
+  isAlsoLegacy: fc.boolean(),
   includeUsage: fc.boolean(),
   usagePolicy: fc.constantFrom('exact', 'zeros'),
 });
@@ -33,12 +35,13 @@ const turns: fc.Arbitrary<Turns> = fc.oneof(
   fc.tuple(turnEvents, turnEvents, turnEvents),
 );
 
-const metaOf = ({ isLegacy, includeUsage, usagePolicy }: Settings): ChatMeta => ({
+const metaOf = ({ isLegacy, isAlsoLegacy, includeUsage, usagePolicy }: Settings): ChatMeta => ({
   id: 'chatcmpl-1',
   createdAt: 1_800_000_000,
   model: 'gpt-5.5',
   serviceTier: null,
   isLegacy,
+  isAlsoLegacy,
   includeUsage,
   usagePolicy,
 });
@@ -62,6 +65,7 @@ interface Delta {
   content?: string | null;
   refusal?: string | null;
   reasoning_content?: string;
+  reasoning?: string;
   annotations?: unknown[];
   function_call?: { name?: string; arguments: string };
   tool_calls?: {
@@ -103,6 +107,7 @@ interface Message {
   content: string | null;
   refusal: string | null;
   reasoning_content?: string;
+  reasoning?: string;
   annotations?: unknown[];
   function_call?: { name: string; arguments: string };
   tool_calls?: Called[];
@@ -128,7 +133,7 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
     // The role is there first, once.
     expect(message.role === undefined).toBe(delta.role !== undefined);
     if (delta.role !== undefined) message.role = delta.role;
-    for (const field of ['content', 'refusal', 'reasoning_content'] as const) {
+    for (const field of ['content', 'refusal', 'reasoning_content', 'reasoning'] as const) {
       const text = delta[field];
       if (typeof text === 'string') message[field] = (message[field] ?? '') + text;
     }

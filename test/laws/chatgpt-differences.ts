@@ -126,9 +126,16 @@ export const CHATGPT_ONLY: readonly Difference[] = [
   },
   {
     field: '`client_metadata`',
-    arrives: "codex's own notes about the turn, with the id of the conversation",
+    arrives:
+      "codex's own notes about the turn, with the id of the conversation; the notes of the client over them",
     why: 'The service gets what codex sends it.',
-    apply: (own, arrived) => ({ ...own, client_metadata: arrived['client_metadata'] ?? 'missing' }),
+    apply(own, arrived) {
+      const [notes, told] = [own['client_metadata'], arrived['client_metadata']];
+      return {
+        ...own,
+        client_metadata: isJsonObject(told) ? { ...told, ...(isJsonObject(notes) ? notes : {}) } : 'missing',
+      };
+    },
   },
   {
     field: 'a message of role `system`',

@@ -116,13 +116,15 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: '`text`, `reasoning` and `tools` with nothing in them',
+    field: '`text`, `reasoning`, `client_metadata` and `tools` with nothing in them',
     arrives: 'nothing',
     why: 'An empty list of tools is refused by some backends.',
     apply: (own) =>
       without(
         own,
-        ...['text', 'reasoning', 'tools'].filter((name) => JSON.stringify(own[name])?.length === 2),
+        ...['text', 'reasoning', 'client_metadata', 'tools'].filter(
+          (name) => JSON.stringify(own[name])?.length === 2,
+        ),
       ),
   },
   {
@@ -130,7 +132,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     arrives: '`auto` where there are tools and the client made no choice; nothing for `auto` without tools',
     why: 'codex says the default.',
     apply(own) {
-      if (own['tools'] !== undefined) return { tool_choice: 'auto', ...own };
+      if (own['tools'] !== undefined || bringsTools(own)) return { tool_choice: 'auto', ...own };
       return own['tool_choice'] === 'auto' ? without(own, 'tool_choice') : own;
     },
   },
@@ -254,7 +256,13 @@ export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da
 const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
-/** Items that nobody reads on their way. */
+/** Whether the conversation brings tools along. */
+const bringsTools = ({ input }: JsonObject): boolean =>
+  objects(input).some(
+    ({ type, tools }) =>
+      (type === 'additional_tools' || type === 'tool_search_output') && objects(tools).length > 0,
+  );
+
 /** A tool that the client describes and we write. */
 const isClients = (tool: JsonObject): boolean => tool['type'] === 'function' || tool['type'] === 'custom';
 

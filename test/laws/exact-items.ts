@@ -47,6 +47,12 @@ export const maybe = <Value>(name: string, value: fc.Arbitrary<Value>): fc.Arbit
 export const merged = (...pieces: readonly fc.Arbitrary<object>[]): fc.Arbitrary<JsonObject> =>
   fc.tuple(...pieces).map((all) => Object.assign({}, ...all) as JsonObject);
 
+/** What codex writes beside its items. */
+const notes = maybe(
+  'internal_chat_message_metadata_passthrough',
+  fc.constantFrom<Json>({ turn_id: 't', create_time: 1.5, kinds: [null] }, null),
+);
+
 const image = fc
   .constantFrom(undefined, null, 'auto', 'low', 'high', 'original')
   .map((detail) => ({ type: 'input_image', image_url: PNG, ...(detail === undefined ? {} : { detail }) }));
@@ -89,6 +95,7 @@ const message: fc.Arbitrary<JsonObject> = fc
       fc.constant({ role }),
       id,
       status,
+      notes,
       fc
         .oneof(text, fc.array(role === 'assistant' ? outputPart : inputPart, { minLength: 1, maxLength: 3 }))
         .map((content) => ({ content })),
@@ -102,6 +109,7 @@ const reasoning: fc.Arbitrary<JsonObject> = merged(
   fc.constant({ type: 'reasoning' }),
   id,
   status,
+  notes,
   fc
     .array(text, { maxLength: 2 })
     .map((texts) => ({ summary: texts.map((value) => ({ type: 'summary_text', text: value })) })),
@@ -125,6 +133,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
         fc.constant({ type: kind === 'function' ? 'function_call' : 'custom_tool_call' }),
         id,
         status,
+        notes,
         fc.constantFrom('get_weather', 'never declared', 'mcp__a__b', '名').map((name) => ({ name })),
         kind === 'function'
           ? fc.oneof(text, fc.constantFrom('{ "city":"Oslo" }', '{}')).map((value) => ({ arguments: value }))
@@ -135,6 +144,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
         fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
         id,
         status,
+        notes,
         fc
           .oneof(text, fc.array(inputPart, { maxLength: 3 }))
           .chain((output) => fc.constantFrom<Json[]>(output, { content: output, success: true }))

@@ -137,6 +137,10 @@ const settings: fc.Arbitrary<JsonObject> = merged(
     'metadata',
     fc.option(fc.dictionary(fc.constantFrom('a', '', 'constructor'), shortText, { noNullPrototype: true })),
   ),
+  maybe(
+    'client_metadata',
+    fc.constantFrom<Json>({ turn_id: 't', 'x-codex-window-id': 'w:0', deep: [null] }, {}, null),
+  ),
   maybe('user', fc.option(shortText)),
   maybe('safety_identifier', fc.option(shortText)),
   maybe('prompt_cache_key', fc.option(fc.oneof(someText, fc.constant('k'.repeat(65))))),
@@ -152,6 +156,7 @@ const settings: fc.Arbitrary<JsonObject> = merged(
           maybe('summary', fc.constantFrom(...SUMMARIES)),
           maybe('generate_summary', fc.constantFrom(...SUMMARIES)),
         ),
+        maybe('context', fc.constantFrom('auto', 'current_turn', 'all_turns', null)),
       ),
     ),
   ),

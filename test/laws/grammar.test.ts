@@ -1,8 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { compacting } from '../../src/canonical/compaction.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { wellFormed } from '../../src/canonical/well-formed.ts';
+import type { CompactionSupport } from '../../src/codex/capabilities/compaction.ts';
+import { compactConversations } from '../../src/engine/compact-conversations.ts';
 import { customAgain } from '../../src/engine/custom-as-functions.ts';
 import { runChoices } from '../../src/engine/choices.ts';
 import { withEmulations } from '../../src/engine/emulate.ts';
@@ -78,6 +81,13 @@ const PILE: readonly TurnEvent[] = [
   },
 ];
 
+/** A conversation that is to be compacted by a backend that says this, whatever it is asked for. */
+const compacted = (events: readonly TurnEvent[], support: CompactionSupport): AsyncIterable<TurnEvent> =>
+  run(
+    compactConversations(engineOf(telling(events)), { support, ambient: { clock, ids }, onLearnt() {} }),
+    compacting(turnRequest({})),
+  );
+
 type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<TurnEvent>;
 const run = (engine: Engine, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
   engine.plan(turnRequest(different)).run(never);
@@ -123,6 +133,8 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     run(keepToolChoice(engineOf(telling(events)), clock), {
       toolChoice: { mode: 'named', tool: { kind: 'function', name: 'b' } },
     }),
+  'a compaction': (events) => compacted(events, 'native'),
+  'a summary': (events) => compacted(events, 'unknown'),
   'a second try of strict calls': (events) => repairedTwice(events, 'answer'),
   'a second try of strict calls in a stream': (events) => repairedTwice(events, 'calls'),
   'tools in prose': (events) => run(prose(events), { tools: [functionTool('f')] }),
@@ -137,7 +149,7 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
   'a second attempt': (events) => retryWhole(telling(events)).run(never),
   'one of several choices': (events) =>
-    runChoices(telling(events), [{ leave() {} }, { leave() {} }], {
+    runChoices([telling(events)], [{ leave() {} }, { leave() {} }], {
       signal: never,
       pace: 'one-by-one',
     })[0],

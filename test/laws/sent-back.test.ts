@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { fold, type Reply } from '../../src/canonical/accumulate.ts';
-import { isToolCall, wordsOf, type Produced, type ToolCall } from '../../src/canonical/item.ts';
+import { isSummary, isToolCall, wordsOf, type Produced, type ToolCall } from '../../src/canonical/item.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
@@ -77,7 +77,15 @@ describe('an answer of the Responses API, sent back', () => {
           },
         ];
       case 'compaction':
-        return [{ type: 'compaction', id: item.id, encrypted_content: item.encryptedContent }];
+        return isSummary(item)
+          ? [
+              {
+                type: 'message',
+                role: 'user',
+                content: [{ type: 'input_text', text: expect.stringContaining(item.summary) }],
+              },
+            ]
+          : [{ type: 'compaction', id: item.id, encrypted_content: item.encryptedContent }];
       case 'opaque':
         return [item.raw];
       default:
@@ -94,6 +102,7 @@ describe('an answer of the Responses API, sent back', () => {
       effort: null,
       serviceTier: null,
       includeEncryptedReasoning: encrypted,
+      isForCodex: false,
       usagePolicy: 'exact' as const,
     };
     const reply = await fold(arrange(emit(events), layout, fixedAmbient().ids));
@@ -147,6 +156,7 @@ describe('an answer of the Chat API, sent back', () => {
           model: 'm',
           serviceTier: null,
           isLegacy: false,
+          isAlsoLegacy: false,
           includeUsage: false,
           usagePolicy: 'exact',
         });

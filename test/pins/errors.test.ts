@@ -47,11 +47,12 @@ it('has these error codes, each with its status and type', () => {
     'unsupported_value 400 invalid_request_error',
     'upstream_blocked 502 server_error',
     'upstream_error 502 server_error',
-    'upstream_forbidden 403 invalid_request_error',
+    'upstream_forbidden 400 invalid_request_error',
     'upstream_overloaded 503 server_error',
     'upstream_timeout 504 server_error',
     'upstream_unauthorized 502 server_error',
     'upstream_unreachable 502 server_error',
+    'websocket_not_supported 426 invalid_request_error',
     'worker_lost 502 server_error',
     'worker_unavailable 503 server_error',
   ]);

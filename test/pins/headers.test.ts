@@ -4,13 +4,16 @@ import { gatewayError, failureOf } from '../../src/canonical/failure.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { TurnAsk } from '../../src/http/endpoint.ts';
+import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
+import { modeHeader } from '../../src/openai/dialects/choose-mode.ts';
 import { sseResponse } from '../../src/http/sse-response.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { dialectSettings } from '../support/dialect-settings.ts';
 import { modelList } from '../support/models.ts';
 
 const ambient: Ambient = {
@@ -34,7 +37,8 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
         throw gatewayError('worker_unavailable', { retryAfterSeconds: 3 });
       }),
     ],
-    authenticate: (authorization) => ({ keyId: authorization ?? 'nobody' }),
+    authenticate: (sent) => ({ keyId: sent.get('authorization') ?? 'nobody' }),
+    cors: createCors(['http://page.test']),
     ambient,
     logger: createLogger({ level: 'silent' }),
     metrics: createMetrics(),
@@ -50,6 +54,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
     ignoreClientPrompt: false,
     parallelCalls: true,
     omitsTools: () => false,
+    dialect: dialectSettings(),
   }).read(
     { model: 'm', input: 'hello' },
     {
@@ -71,7 +76,7 @@ const layoutOf = async (turn: TurnAsk): Promise<string> => {
 
 describe('headers of answers', () => {
   it('name the request, the methods that are allowed, and when to come back', async () => {
-    const json = { 'content-type': 'application/json' };
+    const json = { 'content-type': 'application/json', vary: 'origin' };
     expect(headersOf(await call('GET', '/who'))).toEqual({ ...json, 'x-request-id': 'req_1' });
     expect(headersOf(await call('GET', '/who', { 'x-request-id': 'mine-7' }))).toEqual({
       ...json,
@@ -89,9 +94,56 @@ describe('headers of answers', () => {
     });
   });
 
+  it('let pages of allowed origins in, and read what clients read', async () => {
+    const page = { origin: 'http://page.test' };
+    expect(headersOf(await call('GET', '/busy', page))).toEqual({
+      'content-type': 'application/json',
+      'x-request-id': 'req_1',
+      'retry-after': '3',
+      vary: 'origin',
+      'access-control-allow-origin': 'http://page.test',
+      'access-control-expose-headers': 'retry-after, x-request-id',
+    });
+    const asked = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,x-stainless-lang',
+      'access-control-request-private-network': 'true',
+    };
+    const vary =
+      'access-control-request-method, access-control-request-headers, access-control-request-private-network, origin';
+    expect(headersOf(await call('OPTIONS', '/who', { ...page, ...asked }))).toEqual({
+      'x-request-id': 'req_1',
+      vary,
+      'access-control-allow-origin': 'http://page.test',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': 'authorization,x-stainless-lang',
+      'access-control-allow-private-network': 'true',
+      'access-control-max-age': '600',
+      'access-control-expose-headers': 'x-request-id',
+    });
+    expect(headersOf(await call('OPTIONS', '/who', { origin: 'http://other.test', ...asked }))).toEqual({
+      'x-request-id': 'req_1',
+      vary,
+    });
+  });
+
   it('name the parameters that had no effect', () => {
     expect(ignoredHeader(['temperature', 'top_p'])).toEqual({
       'x-proxy-ignored-params': 'temperature, top_p',
+    });
+  });
+
+  it('name the output mode, where it is asked for or not the usual one', () => {
+    const modeOf = (headers: Record<string, string>): unknown => {
+      const { dialect } = ask(headers);
+      return dialect === undefined ? null : modeHeader(dialect.chosen);
+    };
+    expect(modeOf({})).toEqual({});
+    expect(modeOf({ 'x-proxy-output-mode': 'openai-json' })).toEqual({
+      'x-proxy-output-mode': 'openai-json',
+    });
+    expect(modeOf({ 'x-proxy-output-mode': 'obsidian-xml' })).toEqual({
+      'x-proxy-output-mode': 'obsidian-xml',
     });
   });
 

@@ -9,6 +9,9 @@ it('has these metrics', () => {
   );
   expect(visible).toEqual([
     'counter proxy_requests_total{route,status}',
+    'counter proxy_client_requests_total{family,tier}',
+    'counter proxy_output_mode_requests_total{mode}',
+    'counter proxy_xml_calls_native_only_total{reason}',
     'histogram proxy_request_seconds{}',
     'histogram proxy_first_event_seconds{}',
     'gauge proxy_turns_active{}',
@@ -23,6 +26,7 @@ it('has these metrics', () => {
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_tool_repairs_total{result}',
+    'counter proxy_side_requests_total{kind,result}',
     'counter proxy_format_unchecked_total{reason}',
     'counter proxy_tools_unexplained_total{reason}',
     'counter proxy_token_guesses_total{}',
@@ -39,5 +43,12 @@ it('has these metrics', () => {
     'counter proxy_worker_restarts_total{}',
     'counter proxy_worker_replacements_total{}',
     'counter proxy_worker_ailments_total{ailment}',
+    'histogram proxy_rpc_seconds{rpc_method}',
+    'counter proxy_rpc_errors_total{rpc_method,rpc_error_code}',
+    'counter proxy_response_events_total{response_event_type}',
+    'counter proxy_unknown_items_total{type}',
+    'counter proxy_parse_failures_total{of}',
+    'counter proxy_ignored_params_total{param}',
+    'counter proxy_stories_lost_total{reason}',
   ]);
 });

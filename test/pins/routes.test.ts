@@ -2,20 +2,27 @@ import { expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 
-/** What is served, and what of it asks for a key. A route that becomes `open` is a decision about security. */
+/** What is served, and what of it asks for a key. A route that becomes `open` or `local` is a decision about security. */
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',
+    'key POST /v1/responses/compact',
     'key POST /v1/chat/completions',
     'key POST /v1/completions',
     'key POST /v1/codex/reviews',
     'key POST /v1/images/generations',
     'key POST /v1/images/edits',
+    'key POST /backend-api/codex/responses',
     'key POST /v1/responses/{id}/steer',
     'key POST /v1/embeddings',
     'key POST /v1/images/{rest}',
     'key POST /v1/audio/{rest}',
+    'key POST /v1/messages',
+    'key POST /v1/messages/{rest}',
     'key GET /v1/models',
+    'key GET /backend-api/codex/models',
+    'key GET /backend-api/wham/usage',
+    'key GET /api/codex/usage',
     'key GET /v1/models/{id}',
     'key GET /v1/mcp/tools',
     'key GET /v1/codex/models',
@@ -27,6 +34,6 @@ it('serves these routes with this access', () => {
     'key POST /v1/codex/feedback',
     'open GET /healthz',
     'open GET /readyz',
-    'key GET /metrics',
+    'local GET /metrics',
   ]);
 });

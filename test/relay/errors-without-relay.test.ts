@@ -55,7 +55,7 @@ describe('an error of the backend, as codex tells it', () => {
     ],
     ['a path that is not there', replies(404, { detail: 'Not Found' }), [502, 'upstream_error', null]],
     ['refused credentials', http401, [502, 'upstream_unauthorized', null]],
-    ['403', replies(403, error('unsupported_country')), [403, 'upstream_forbidden', null]],
+    ['403', replies(403, error('unsupported_country')), [400, 'upstream_forbidden', null]],
     [
       'a page of Cloudflare',
       replies(403, PAGE, { 'content-type': 'text/html' }),

@@ -66,7 +66,7 @@ describe('an error of the backend', () => {
       '403',
       replies(403, { error: { message: 'Your country is not supported.', code: 'x' } }),
       {
-        status: 403,
+        status: 400,
         error: {
           message: 'Your country is not supported.',
           type: 'invalid_request_error',

@@ -21,6 +21,7 @@ const meta: ChatMeta = {
   model: 'gpt-5.5',
   serviceTier: null,
   isLegacy: false,
+  isAlsoLegacy: false,
   includeUsage: true,
   usagePolicy: 'exact',
 };

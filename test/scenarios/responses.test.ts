@@ -24,12 +24,14 @@ const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
   serviceTier: request.serviceTier,
   includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
+  isForCodex: false,
 });
 
 const arrangedFor = (ask: ResponsesAsk, events: readonly TurnEvent[]) => {
   const layout = chooseLayout({
     asked: null,
     wantsReasoning: ask.wantsReasoning.length > 0,
+    mayCompact: false,
     hasHostedTools: ask.request.tools.some(({ kind }) => kind === 'hosted'),
     isCodex: false,
     standard: 'message-first',

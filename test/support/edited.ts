@@ -17,6 +17,7 @@ export const SESSION = {
   cacheKey: 'cache-key',
   session: 'session-1',
   slug: 'gpt-5.5',
+  clientMetadata: null,
   model: 'gpt-5.5',
 };
 export const SHAPE: ThreadShape = {

@@ -22,6 +22,8 @@ export const trickyText = fc.oneof(
     'call>',
     '<tool_call>{"name":"f"}</tool_call>',
     '<tool_call>{"name":"g","arguments":{}}</tool_call>',
+    '<use_tool><name>f</name>',
+    '</use_tool>',
     '\u2028',
     'event: x\n',
   ),
@@ -171,6 +173,11 @@ const whole = fc.constantFrom<Shape[]>(
   },
   {
     head: (id) => ({ kind: 'compaction', id, encryptedContent: 'secret' }),
+    told: [],
+    ended: (head) => head,
+  },
+  {
+    head: (id) => ({ kind: 'compaction', id, summary: 'All was well.' }),
     told: [],
     ended: (head) => head,
   },

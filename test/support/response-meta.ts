@@ -10,5 +10,6 @@ export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMet
   serviceTier: null,
   includeEncryptedReasoning: true,
   usagePolicy: 'exact',
+  isForCodex: false,
   ...different,
 });

@@ -4,12 +4,13 @@ import { allTools, type Tool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Lane } from '../translate/approach.ts';
 
-/** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at. */
+/** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at, less reasoning. */
 export const needsFullLane = (request: TurnRequest): boolean =>
   allTools(request).some(isOnlyOnFull) ||
   (allTools(request).length > 0 &&
     (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
-  imageDetails(request, () => true).length > 0;
+  imageDetails(request, () => true).length > 0 ||
+  request.reasoning.context === 'current_turn';
 
 /** A tool that the backend runs has no place on the lite lane. An MCP server that is run here is a namespace, which is on both. */
 export const isOnlyOnFull = (tool: Tool): boolean =>
@@ -24,6 +25,7 @@ export const lostOnLane = (request: TurnRequest, lane: Lane, hasRelay: boolean):
   const isParallelLost = isLite && request.parallelToolCalls === true && allTools(request).length > 0;
   return [
     ...(isParallelLost ? (['parallelToolCalls'] as const) : []),
+    ...(isLite && request.reasoning.context === 'current_turn' ? (['reasoning.context'] as const) : []),
     ...imageDetails(request, (detail) => isLite || (!hasRelay && detail === 'low')),
   ];
 };

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
 import { directLogin } from '../home/backend.ts';
-import { EDIT_FIELDS, PLAIN_PARAMETERS, profileOf } from './profile.ts';
+import { EDIT_FIELDS, LISTED_PARAMETERS, profileOf } from './profile.ts';
 
 const provider = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null } as const;
+const openai = { ...provider, baseUrl: 'https://api.openai.com/v1' } as const;
 const chatgpt = directLogin('chatgpt');
 const apiKey = directLogin('api-key');
 
 describe('backend profiles', () => {
+  const structural = EDIT_FIELDS.filter((field) => !LISTED_PARAMETERS.has(field));
+
   it('take everything, except for the backend of a ChatGPT login', () => {
     const all = {
       takes: new Set(EDIT_FIELDS),
@@ -15,13 +18,15 @@ describe('backend profiles', () => {
       wantsInstructions: false,
       isChatgpt: false,
     };
-    expect(profileOf(provider, null)).toEqual(all);
+    expect(profileOf(openai, null)).toEqual(all);
     expect(profileOf(apiKey, null)).toEqual(all);
     expect(profileOf(chatgpt, null)).toEqual({
       takes: new Set([
+        'client_metadata',
         'prompt_cache_key',
         'include',
         'tool_choice',
+        'reasoning.context',
         'text.verbosity',
         'text.format',
         'service_tier',
@@ -29,6 +34,7 @@ describe('backend profiles', () => {
         'tools',
         'parallel_tool_calls',
         'image_detail',
+        'compaction_trigger',
       ]),
       tiers: new Set(['priority']),
       wantsInstructions: true,
@@ -36,8 +42,17 @@ describe('backend profiles', () => {
     });
   });
 
+  it.each([
+    ['https://api.openai.com/v1', true],
+    ['https://eu.api.openai.com/v1', true],
+    ['https://openai.com.example.org/v1', false],
+    ['no address', false],
+  ])('of another provider take no trigger of a compaction: %s', (baseUrl, takes) => {
+    const { takes: fields } = profileOf({ ...provider, baseUrl }, null);
+    expect(fields).toEqual(new Set(EDIT_FIELDS.filter((field) => takes || field !== 'compaction_trigger')));
+  });
+
   it('are what the operator says, for plain parameters', () => {
-    const structural = EDIT_FIELDS.filter((field) => !PLAIN_PARAMETERS.has(field));
     expect(profileOf(provider, ['none']).takes).toEqual(new Set(structural));
     expect(profileOf(provider, ['temperature', 'top_p']).takes).toEqual(
       new Set([...structural, 'temperature', 'top_p']),
@@ -45,6 +60,10 @@ describe('backend profiles', () => {
     expect(profileOf(provider, ['all']).takes).toEqual(new Set(EDIT_FIELDS));
     expect(profileOf(chatgpt, ['temperature']).takes.has('temperature')).toBe(true);
     expect(profileOf(chatgpt, ['all']).takes.has('system_role')).toBe(false);
+    expect(profileOf(provider, ['compaction_trigger']).takes).toEqual(
+      new Set([...structural, 'compaction_trigger']),
+    );
+    expect(profileOf(apiKey, ['none']).takes.has('compaction_trigger')).toBe(true);
     // Not plain: the operator cannot take it away by forgetting it.
     expect(profileOf(provider, ['temperature', 'nonsense']).takes.has('tool_choice')).toBe(true);
   });

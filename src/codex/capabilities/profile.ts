@@ -9,7 +9,9 @@ export type EditField =
   | 'seed'
   | 'top_logprobs'
   | 'truncation'
+  | 'context_management'
   | 'metadata'
+  | 'client_metadata'
   | 'user'
   | 'safety_identifier'
   | 'prompt_cache_key'
@@ -17,6 +19,7 @@ export type EditField =
   | 'prompt_cache_options'
   | 'include'
   | 'tool_choice'
+  | 'reasoning.context'
   | 'text.verbosity'
   | 'text.format'
   | 'max_output_tokens'
@@ -29,7 +32,9 @@ export type EditField =
   | 'system_role'
   | 'image_detail'
   /** Parts of a message that are files. */
-  | 'input_file';
+  | 'input_file'
+  /** The item that asks for a compaction. */
+  | 'compaction_trigger';
 
 const FIELDS: Readonly<Record<EditField, true>> = {
   temperature: true,
@@ -39,7 +44,9 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   seed: true,
   top_logprobs: true,
   truncation: true,
+  context_management: true,
   metadata: true,
+  client_metadata: true,
   user: true,
   safety_identifier: true,
   prompt_cache_key: true,
@@ -47,6 +54,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   prompt_cache_options: true,
   include: true,
   tool_choice: true,
+  'reasoning.context': true,
   'text.verbosity': true,
   'text.format': true,
   max_output_tokens: true,
@@ -58,6 +66,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   system_role: true,
   image_detail: true,
   input_file: true,
+  compaction_trigger: true,
 };
 
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
@@ -71,7 +80,9 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'seed',
   'top_logprobs',
   'truncation',
+  'context_management',
   'metadata',
+  'client_metadata',
   'user',
   'safety_identifier',
   'prompt_cache_retention',
@@ -81,8 +92,8 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
 ]);
 
 /** What the backend of a ChatGPT login refuses with a 400. */
-const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set([
-  ...PLAIN_PARAMETERS,
+const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
+  ...[...PLAIN_PARAMETERS].filter((field) => field !== 'client_metadata'),
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
   // codex never sends one, so nobody knows.
@@ -106,7 +117,9 @@ export interface BackendProfile {
  */
 export const profileOf = (backend: Backend, override: readonly string[] | null): BackendProfile => {
   const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
-  const standard = isChatgpt ? EDIT_FIELDS.filter((field) => !CHATGPT_REFUSES.has(field)) : EDIT_FIELDS;
+  const standard = EDIT_FIELDS.filter(
+    (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (field !== COMPACTION || isOfOpenai(backend)),
+  );
   return {
     takes: overridden(standard, override),
     tiers: isChatgpt ? new Set(['priority']) : null,
@@ -115,12 +128,24 @@ export const profileOf = (backend: Backend, override: readonly string[] | null):
   };
 };
 
+/** Others that know nothing of it leave it out without a word, and answer the conversation: so they are not tried. */
+const COMPACTION = 'compaction_trigger';
+
+const isOfOpenai = (backend: Backend): boolean => {
+  if (backend.kind !== 'upstream') return backend.kind === 'login';
+  const { hostname } = URL.parse(backend.baseUrl) ?? { hostname: '' };
+  return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');
+};
+
+/** What an operator may list. */
+export const LISTED_PARAMETERS: ReadonlySet<EditField> = new Set([...PLAIN_PARAMETERS, COMPACTION]);
+
 const overridden = (
   standard: readonly EditField[],
   override: readonly string[] | null,
 ): ReadonlySet<EditField> => {
   if (override === null) return new Set(standard);
   const always = standard.filter((field) => !PLAIN_PARAMETERS.has(field));
-  if (override.includes('all')) return new Set([...always, ...PLAIN_PARAMETERS]);
-  return new Set([...always, ...[...PLAIN_PARAMETERS].filter((field) => override.includes(field))]);
+  if (override.includes('all')) return new Set([...always, ...LISTED_PARAMETERS]);
+  return new Set([...always, ...[...LISTED_PARAMETERS].filter((field) => override.includes(field))]);
 };

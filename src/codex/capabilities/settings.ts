@@ -74,6 +74,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     note: 'With a ChatGPT login an effort that the model does not have becomes the nearest one, and is named as ignored.',
   },
   'reasoning.summary': { always: 'mapped' },
+  'reasoning.context': {
+    field: 'reasoning.context',
+    otherwise: 'ignored',
+    note: 'On the lite lane of a ChatGPT login `reasoning.context` is always `all_turns`; `current_turn` takes the full lane.',
+  },
   format: { always: 'mapped', note: 'Without the relay json_object is checked only.' },
   verbosity: {
     always: 'mapped',
@@ -120,6 +125,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   include: { field: 'include', otherwise: 'ignored' },
   'logprobs.top': { field: 'top_logprobs', otherwise: 'ignored', value: ({ logprobs }) => logprobs.top },
   truncation: { field: 'truncation', otherwise: 'ignored', value: ({ truncation }) => truncation },
+  contextManagement: {
+    field: 'context_management',
+    otherwise: 'ignored',
+    value: ({ contextManagement }) => contextManagement,
+  },
   // The relay has a key for every conversation, so this is no plain value.
   'cache.key': {
     field: 'prompt_cache_key',
@@ -137,6 +147,12 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     value: ({ cache }) => cache.options,
   },
   metadata: { field: 'metadata', otherwise: 'silent', value: ({ metadata }) => metadata },
+  clientMetadata: {
+    field: 'client_metadata',
+    otherwise: 'silent',
+    value: ({ clientMetadata }) => clientMetadata,
+    note: 'With a ChatGPT login it is written over the notes that codex makes itself.',
+  },
   user: { field: 'user', otherwise: 'silent', value: ({ user }) => user },
   safetyIdentifier: {
     field: 'safety_identifier',

@@ -34,9 +34,13 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
     const isMissed = value !== null && value !== rule.usual && (rule.matters?.(request) ?? true);
     return isMissed ? [{ path, field: rule.field }] : [];
   }),
+  ...(isSpecialContext(request) ? [{ path: 'reasoning.context', field: 'reasoning.context' } as const] : []),
   ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
   ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
 ];
+
+/** `auto` leaves it to the model, as silence does. */
+const isSpecialContext = ({ reasoning }: TurnRequest): boolean => (reasoning.context ?? 'auto') !== 'auto';
 
 /** What of it has no effect, if these are the fields that say something. */
 export const unsaidOf = (request: TurnRequest, says: (field: EditField) => boolean): readonly Path[] =>

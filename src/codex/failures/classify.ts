@@ -1,5 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { harmless } from './harmless.ts';
+import { speaksOfKeys, withoutKeyWords } from './key-words.ts';
 import { wordsCode } from './words.ts';
 
 /** What an upstream said about an error, from whichever channel: HTTP, a stream, or the app-server. */
@@ -132,20 +133,17 @@ const RULES: readonly Rule[] = [
 
 type Details = NonNullable<Parameters<typeof failure>[1]>;
 
-/**
- * Some clients tell their user to check the key where they read these words, and the key that they
- * mean is the caller's: about credentials of ours an upstream is not quoted.
- */
-const ABOUT_CREDENTIALS = /api[ _-]?key|unauthori[sz]ed|authenticat/i;
-
+/** About credentials of ours an upstream is not quoted. */
 const wordsOf = ({ message }: Read): Details =>
-  message === null || ABOUT_CREDENTIALS.test(message) ? {} : { message };
+  message === null || speaksOfKeys(message) ? {} : { message };
 
-/** Errors in the client's own request are told as they were said: they may name the client's things. */
-const aboutRequest = ({ message, code, param }: Read): Details => ({
-  ...(message === null ? {} : { message }),
-  ...(code === null ? {} : { code }),
-  param,
+const codeOf = ({ code }: Read): Details => (code === null || speaksOfKeys(code) ? {} : { code });
+
+/** Errors in the client's own request are told: they may name the client's things. */
+const aboutRequest = (said: Read): Details => ({
+  ...(said.message === null ? {} : { message: withoutKeyWords(said.message) }),
+  ...codeOf(said),
+  param: said.param,
 });
 
 const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
@@ -219,7 +217,6 @@ const broken = (said: Read): Failure =>
 
 /** An error in the middle of an answer that no rule knows. */
 const ownCode = (said: Read): Failure => {
-  const { code } = said;
-  const isPlain = code === null || code === 'server_error';
-  return failure('upstream_error', { ...wordsOf(said), ...(isPlain ? {} : { code }) });
+  const isPlain = said.code === 'server_error';
+  return failure('upstream_error', { ...wordsOf(said), ...(isPlain ? {} : codeOf(said)) });
 };

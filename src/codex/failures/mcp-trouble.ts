@@ -1,4 +1,5 @@
 import { harmless } from './harmless.ts';
+import { withoutKeyWords } from './key-words.ts';
 
 const MAX_CHARS = 300;
 
@@ -12,6 +13,6 @@ export const mcpTrouble = (said: string): string => {
   if (/connection closed: initialize/.test(words)) return 'ended before it answered';
   if (/\(os error \d+\)$/.test(words)) return `could not be started: ${harmless(words, [])}`;
   // It names the types of its own that the error came through.
-  const plain = harmless(words, []).replaceAll(/\s*\[\w+::[^\]]*\]/g, '');
+  const plain = withoutKeyWords(harmless(words, [])).replaceAll(/\s*\[\w+::[^\]]*\]/g, '');
   return `failed: ${plain.slice(0, MAX_CHARS).toWellFormed()}`;
 };

@@ -11,6 +11,8 @@ export type Lanes = 'chatgpt' | 'none';
 export interface Catalogue {
   /** The file that codex reads. */
   readonly json: string;
+  /** What it was made from: as codex itself has them. */
+  readonly entries: readonly JsonObject[];
   /** For people: what is on offer, best first. */
   readonly list: ModelList;
   /** Whether codex takes the lite lane for a name, also for one that it does not list. */
@@ -127,6 +129,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Ca
   const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
   return {
     json: JSON.stringify({ models: [...clean, ...twins] }),
+    entries,
     list,
     knows: (name) => efforts.has(name),
     effortsOf: (name) => efforts.get(name) ?? null,

@@ -36,6 +36,25 @@ const long = (start: string): readonly (string | Uint8Array)[] => [
 ];
 
 describe('reading an answer on its way', () => {
+  it('tells of what it cannot read', () => {
+    const reasons: string[] = [];
+    const reader = new AnswerReader({
+      onSignal() {},
+      toFailure,
+      onLife() {},
+      onUnreadable: (why) => reasons.push(why),
+    });
+    for (const text of [
+      'event: response.output_text.delta\ndata: no JSON\n\n',
+      'event: response.content_part.added\ndata: nobody reads it\n\n',
+      'data: no JSON either\n\n',
+      'data: [DONE]\n\n',
+    ]) {
+      reader.push(Buffer.from(text));
+    }
+    expect(reasons).toEqual(['no-json', 'no-json']);
+  });
+
   const item = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '' };
   const events = [
     { type: 'response.output_item.added', output_index: 1, item },

@@ -10,7 +10,13 @@ export interface AnswerReaderOptions {
   readonly toFailure: (event: JsonObject) => Failure;
   /** The backend is alive: more than a keepalive came. */
   readonly onLife: () => void;
+  /** An event that would have been read is no JSON object, or too long to be kept. */
+  readonly onUnreadable?: ((why: Unreadable) => void) | undefined;
+  /** Told of each event; its data as far as they are read. */
+  readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
 }
+
+export type Unreadable = 'no-json' | 'too-long';
 
 /** Reads a streamed answer on its way to the app-server: each event is parsed once, and handed on. */
 export class AnswerReader {
@@ -59,14 +65,25 @@ export class AnswerReader {
   #see(type: string | null, data: string | null): void {
     if (!isKeepalive(type)) this.#options.onLife();
     if (this.#isReported) return;
-    if (type === null && data !== null) this.#isOver ||= data === '[DONE]';
-    else if (type !== null && !isRead(type)) return;
+    const { onEvent } = this.#options;
+    if (type === null && data !== null) {
+      onEvent?.(null, data);
+      this.#untyped(data);
+    } else if (type !== null && !isRead(type)) onEvent?.(type, null);
     else if (type === null || data === null) this.#tooLong(type);
     else {
       // What is no JSON object says nothing to codex either.
       const event = parseJsonObject(data);
-      if (event !== null) this.#read(type, event);
+      onEvent?.(type, event ?? data);
+      if (event === null) this.#options.onUnreadable?.('no-json');
+      else this.#read(type, event);
     }
+  }
+
+  /** The last word of a stream, or nothing that anybody can read. */
+  #untyped(data: string): void {
+    if (data === '[DONE]') this.#isOver = true;
+    else this.#options.onUnreadable?.('no-json');
   }
 
   #read(type: string, data: JsonObject): void {
@@ -91,6 +108,7 @@ export class AnswerReader {
 
   /** Content that nobody here can read must not be missing from an answer that is called whole. */
   #tooLong(type: string | null): void {
+    this.#options.onUnreadable?.('too-long');
     if (type === 'response.completed') {
       this.#completed(null);
       return;

@@ -118,11 +118,19 @@ export const requestEdits = (
         );
       }
       if (isJsonObject(body['client_metadata'])) {
-        edited['client_metadata'] = inSession(body['client_metadata'], session);
+        const own = sets('client_metadata') ? request.clientMetadata : null;
+        edited['client_metadata'] = { ...inSession(body['client_metadata'], session), ...own };
+      }
+      if (sets('reasoning.context') && approach.lane === 'full') {
+        const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
+        edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
       }
       if (approach.lane === 'full') setInstructions(edited, request, shape, profile);
       if (!profile.isChatgpt) {
-        setOwnFields(edited, request, (field) => asked.includes(field) && !sets(field));
+        setOwnFields(edited, request, {
+          sets,
+          isWithheld: (field) => asked.includes(field) && !sets(field),
+        });
       }
       // A reviewer is told what the app-server writes for it.
       if (Array.isArray(edited['input']) && request.isReview !== true) {
@@ -198,6 +206,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
+    ['reasoning.context', request.reasoning.context !== null],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];

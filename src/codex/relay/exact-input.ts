@@ -29,6 +29,14 @@ export const exactInput = (
 };
 
 const exactItem = (given: Item, support: InputSupport): JsonObject => {
+  const exact = exactForm(given, support);
+  return 'notes' in given && given.notes !== undefined ? { ...exact, [NOTES]: given.notes } : exact;
+};
+
+/** Where codex writes what it notes about an item. Nobody but a backend reads it. */
+const NOTES = 'internal_chat_message_metadata_passthrough';
+
+const exactForm = (given: Item, support: InputSupport): JsonObject => {
   const item = support.files ? given : withTextFiles(given);
   const raw = toResponseItem(item);
   if (item.kind === 'message') {

@@ -92,6 +92,12 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       await again(retryAfter, `status ${statusCode}`);
       return 'again';
     }
+    call?.tell('wire-refused', {
+      host,
+      status: statusCode,
+      head: pickedHeaders(answer.headers),
+      body: error.toString('utf8'),
+    });
     const field = call === null ? null : refusedBy(statusCode, error, call);
     if (call !== null && field !== null) {
       refused.push(field);
@@ -110,6 +116,12 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       patience.stop();
     }
   }
+};
+
+/** Of the headers of an error, those that say what kind of error it is. */
+const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
+  const { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type } = headers;
+  return { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type };
 };
 
 const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {

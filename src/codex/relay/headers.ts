@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import type { JsonObject } from '../../kit/json.ts';
 import { hideSecrets } from '../../kit/hide-secrets.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 
@@ -9,6 +10,8 @@ export interface Session {
   readonly session: string;
   readonly slug: string;
   readonly model: string;
+  /** What a client that is codex itself notes about its turn. */
+  readonly clientMetadata: JsonObject | null;
 }
 
 /** A text of codex's with the names that the backend knows. */
@@ -35,10 +38,21 @@ export const requestHeaders = (
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {
     if (typeof value === 'string' && isAboutSession(name)) {
-      passed[name] = inBackendNames(value, session);
+      passed[name] = ownNote(name, session.clientMetadata) ?? inBackendNames(value, session);
     }
   }
   return passed;
+};
+
+/** The longest note about a turn that is put into a header. */
+const MAX_NOTE = 8 * 1024;
+const HEADER_VALUE = /^[\x20-\x7e]+$/;
+
+/** codex says the same about a turn in headers and in the body: a backend must not hear of two turns. */
+const ownNote = (name: string, notes: JsonObject | null): string | null => {
+  const own =
+    name.startsWith('x-codex-') && notes !== null && Object.hasOwn(notes, name) ? notes[name] : null;
+  return typeof own === 'string' && own.length <= MAX_NOTE && HEADER_VALUE.test(own) ? own : null;
 };
 
 /** codex says its thread's id in several places; a backend must not see two ids of one conversation. */

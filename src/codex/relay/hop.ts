@@ -3,7 +3,9 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
+import type { StoryKind } from '../../canonical/story.ts';
 import type { JsonObject } from '../../kit/json.ts';
+import type { Unreadable } from './answer-reader.ts';
 import type { CookieJar } from './cookies.ts';
 import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
@@ -29,6 +31,9 @@ export interface ModelCall {
   readonly answers: Answers;
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
+  /** Whether somebody writes down what is said for it. */
+  readonly isTold: boolean;
+  tell(kind: StoryKind, facts: object): void;
   withhold(field: EditField): void;
 }
 
@@ -47,6 +52,8 @@ export interface ForwardOptions {
   readonly onBlocked: () => void;
   /** The backend itself answered a model request, with whatever. */
   readonly onServed: () => void;
+  /** An event of an answer could not be read. */
+  readonly onUnreadable?: (why: Unreadable) => void;
 }
 
 export interface Hop {

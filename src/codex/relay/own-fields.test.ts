@@ -17,7 +17,7 @@ const FILLED_IN: JsonObject = {
 
 const set = (request: Partial<TurnRequest>, on: JsonObject = {}, isWithheld = false): JsonObject => {
   const edited: Record<string, Json | undefined> = { ...FILLED_IN, ...on };
-  setOwnFields(edited, turnRequest(request), () => isWithheld);
+  setOwnFields(edited, turnRequest(request), { sets: () => !isWithheld, isWithheld: () => isWithheld });
   return edited;
 };
 
@@ -27,7 +27,12 @@ describe('setOwnFields', () => {
   });
 
   it('says the effort of the client, which codex takes for another', () => {
-    const reasoning = { effort: 'ultra', effortName: 'reasoning.effort', summary: 'concise' } as const;
+    const reasoning = {
+      effort: 'ultra',
+      effortName: 'reasoning.effort',
+      summary: 'concise',
+      context: null,
+    } as const;
     expect(set({ reasoning }, { reasoning: { effort: 'medium' } })).toEqual({
       model: 'gpt-5.5',
       reasoning: { effort: 'ultra', summary: 'concise' },

@@ -1,6 +1,14 @@
+import { allTools } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { EditField } from '../capabilities/profile.ts';
+
+/** Which fields of the backend's request say what the client asked for. */
+export interface FieldsSaid {
+  readonly sets: (field: EditField) => boolean;
+  /** The client asked for it, and the backend does not take it. */
+  readonly isWithheld: (field: EditField) => boolean;
+}
 
 /**
  * codex fills in what a client left out, and fits the rest to what it knows about the model. A backend
@@ -9,18 +17,19 @@ import type { EditField } from '../capabilities/profile.ts';
 export const setOwnFields = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,
-  isWithheld: (field: EditField) => boolean,
+  { sets, isWithheld }: FieldsSaid,
 ): void => {
-  setOrDelete(edited, 'reasoning', reasoningOf(request));
-  // codex's own notes about the turn: with them no two requests would be the same bytes.
-  delete edited['client_metadata'];
-  const { parallelToolCalls } = request;
+  const context = sets('reasoning.context') ? request.reasoning.context : null;
+  setOrDelete(edited, 'reasoning', { ...reasoningOf(request), ...(context === null ? {} : { context }) });
+  const { parallelToolCalls, clientMetadata } = request;
+  // Instead of the app-server's own notes about the turn: with them no two requests would be the same bytes.
+  setOrDelete(edited, 'client_metadata', sets('client_metadata') ? (clientMetadata ?? {}) : {});
   if (parallelToolCalls === null || isWithheld('parallel_tool_calls')) delete edited['parallel_tool_calls'];
   else edited['parallel_tool_calls'] = parallelToolCalls;
   if (Array.isArray(edited['tools']) && edited['tools'].length === 0) {
     // There are backends that refuse an empty list, and a choice among no tools.
     delete edited['tools'];
-    if (request.toolChoice.mode === 'auto') delete edited['tool_choice'];
+    if (request.toolChoice.mode === 'auto' && allTools(request).length === 0) delete edited['tool_choice'];
   }
 };
 

@@ -1,4 +1,5 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
+import { soundsLikeWords } from '../../canonical/smallest-model.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** Aggregators list some hundred models; a list from outside has an end. */
@@ -83,16 +84,13 @@ const names = (value: Json | undefined): readonly string[] | null => {
   return found.length === 0 ? null : found;
 };
 
-/** Kinds of models that do not answer in words, as providers name them. */
-const OTHER_KINDS =
-  /embed|whisper|transcri|tts|speech|audio|realtime|image|dall-?e|diffusion|flux|sora|video|moderation|guard|rerank|ocr|bge-|e5-|babbage|davinci|search-api|computer-use/i;
 const OTHER_TYPES = /embed|image|audio|video|rerank|moderation|transcri|speech|tts/i;
 
 /** A guess by what the provider says of the model, or else by its name. */
 const isForText = (id: string, fields: JsonObject, architecture: JsonObject): boolean => {
   const outputs = names(fields['output_modalities'] ?? architecture['output_modalities']);
-  if (outputs !== null) return outputs.includes('text') && !OTHER_KINDS.test(id);
+  if (outputs !== null) return outputs.includes('text') && soundsLikeWords(id);
   const type = fields['type'] ?? fields['task'] ?? fields['mode'];
   if (typeof type === 'string' && OTHER_TYPES.test(type)) return false;
-  return !OTHER_KINDS.test(id);
+  return soundsLikeWords(id);
 };

@@ -56,6 +56,7 @@ const DISPENSABLE: ReadonlySet<EditField> = new Set([
   'include',
   ENCRYPTED,
   'text.verbosity',
+  'reasoning.context',
   'service_tier',
   'prompt_cache_key',
 ]);

@@ -1,5 +1,6 @@
 import { request as send, type Dispatcher } from 'undici';
 
+import type { JsonObject } from '../../kit/json.ts';
 import { readBeginning, type Beginning } from './beginning.ts';
 import type { EditContext } from './edits.ts';
 import type { Headers } from '../end-to-end.ts';
@@ -70,11 +71,17 @@ const contentOf = async (
 ): Promise<Pick<Dispatcher.RequestOptions, 'body' | 'headers'>> => {
   if (hop.method === 'GET' || hop.method === 'HEAD') return { headers, body: null };
   const body = call === null ? null : await readModelBody(hop.body);
-  const edited =
-    call === null || body === null
-      ? hop.body
-      : await writeModelBody(call.edits.apply(body, editContext(call)));
+  const edited = call === null || body === null ? hop.body : await writeModelBody(editedBody(body, call));
   return { headers: { ...headers, 'content-length': String(edited.length) }, body: releasedBody(edited) };
+};
+
+export const editedBody = (body: JsonObject, call: ModelCall): JsonObject => {
+  const { isFirstRequest, withheld } = call;
+  const edited = call.edits.apply(body, editContext(call));
+  if (call.isTold) {
+    call.tell('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
+  }
+  return edited;
 };
 
 const editContext = (call: ModelCall): EditContext => ({

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 
 import { endlessFailure, silentFailure } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
-import { AnswerReader } from './answer-reader.ts';
+import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
 import { passOn } from './beginning.ts';
 import { isConnectionError } from './connection.ts';
 import { callerHeaders } from './headers.ts';
@@ -38,11 +38,19 @@ export const streamBack = async (
     if (!isLingering) patience.heard();
     call?.onLife('heard');
   };
-  const reader = call === null ? null : readerOf(hop, call, onLife);
+  const reader =
+    call === null
+      ? null
+      : readerOf(hop, call, {
+          onLife,
+          onUnreadable: options.onUnreadable,
+          onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
+        });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
     const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
     call.headers = callerHeaders(answer.headers, secrets);
+    call.tell('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
@@ -80,5 +88,8 @@ export const streamBack = async (
   }
 };
 
-const readerOf = (hop: Hop, { onSignal }: ModelCall, onLife: () => void): AnswerReader =>
-  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), onLife });
+const readerOf = (
+  hop: Hop,
+  { onSignal }: ModelCall,
+  listeners: Pick<AnswerReaderOptions, 'onLife' | 'onUnreadable' | 'onEvent'>,
+): AnswerReader => new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), ...listeners });

@@ -1,5 +1,6 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { Path } from '../../canonical/path.ts';
+import type { StoryKind } from '../../canonical/story.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
@@ -54,6 +55,7 @@ export class Ticket implements WireReport, ModelCall {
       session: affinity.session,
       slug: shape.approach.slug,
       model: request.model,
+      clientMetadata: request.clientMetadata,
     };
     this.#options = options;
     this.model = request.model;
@@ -67,6 +69,8 @@ export class Ticket implements WireReport, ModelCall {
       }
       if (signal.kind === 'answer-ended') this.#answering.resolve();
       this.answers.see(signal);
+      if (signal.kind !== 'answer-said' && this.isTold)
+        this.tell('wire-signal', { signal: toldSignal(signal) });
       options.onSignal(signal);
     };
   }
@@ -105,6 +109,14 @@ export class Ticket implements WireReport, ModelCall {
     this.#options.onInput(found);
   }
 
+  get isTold(): boolean {
+    return this.#options.request.story !== undefined;
+  }
+
+  tell(kind: StoryKind, facts: object): void {
+    this.#options.request.story?.tell(kind, { thread: this.#options.threadId, ...facts });
+  }
+
   withhold(field: EditField): void {
     this.#withheld.add(field);
   }
@@ -124,3 +136,7 @@ export class Ticket implements WireReport, ModelCall {
     return this.edits.fields.has(field) && !this.#withheld.has(field);
   }
 }
+
+/** Without what the last event of the answer has said. */
+const toldSignal = (signal: WireSignal): object =>
+  signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;

@@ -44,7 +44,8 @@ export const readItem = (raw: JsonObject): ReadItem => {
     case 'tool_search_output':
       // What codex has searched for is its own; a backend that searches itself says so.
       return raw['execution'] === 'server' ? { kind: 'opaque', raw: rawOf(raw, type) } : 'not-for-clients';
-    case 'compaction': {
+    case 'compaction':
+    case 'compaction_summary': {
       const encryptedContent = raw['encrypted_content'];
       if (typeof encryptedContent === 'string') return { kind: 'compaction', encryptedContent };
       return { kind: 'opaque', raw: rawOf(raw, type) };
@@ -62,7 +63,7 @@ export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
   reasoning: 'rs',
   'tool-call': 'fc',
   'hosted-call': 'item',
-  compaction: 'item',
+  compaction: 'cmp',
   opaque: 'item',
 };
 

@@ -296,7 +296,8 @@ const kindOf = (item: ReadItem): Place['kind'] => (typeof item === 'string' ? nu
 const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';
-  return type !== 'compaction' && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+  const isSealed = type === 'compaction' || type === 'compaction_summary';
+  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
 
 /** What a backend calls an item: by its id, or by that of the call; may be empty. */

@@ -155,6 +155,15 @@ describe('toInjectItems', () => {
       { type: 'compaction', encrypted_content: 'e' },
     ],
     [
+      'a summary, as words of the user',
+      { kind: 'compaction', id: 'cmp_1', summary: 'All is well.' },
+      {
+        type: 'message',
+        role: 'user',
+        content: [{ type: 'input_text', text: expect.stringMatching(/\n\nAll is well\.$/) as string }],
+      },
+    ],
+    [
       'a hosted call, of which nobody reads more than its type',
       { kind: 'hosted-call', id: 'ws', raw: { type: 'web_search_call', id: 'ws', strange: [1] } },
       { type: 'web_search_call', id: 'ws', strange: [1] },

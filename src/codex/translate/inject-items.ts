@@ -1,4 +1,13 @@
-import { partsOf, rawOf, withParts, type Item, type Message, type Part } from '../../canonical/item.ts';
+import { summaryInWords } from '../../canonical/compaction.ts';
+import {
+  isSummary,
+  partsOf,
+  rawOf,
+  withParts,
+  type Item,
+  type Message,
+  type Part,
+} from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
@@ -74,8 +83,9 @@ export const typeOf = (item: Item): string => {
       return item.raw.type;
     case 'message':
     case 'reasoning':
-    case 'compaction':
       return item.kind;
+    case 'compaction':
+      return isSummary(item) ? 'message' : item.kind;
     default:
       return assertNever(item);
   }
@@ -112,6 +122,7 @@ export const toResponseItem = (item: Item): JsonObject => {
         output: output(item.output),
       };
     case 'compaction':
+      if (isSummary(item)) return message(summaryInWords(item));
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':
     case 'loaded-tools':

@@ -168,7 +168,9 @@ describe('toTurnStart', () => {
     ['a plain request', {}, { summary: 'none' }],
     [
       'reasoning',
-      { reasoning: { effort: 'high', effortName: 'reasoning.effort', summary: 'auto' } } as const,
+      {
+        reasoning: { effort: 'high', effortName: 'reasoning.effort', summary: 'auto', context: null },
+      } as const,
       { effort: 'high', summary: 'auto' },
     ],
     [

@@ -5,9 +5,11 @@ import { createAuthenticator } from './authenticate.ts';
 
 const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002']);
 
-const refusal = (header: string | null): Failure | null => {
+const bearer = (key: string): Headers => new Headers({ authorization: `Bearer ${key}` });
+
+const refusal = (headers: Headers): Failure | null => {
   try {
-    authenticate(header);
+    authenticate(headers);
   } catch (error) {
     return failureOf(error);
   }
@@ -21,8 +23,8 @@ const missing = failure('invalid_api_key', {
 
 describe('createAuthenticator', () => {
   it('lets every key in and tells the keys apart', () => {
-    const first = authenticate('Bearer sk-first-key-0001');
-    const second = authenticate('bearer   sk-second-key-0002 ');
+    const first = authenticate(bearer('sk-first-key-0001'));
+    const second = authenticate(new Headers({ authorization: 'bearer   sk-second-key-0002 ' }));
     expect([first, second]).toEqual([
       { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/) },
       { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/) },
@@ -31,17 +33,41 @@ describe('createAuthenticator', () => {
   });
 
   it('gives a key the same id in every process', () => {
-    expect(createAuthenticator(['sk-first-key-0001'])('Bearer sk-first-key-0001')).toEqual(
-      authenticate('Bearer sk-first-key-0001'),
+    expect(createAuthenticator(['sk-first-key-0001'])(bearer('sk-first-key-0001'))).toEqual(
+      authenticate(bearer('sk-first-key-0001')),
     );
   });
 
-  it.each([[null], [''], ['Bearer'], ['Bearer '], ['Basic c2s6'], ['sk-first-key-0001']])(
-    'asks for a key when the header is %j',
-    (header) => {
-      expect(refusal(header)).toEqual(missing);
-    },
-  );
+  it.each<Record<string, string>>([
+    { 'x-api-key': 'sk-second-key-0002' },
+    { 'api-key': ' sk-second-key-0002 ' },
+    { authorization: 'Bearer', 'x-api-key': 'sk-second-key-0002' },
+    { authorization: 'Basic c2s6', 'x-api-key': 'sk-second-key-0002' },
+    { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'sk-first-key-0001' },
+    { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'unknown' },
+    { 'x-api-key': 'sk-second-key-0002', 'api-key': 'unknown' },
+  ])('takes the key of other clients where there is no bearer token: %j', (headers) => {
+    expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
+  });
+
+  it('does not look for another key where the bearer token is wrong', () => {
+    const both = new Headers({ authorization: 'Bearer short', 'x-api-key': 'sk-first-key-0001' });
+    expect(refusal(both)).toEqual(
+      failure('invalid_api_key', { message: 'Incorrect API key provided: ***.' }),
+    );
+  });
+
+  it.each<Record<string, string>>([
+    {},
+    { authorization: '' },
+    { authorization: 'Bearer' },
+    { authorization: 'Bearer ' },
+    { authorization: 'Basic c2s6' },
+    { authorization: 'sk-first-key-0001' },
+    { 'x-api-key': ' ', 'api-key': '' },
+  ])('asks for a key when the headers are %j', (headers) => {
+    expect(refusal(new Headers(headers))).toEqual(missing);
+  });
 
   it.each([
     ['sk-first-key-0002', 'sk-fi***02'],
@@ -50,13 +76,13 @@ describe('createAuthenticator', () => {
     ['SK-FIRST-KEY-0001', 'SK-FI***01'],
     ['short', '***'],
   ])('refuses %s and shows it masked', (key, shown) => {
-    expect(refusal(`Bearer ${key}`)).toEqual(
+    expect(refusal(bearer(key))).toEqual(
       failure('invalid_api_key', { message: `Incorrect API key provided: ${shown}.` }),
     );
   });
 
   it('lets nobody in when there is no key', () => {
     const nobody = createAuthenticator([]);
-    expect(() => nobody('Bearer sk-first-key-0001')).toThrow('Incorrect API key provided: sk-fi***01.');
+    expect(() => nobody(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
   });
 });

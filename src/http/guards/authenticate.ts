@@ -6,7 +6,7 @@ interface Caller {
   readonly keyId: string;
 }
 
-export type Authenticator = (authorizationHeader: string | null) => Caller;
+export type Authenticator = (headers: Headers) => Caller;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
@@ -16,9 +16,13 @@ const fingerprint = (key: string): string => `key_${digest(`key-id:${key}`).toSt
 /** A short key is hidden whole: two letters of eight are too many. */
 const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(0, 5)}***${key.slice(-2)}`);
 
-const bearerToken = (header: string | null): string | null => {
-  const token = /^bearer +(.*)$/i.exec(header?.trim() ?? '')?.[1]?.trim();
-  return token === undefined || token === '' ? null : token;
+/** Where clients of other APIs put their key. A bearer token counts before them. */
+const KEY_HEADERS = ['x-api-key', 'api-key'];
+
+const keyOf = (headers: Headers): string | null => {
+  const bearer = /^bearer +(.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
+  const given = [bearer, ...KEY_HEADERS.map((name) => headers.get(name))];
+  return given.map((key) => key?.trim() ?? '').find((key) => key !== '') ?? null;
 };
 
 /**
@@ -27,8 +31,8 @@ const bearerToken = (header: string | null): string | null => {
  */
 export const createAuthenticator = (keys: readonly string[]): Authenticator => {
   const known = keys.map((key) => ({ hash: digest(key), caller: { keyId: fingerprint(key) } }));
-  return (authorizationHeader) => {
-    const token = bearerToken(authorizationHeader);
+  return (headers) => {
+    const token = keyOf(headers);
     if (token === null) {
       throw gatewayError('invalid_api_key', {
         message:

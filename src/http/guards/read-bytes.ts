@@ -1,4 +1,5 @@
 import { gatewayError, failure, GatewayError } from '../../canonical/failure.ts';
+import { decompressorOf } from './decompress.ts';
 
 export interface ReadLimits {
   readonly maxBytes: number;
@@ -18,25 +19,19 @@ const tooLarge = (maxBytes: number): GatewayError =>
     message: `The request body is larger than the ${maxBytes} bytes allowed.`,
   });
 
-const refuseEncoding = (request: Request): void => {
-  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
-  if (encoding === '' || encoding === 'identity') return;
-  throw gatewayError('unsupported_value', {
-    message: `Unsupported content encoding: '${encoding.slice(0, 40)}'. Send the request body uncompressed.`,
-  });
-};
-
-/** The whole body, as it was sent. */
-export const readBytes = async (request: Request, { maxBytes, room }: ReadLimits): Promise<Buffer> => {
-  refuseEncoding(request);
+/** The whole body, without the encoding of its way here. */
+export const readBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
+  const { maxBytes, room } = limits;
+  const decompress = decompressorOf(request);
   const declared = request.headers.get('content-length');
   if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
   await room?.reserve(Number(declared ?? 0));
   try {
     // Node's HTTP parser holds a body to its declared length, so it can be taken whole, which is much
     // cheaper than a web stream. A chunked body declares none and must be counted.
-    if (declared !== null) return Buffer.from(await request.arrayBuffer());
-    return await countBytes(request, maxBytes, room);
+    const sent =
+      declared === null ? await countBytes(request, limits) : Buffer.from(await request.arrayBuffer());
+    return decompress === null ? sent : await decompress(sent, counterOf(limits));
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw new GatewayError(
@@ -46,19 +41,23 @@ export const readBytes = async (request: Request, { maxBytes, room }: ReadLimits
   }
 };
 
-const countBytes = async (
-  request: Request,
-  maxBytes: number,
-  room: BodyRoom | undefined,
-): Promise<Buffer> => {
-  const chunks: Uint8Array[] = [];
+/** Hears of bytes that nobody had announced. */
+const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the stream: the rest of the body is not taken in.
+  return (bytes) => {
+    size += bytes;
     if (size > maxBytes) throw tooLarge(maxBytes);
-    room?.grow(chunk.byteLength);
+    room?.grow(bytes);
+  };
+};
+
+const countBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
+  const count = counterOf(limits);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request.body ?? []) {
+    // Leaving the loop cancels the stream: the rest of the body is not taken in.
+    count(chunk.byteLength);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, size);
+  return Buffer.concat(chunks);
 };

@@ -1,28 +1,43 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
+import { tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
+  /** What tokens say; null: they are no text. */
+  readonly textOf: (tokens: readonly number[]) => Promise<string | null>;
 }
 
 /** The API before chat, for the clients that still use it. */
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
+  async spellOut(body) {
+    const prompts = tokenPrompts(body);
+    if (prompts.length === 0) return body;
+    const texts = await Promise.all(prompts.map(({ tokens }) => options.textOf(tokens)));
+    return withTexts(body, prompts, texts);
+  },
   read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, { models });
-    const { given } = read;
+    const { given, further, prompts } = read;
+    const common = commonAsk(read, headers);
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
       model: given.model,
       includeUsage: given.stream_options?.include_usage ?? false,
+      echoes:
+        given.echo === true
+          ? prompts.flatMap((prompt) => Array.from({ length: common.choices }, () => prompt))
+          : [],
       usagePolicy: options.usagePolicy,
     };
     return {
-      ...commonAsk(read, headers),
+      ...common,
+      further,
       formatPlace: 'prompt',
       arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
       render: (turns) => renderCompletion(turns, meta),

@@ -1,5 +1,10 @@
+import { asksForCompaction } from '../../canonical/compaction.ts';
 import { isForced } from '../../canonical/tool.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { sideRequestOf } from '../../openai/clients/side-request.ts';
+import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
+import { separateMessages } from '../../openai/dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from '../../openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../openai/responses/project.ts';
 import { renderResponse } from '../../openai/responses/render.ts';
@@ -14,6 +19,7 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly ignoreClientPrompt: boolean;
   /** Whether the tools of a request are kept from its model. */
   readonly omitsTools: (model: string) => boolean;
+  readonly dialect: DialectSettings;
 }
 
 const LAYOUT_HEADER = 'x-proxy-output-layout';
@@ -29,12 +35,17 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     });
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
-    const { request, ignored } = common;
+    const { request, ignored, client } = common;
+    const isForCodex = client.family === 'codex';
+    const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
+    // It puts the messages of an answer together as they come.
+    const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
       wantsReasoning: wantsReasoning.length > 0,
       hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
-      isCodex: common.client.family === 'codex',
+      mayCompact: asksForCompaction(request) || request.contextManagement !== null,
+      isCodex: isForCodex,
       standard: options.layout,
     });
     const { input: _, ...echoed } = given;
@@ -47,21 +58,26 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       serviceTier: request.serviceTier,
       includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
+      isForCodex,
     };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
       id: meta.id,
+      dialect,
       request: kept.request,
+      sideRequest: sideRequestOf(request, common.choices),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',
-      arrange: (events) => arrange(events, layout, ambient.ids),
+      arrange: (events) => separate(dialect.tell(arrange(events, layout, ambient.ids))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };
   },
 });
+
+const same = (events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent> => events;
 
 const withoutTools = (
   request: AskedTurn,

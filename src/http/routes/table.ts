@@ -3,7 +3,8 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/mcp/project.ts';
-import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import { projectOneModel } from '../../openai/models/project.ts';
+import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
@@ -17,8 +18,10 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'>;
-  readonly metrics: Pick<Metrics, 'print' | 'contentType'>;
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
+    Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
+  /** Null: they are not served. */
+  readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly isReady: () => boolean;
   /** What the last requests met. */
   readonly backendHealth: () => BackendHealth;
@@ -26,7 +29,7 @@ export interface RouteDeps {
 
 /** Everything that is served. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...deps.endpoints.map((endpoint): Route => ({
+  ...[...deps.endpoints, ...atCodexPaths(deps.endpoints)].map((endpoint): Route => ({
     method: 'POST',
     path: endpoint.path,
     access: 'key',
@@ -34,12 +37,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   })),
   steerRoute(deps.turns),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
-  {
-    method: 'GET',
-    path: '/v1/models',
-    access: 'key',
-    handle: async () => Response.json(projectModels(await deps.models.names())),
-  },
+  ...ownPaths({ ...deps.codex, models: deps.models }),
   {
     method: 'GET',
     path: '/v1/models/:id{.+}',
@@ -61,11 +59,13 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'open',
     handle: (http) => readiness(http, deps),
   },
-  {
-    method: 'GET',
-    path: '/metrics',
-    access: 'key',
-    handle: async () =>
-      new Response(await deps.metrics.print(), { headers: { 'content-type': deps.metrics.contentType } }),
-  },
+  ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
 ];
+
+const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route => ({
+  method: 'GET',
+  path: '/metrics',
+  access: 'local',
+  handle: async () =>
+    new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
+});

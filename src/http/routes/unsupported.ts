@@ -2,8 +2,14 @@ import { gatewayError } from '../../canonical/failure.ts';
 import type { Route } from '../server.ts';
 import { quoted } from '../../kit/quote.ts';
 
-/** APIs of OpenAI that clients try and that no app-server can serve. */
-const PATHS = ['/v1/embeddings', '/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
+/** APIs that clients try and that are not served: of OpenAI, because no app-server can, and Anthropic's. */
+const PATHS = [
+  '/v1/embeddings',
+  '/v1/images/:rest{.+}',
+  '/v1/audio/:rest{.+}',
+  '/v1/messages',
+  '/v1/messages/:rest{.+}',
+];
 
 /** Answered at once, so that a client does not wait, or try again, for what will not come. */
 export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =>

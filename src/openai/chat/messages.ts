@@ -38,6 +38,7 @@ const schemas = {
     // Clients send whole messages of ours back. What follows is not for the model.
     annotations: z.unknown().optional(),
     reasoning_content: z.unknown().optional(),
+    reasoning: z.unknown().optional(),
   }),
   tool: z.object({ role: z.string(), content, tool_call_id: idText, name }),
   function: z.object({ role: z.string(), content: longText.nullable(), name: idText }),

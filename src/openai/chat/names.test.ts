@@ -19,11 +19,11 @@ const PATHS: readonly Path[] = [
 ];
 
 it('names the parts of a request as its caller wrote them', () => {
-  const tools = [{ kind: 'custom', name: 'c', description: null, format: null }] as const;
+  const placeOf = (index: number): string => `some.place[${index}]`;
   const places = ['messages[0]', 'messages[2]'];
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
     PATHS.map((path) =>
-      parameterName(path, chatNames({ places, isLegacy, webSearchAt: 4, hasReasoning, tools })),
+      parameterName(path, chatNames({ places, isLegacy, webSearchAt: 4, hasReasoning, placeOf })),
     );
   const rest = [
     'messages',
@@ -39,13 +39,13 @@ it('names the parts of a request as its caller wrote them', () => {
     'reasoning_effort',
     ...rest,
     'tools[3]',
-    'tools[0].custom.defer_loading',
+    'some.place[0].defer_loading',
   ]);
   expect(named(true, true)).toEqual([
     'function_call',
     'reasoning.effort',
     ...rest,
     'functions[3]',
-    'functions[0].defer_loading',
+    'some.place[0].defer_loading',
   ]);
 });

@@ -1,5 +1,4 @@
 import type { Setting } from '../../canonical/path.ts';
-import type { Tool } from '../../canonical/tool.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
@@ -22,7 +21,8 @@ interface Spelling {
   readonly webSearchAt: number | null;
   /** The effort stands in `reasoning`, as in the Responses API. */
   readonly hasReasoning: boolean;
-  readonly tools: readonly Tool[];
+  /** Where the body says something of a tool. */
+  readonly placeOf: (index: number) => string;
 }
 
 export const chatNames = ({
@@ -30,7 +30,7 @@ export const chatNames = ({
   isLegacy,
   webSearchAt,
   hasReasoning,
-  tools,
+  placeOf,
 }: Spelling): ParameterNames => ({
   settings: {
     ...CHAT_SETTINGS,
@@ -42,13 +42,7 @@ export const chatNames = ({
     if (index === webSearchAt) return 'web_search_options';
     return isLegacy ? `functions[${index}]` : `tools[${index}]`;
   },
-  toolField(index, field) {
-    if (isLegacy) return `functions[${index}].${field}`;
-    const kind = tools[index]?.kind;
-    return kind === 'function' || kind === 'custom'
-      ? `tools[${index}].${kind}.${field}`
-      : `tools[${index}].${field}`;
-  },
+  toolField: (index, field) => `${placeOf(index)}.${field}`,
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });

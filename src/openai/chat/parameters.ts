@@ -12,7 +12,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   messages: {
     asks: ['items'],
-    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no place in an item of the backend and is named as ignored (the legacy role `function` is matched by it). `reasoning_content` that a client sends back is not shown to the model.',
+    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no place in an item of the backend and is named as ignored (the legacy role `function` is matched by it). `reasoning_content` or `reasoning` that a client sends back is not shown to the model. A body with `input` in place of messages is read as one of the Responses API, all of it, and answered as a chat; one with both gets a 400.',
   },
   prompt: {
     policy: 'mapped',
@@ -45,7 +45,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …), which go to it as they are; of what they do, Chat shows citations only. Further fields of tools go to the backend as they are. Tools that the client would have to answer in a form of their own (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
+    note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …), which go to it as they are; of what they do, Chat shows citations only. Further fields of tools go to the backend as they are. A tool may also be written as the Responses API writes it; calls of a custom tool that is are told as calls of a function whose `arguments` are the text. Tools that the client would have to answer in a form of their own (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
@@ -57,7 +57,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   reasoning_effort: { asks: ['reasoning.effort'], note: '' },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],
-    note: '`effort` as `reasoning_effort`; `summary` asks for the summary, which comes as `reasoning_content` (see `PROXY_CHAT_REASONING`).',
+    note: '`effort` as `reasoning_effort`; `summary` asks for the summary, which comes as `reasoning_content` and, the same, as `reasoning` (see `PROXY_CHAT_REASONING`).',
   },
   verbosity: { asks: ['verbosity'], note: '' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },

@@ -24,6 +24,8 @@ export interface ChatMeta {
   readonly serviceTier: string | null;
   /** Calls are told in the older form. */
   readonly isLegacy: boolean;
+  /** The first call is told in the older form beside the usual one. */
+  readonly isAlsoLegacy: boolean;
   readonly includeUsage: boolean;
   readonly usagePolicy: UsagePolicy;
 }
@@ -78,14 +80,23 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     // Null: the answer is something else than a text.
     content: content === '' && (first !== undefined || refusal !== null) ? null : content,
     refusal,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(reasoning === '' ? {} : reasoningFields(reasoning)),
     ...(annotations.length === 0 ? {} : { annotations }),
-    ...(first !== undefined && meta.isLegacy
+    ...(first !== undefined && isOlder(first, meta)
       ? { function_call: { name: first.name, arguments: first.input } }
       : {}),
     ...(first !== undefined && !meta.isLegacy ? { tool_calls: calls.map(projectCall) } : {}),
   };
 };
+
+/** Whether the first call of an answer is told in the older form, which knows functions only. */
+export const isOlder = (
+  { tool }: ToolCall,
+  { isLegacy, isAlsoLegacy }: Pick<ChatMeta, 'isLegacy' | 'isAlsoLegacy'>,
+): boolean => isLegacy || (isAlsoLegacy && tool === 'function');
+
+/** OpenAI has no field for it; clients read one of these two. */
+export const reasoningFields = (text: string) => ({ reasoning_content: text, reasoning: text });
 
 /** A call as a chat message tells it. */
 export const projectCall = ({ tool, callId, name, input }: ToolCall) =>

@@ -18,10 +18,12 @@ import {
   annotationsOf,
   commonFields,
   finishReason,
+  isOlder,
   logprobsOf,
   projectAnnotations,
   projectCall,
   projectLogprobs,
+  reasoningFields,
   type ChatMeta,
 } from './project.ts';
 
@@ -57,6 +59,12 @@ export async function* renderChat(
 interface ChunkRest {
   readonly logprobs?: ReturnType<typeof projectLogprobs>;
   readonly finish_reason?: string;
+}
+
+/** What a chunk says of a call, in both forms. */
+interface CallChunk {
+  readonly usual: object;
+  readonly older: object;
 }
 
 /** The chunks of one choice. */
@@ -126,7 +134,7 @@ class ChoiceRenderer {
         const text = this.#reasoning.add(`${itemId} ${at.index}`, delta);
         if (text === '') return;
         yield* this.#begin(null);
-        yield this.#chunk({ reasoning_content: text });
+        yield this.#chunk(reasoningFields(text));
       }
     }
   }
@@ -150,24 +158,27 @@ class ChoiceRenderer {
   *#startCall(call: Produced<ToolCall>): Generator<Frame> {
     const index = this.#calls.size;
     this.#calls.set(call.id, { index, call });
-    if (!this.#meta.isLegacy) {
-      yield this.#chunk({ tool_calls: [{ index, ...projectCall(call) }] });
-    } else if (index === 0) {
-      yield this.#chunk({ function_call: { name: call.name, arguments: '' } });
-    }
+    yield* this.#callChunk(index, call, {
+      usual: projectCall(call),
+      older: { name: call.name, arguments: '' },
+    });
   }
 
   *#callDelta(itemId: string, delta: string): Generator<Frame> {
     const open = this.#calls.get(itemId);
     if (open === undefined) return;
     const { index, call } = open;
-    if (!this.#meta.isLegacy) {
-      const added =
-        call.tool === 'function' ? { function: { arguments: delta } } : { custom: { input: delta } };
-      yield this.#chunk({ tool_calls: [{ index, ...added }] });
-    } else if (index === 0) {
-      yield this.#chunk({ function_call: { arguments: delta } });
-    }
+    yield* this.#callChunk(index, call, {
+      usual: call.tool === 'function' ? { function: { arguments: delta } } : { custom: { input: delta } },
+      older: { arguments: delta },
+    });
+  }
+
+  /** The older form has room for one call. */
+  *#callChunk(index: number, call: ToolCall, added: CallChunk): Generator<Frame> {
+    const usual = this.#meta.isLegacy ? {} : { tool_calls: [{ index, ...added.usual }] };
+    const older = index === 0 && isOlder(call, this.#meta) ? { function_call: added.older } : {};
+    if (index === 0 || !this.#meta.isLegacy) yield this.#chunk({ ...usual, ...older });
   }
 
   /** What is known only at the end of a message: its citations, and log probabilities that came late. */

@@ -7,26 +7,33 @@ import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../validation.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { asCustomCalls } from './function-envelope.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
 import { chatNames } from './names.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
+import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools } from './tools.ts';
 import { append } from '../../kit/append.ts';
 import { quoted } from '../../kit/quote.ts';
 
 export interface ChatAsk {
-  readonly given: CreateChat;
+  readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
   readonly request: AskedTurn;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
   /** The client uses `functions`, not `tools`. */
   readonly isLegacy: boolean;
+  /** Custom tools whose calls are told as calls of functions. */
+  readonly toldAsFunctions: ReadonlySet<string>;
+  /** The place of the output format in the body. */
+  readonly formatPlace: string;
 }
 
 export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk => {
   const object = bodyObject(body);
+  if (hasResponsesForm(object)) return readResponsesForm(object, options);
   const given = parseBody(createChatSchema, object);
   refuseUnservable(given);
   const ignored = unreadFields(createChatSchema, object, '');
@@ -35,7 +42,8 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   checkPairs(read);
   const tools = readChatTools(given, ignored);
   append(ignored, withoutEffect(given));
-  let prompt: ClientPrompt = { instructions: null, items: read.items, places: read.places };
+  const items = asCustomCalls(read.items, tools.toldAsFunctions);
+  let prompt: ClientPrompt = { instructions: null, items, places: read.places };
   if (options.ignoreClientPrompt) {
     const rest = withoutClientPrompt(prompt);
     append(ignored, rest.ignored);
@@ -50,10 +58,12 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       places: prompt.places,
       isLegacy: tools.isLegacy,
       webSearchAt: tools.webSearchAt,
-      tools: tools.tools,
+      placeOf: tools.placeOf,
       hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,
+    toldAsFunctions: tools.toldAsFunctions,
+    formatPlace: 'response_format.json_schema.schema',
     request: {
       model: model.model,
       instructions: null,
@@ -67,6 +77,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       reasoning: {
         effort: readEffort(given) ?? model.effort,
         summary: given.reasoning?.summary ?? null,
+        context: null,
       },
       format: readFormat(given),
       verbosity: given.verbosity ?? null,
@@ -80,9 +91,11 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
         isNeeded: hasLogprobs,
       },
       truncation: null,
+      contextManagement: null,
       include: hasLogprobs ? ['message.output_text.logprobs'] : [],
       cache: readCache(given),
       metadata: given.metadata ?? null,
+      clientMetadata: null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },

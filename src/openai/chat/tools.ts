@@ -8,30 +8,30 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../../canonical/tool.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json.ts';
 import { quoted } from '../../kit/quote.ts';
-import { customFields, functionFields } from '../fields.ts';
 import {
   checkDeclared,
   checkTools,
-  FORMATS,
-  grammarSchema,
   readChoiceWord,
   readToolList,
   TOOL_CHOICES,
   toFunctionTool,
-  type FunctionBody,
 } from '../read-tools.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
-import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, parseBody, readTagged } from '../validation.ts';
+import { invalidChoice, parseBody } from '../validation.ts';
 import type { CreateChat } from './schema.ts';
+import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
 
 export interface ReadTools {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice;
   /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
+  /** Custom tools whose calls are told, and come back, as calls of functions. */
+  readonly toldAsFunctions: ReadonlySet<string>;
+  /** Where the body says something of a tool. */
+  readonly placeOf: (index: number) => string;
   /** Which of the tools was asked for by `web_search_options`. */
   readonly webSearchAt: number | null;
 }
@@ -58,11 +58,20 @@ const webSearch = ({
 
 const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
   if (!given.functions) {
-    const tools = readTools(given.tools ?? [], ignored);
+    const list = given.tools ?? [];
+    const { readers, placeOf } = eitherForm(list, ignored);
+    const tools = readToolList(list, readers);
+    checkTools(tools, (_, index) => placeOf(index));
     refuseUnanswerable(tools);
     // Alone it may only say what holds anyway.
     readFunctionCall(given.function_call, []);
-    return { tools, choice: readToolChoice(given.tool_choice, tools), isLegacy: false };
+    return {
+      tools,
+      choice: readToolChoice(given.tool_choice, tools),
+      isLegacy: false,
+      toldAsFunctions: flatCustomNames(list, tools),
+      placeOf,
+    };
   }
   if (given.tools || (given.tool_choice ?? null) !== null) {
     throw gatewayError('invalid_value', {
@@ -71,12 +80,19 @@ const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'we
     });
   }
   const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
-  checkTools(tools, (_, index) => `functions[${index}]`);
-  return { tools, choice: readFunctionCall(given.function_call, tools), isLegacy: true };
+  const placeOf = (index: number): string => `functions[${index}]`;
+  checkTools(tools, (_, index) => placeOf(index));
+  return {
+    tools,
+    choice: readFunctionCall(given.function_call, tools),
+    isLegacy: true,
+    toldAsFunctions: new Set(),
+    placeOf,
+  };
 };
 
 /** Chat has no message for what such a tool asks of the client, nor for what the client answers. */
-const refuseUnanswerable = (tools: readonly Tool[]): void => {
+export const refuseUnanswerable = (tools: readonly Tool[]): void => {
   const index = tools.findIndex(isRunByClient);
   const tool = tools[index];
   if (tool?.kind !== 'hosted') return;
@@ -85,39 +101,6 @@ const refuseUnanswerable = (tools: readonly Tool[]): void => {
     message: `Unsupported tool: 'tools[${index}]' is of type '${quoted(tool.raw.type)}', which the client has to answer, and Chat has no place for that. Use the Responses API.`,
   });
 };
-
-const functionSchema = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
-const customSchema = z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) });
-/** Chat puts a grammar one level deeper than Responses. */
-const formatSchema = z.looseObject({ grammar: grammarSchema });
-
-const readTools = (given: readonly unknown[], ignored: string[]): readonly Tool[] => {
-  const tools = readToolList(given, {
-    function(value, at) {
-      const tool = parseBody(functionSchema, value, at).function;
-      noteUnread(ignored, functionSchema, value, at);
-      return looseUnlessSaid(tool);
-    },
-    custom(value, at) {
-      const { format, ...tool } = parseBody(customSchema, value, at).custom;
-      noteUnread(ignored, customSchema, value, at);
-      return { ...tool, format: flatFormat(format, `${at}.custom.format`) };
-    },
-  });
-  checkTools(tools, ({ kind }, index) =>
-    kind === 'function' || kind === 'custom' ? `tools[${index}].${kind}` : `tools[${index}]`,
-  );
-  return tools;
-};
-
-const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
-  if (!format || readTagged(format, 'type', FORMATS, at).tag !== 'grammar') return format ?? null;
-  const { grammar, ...rest } = parseBody(formatSchema, format, at);
-  return { ...rest, ...grammar } as JsonObject;
-};
-
-/** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */
-const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({ ...tool, strict: tool.strict ?? false });
 
 const byName = z.object({ name: z.string().min(1) });
 const namedFunction = z.object({ type: z.literal('function'), function: byName });
@@ -148,11 +131,14 @@ const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
   return { mode: 'named', tool: ref };
 };
 
-/** A tool that the backend runs is named by its type. */
+/** A tool that the backend runs is named by its type. Others may be named as the Responses API does. */
 const readRef = (
   given: z.output<typeof named>,
   at: string,
 ): { readonly ref: ToolRef; readonly param: string } => {
+  if ((given.type === 'function' || given.type === 'custom') && typeof given['name'] === 'string') {
+    return { ref: { kind: given.type, name: given['name'] }, param: `${at}.name` };
+  }
   if (given.type === 'function') {
     const { name } = parseBody(namedFunction, given, at).function;
     return { ref: { kind: 'function', name }, param: `${at}.function.name` };

@@ -1,7 +1,6 @@
 import type { AskedTurn } from '../../canonical/turn-request.ts';
-
-/** Kinds of clients that are told apart in logs and metrics, and some of them in how they are answered. */
-export type ClientFamily = 'codex' | 'obsidian-copilot' | 'other';
+import { promptMark } from './prompt-marks.ts';
+import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientFamily, type HeaderSign } from './signs.ts';
 
 /** Who asks, as far as that can be seen. */
 export interface ClientSeen {
@@ -14,11 +13,23 @@ export interface ClientSeen {
 
 const NOBODY: ClientSeen = { family: 'other', tier: 'none', reasons: [] };
 
-/** Headers say it best; what stands in a conversation is looked at where they say nothing. */
-export const recogniseClient = (headers: Headers, _request: AskedTurn): ClientSeen => {
-  const originator = headers.get('originator');
-  if (originator?.startsWith('codex_') === true) {
-    return { family: 'codex', tier: 'header', reasons: ['originator'] };
-  }
-  return NOBODY;
+/** Headers of a program say it best, then what stands in a conversation, then which library it was made with. */
+export const recogniseClient = (headers: Headers, request: AskedTurn): ClientSeen =>
+  byHeaders(headers, PROGRAM_SIGNS) ?? byPrompt(request) ?? byHeaders(headers, LIBRARY_SIGNS) ?? NOBODY;
+
+const byHeaders = (headers: Headers, signs: readonly HeaderSign[]): ClientSeen | null => {
+  const found = signs.filter(({ isIn }) => isIn(headers));
+  const family = found[0]?.family;
+  if (family === undefined) return null;
+  return {
+    family,
+    tier: 'header',
+    reasons: found.filter((sign) => sign.family === family).map(({ name }) => name),
+  };
+};
+
+/** Who declares tools has no use for blocks: that its conversation holds one says nothing. */
+const byPrompt = (request: AskedTurn): ClientSeen | null => {
+  const mark = request.tools.length > 0 ? null : promptMark(request);
+  return mark === null ? null : { family: 'obsidian-copilot', tier: 'body', reasons: [mark] };
 };

@@ -17,6 +17,8 @@ export interface CompletionMeta {
   /** As the caller named it. */
   readonly model: string;
   readonly includeUsage: boolean;
+  /** What stands in front of each answer, before anything is said. */
+  readonly echoes: readonly string[];
   readonly usagePolicy: UsagePolicy;
 }
 
@@ -31,7 +33,7 @@ export const projectCompletion = (replies: readonly Reply[], meta: CompletionMet
           joined.add(refusalOf(item.id), wordsOf(item, 'refusal'))
         : '',
     );
-    return choiceOf(index, text.join(''), reasonOf(reply));
+    return choiceOf(index, (meta.echoes[index] ?? '') + text.join(''), reasonOf(reply));
   });
   return { ...commonFields(meta), choices, ...(usage === null ? {} : { usage }) };
 };
@@ -51,6 +53,7 @@ export async function* renderCompletion(
       ...(meta.includeUsage ? { usage: null } : {}),
     },
   });
+  for (const [index, text] of meta.echoes.entries()) yield frame(index, text, null);
   for await (const [index, event] of interleave(turns)) {
     if (event.type === 'item-delta' && (event.at === 'text' || event.at === 'refusal')) {
       const part = event.at === 'text' ? event.itemId : refusalOf(event.itemId);

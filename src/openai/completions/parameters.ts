@@ -7,7 +7,7 @@ export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   model: CHAT_PARAMETERS.model,
   prompt: {
     asks: ['items'],
-    note: 'A text, or a list of one: it becomes the message of a user. Lists of tokens or of several prompts get a 400.',
+    note: 'A text, a list of tokens (of the encoding `o200k_base`), or up to 128 of either: each becomes the message of a user in a turn of its own. The choices of the first prompt come first; `n` times the prompts is at most 128.',
   },
   stream: CHAT_PARAMETERS.stream,
   stream_options: CHAT_PARAMETERS.stream_options,
@@ -25,7 +25,7 @@ export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   logit_bias: CHAT_PARAMETERS.logit_bias,
   user: CHAT_PARAMETERS.user,
   suffix: { policy: 'rejected', note: 'Chat models do not fill in the middle of a text.' },
-  echo: { policy: 'rejected', note: 'The prompt does not come back in the answer.' },
+  echo: { policy: 'emulated', note: 'The prompt stands in front of its answer.' },
   best_of: { policy: 'rejected', note: 'Answers are not weighed against each other.' },
   logprobs: { policy: 'rejected', note: 'Log probabilities are given in chat only.' },
 };

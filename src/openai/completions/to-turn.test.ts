@@ -35,6 +35,13 @@ describe('a completion request', () => {
     expect(read({ prompt: ['hi'] }).request).toEqual(request);
   });
 
+  it('is one for each prompt, which differ in nothing else', () => {
+    const { request, further, prompts } = read({ prompt: ['hi', 'ho', ''], temperature: 1, n: 2 });
+    const asked = (text: string) => ({ ...request, items: read({ prompt: text }).request.items });
+    expect([request, ...further]).toEqual(['hi', 'ho', ''].map(asked));
+    expect(prompts).toEqual(['hi', 'ho', '']);
+  });
+
   it('maps what chat maps', () => {
     const { request, ignored } = read({
       max_tokens: 5,
@@ -43,7 +50,7 @@ describe('a completion request', () => {
       user: 'ann',
       logit_bias: { '1': 2 },
       best_of: 1,
-      echo: false,
+      echo: true,
       suffix: '',
       logprobs: null,
     });
@@ -61,11 +68,11 @@ describe('a completion request', () => {
 
   it.each([
     [{ prompt: undefined }, '400 missing_required_parameter prompt'],
-    [{ prompt: [] }, '400 unsupported_value prompt'],
-    [{ prompt: ['a', 'b'] }, '400 unsupported_value prompt'],
-    [{ prompt: [1, 2] }, '400 invalid_type prompt[0]'],
+    [{ prompt: [] }, '400 empty_array prompt'],
+    [{ prompt: ['a', [1]] }, '400 invalid_type prompt[1]'],
+    [{ prompt: Array.from({ length: 129 }, () => 'a') }, '400 array_above_max_length prompt'],
+    [{ prompt: Array.from({ length: 65 }, () => 'a'), n: 2 }, '400 invalid_value prompt'],
     [{ suffix: 'x' }, '400 unsupported_parameter suffix'],
-    [{ echo: true }, '400 unsupported_parameter echo'],
     [{ best_of: 2 }, '400 unsupported_parameter best_of'],
     [{ logprobs: 0 }, '400 unsupported_parameter logprobs'],
     [{ stream_options: {} }, '400 invalid_value stream_options'],

@@ -1,17 +1,21 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
+import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { readSampling } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { parseBody } from '../validation.ts';
+import { emptyArray, parseBody } from '../validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
-import { createCompletionSchema, type CreateCompletion } from './schema.ts';
+import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './schema.ts';
 
 export interface CompletionAsk {
   readonly given: CreateCompletion;
   readonly request: AskedTurn;
+  /** The same for every other prompt. */
+  readonly further: readonly AskedTurn[];
+  readonly prompts: OneOrMore<string>;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
@@ -22,22 +26,27 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
   const given = parseBody(createCompletionSchema, object);
   refuseStreamOptions(given);
   refuseUnservable(given);
+  const prompts = promptsOf(given);
   const model = models.resolve(given.model);
+  const requestOf = (text: string): AskedTurn => ({
+    ...PLAIN_ASK,
+    model: model.model,
+    items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
+    reasoning: { effort: model.effort, summary: null, context: null },
+    serviceTier: model.serviceTier,
+    maxOutputTokens: given.max_tokens ?? null,
+    stop: stopsOf(given.stop),
+    sampling: readSampling(given),
+    user: given.user ?? null,
+  });
+  const [request, ...further] = mapAll(prompts, requestOf);
   return {
     given,
+    request,
+    further,
+    prompts,
     ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(given)],
     names: NAMES,
-    request: {
-      ...PLAIN_ASK,
-      model: model.model,
-      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: promptOf(given) }] }],
-      reasoning: { effort: model.effort, summary: null },
-      serviceTier: model.serviceTier,
-      maxOutputTokens: given.max_tokens ?? null,
-      stop: stopsOf(given.stop),
-      sampling: readSampling(given),
-      user: given.user ?? null,
-    },
   };
 };
 
@@ -50,13 +59,15 @@ const NAMES: ParameterNames = {
   include: () => CHAT_SETTINGS.include,
 };
 
-const promptOf = ({ prompt }: CreateCompletion): string => {
-  if (typeof prompt === 'string') return prompt;
+const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {
+  if (typeof prompt === 'string') return [prompt];
+  const turns = prompt.length * (n ?? 1);
   const [first, ...others] = prompt;
-  if (first !== undefined && others.length === 0) return first;
-  throw gatewayError('unsupported_value', {
+  if (first === undefined) throw emptyArray('prompt');
+  if (turns <= MAX_TURNS) return [first, ...others];
+  throw gatewayError('invalid_value', {
     param: 'prompt',
-    message: `Unsupported value: 'prompt' must be a string or an array of one string, but got an array of ${prompt.length}.`,
+    message: `Invalid 'prompt': ${prompt.length} prompts with 'n' answers each are ${turns} turns, and a request has at most ${MAX_TURNS}.`,
   });
 };
 
@@ -64,7 +75,6 @@ const promptOf = ({ prompt }: CreateCompletion): string => {
 const refuseUnservable = (given: CreateCompletion): void => {
   const asked = {
     suffix: (given.suffix ?? '') !== '',
-    echo: given.echo === true,
     best_of: (given.best_of ?? 1) > 1,
     logprobs: (given.logprobs ?? null) !== null,
   };

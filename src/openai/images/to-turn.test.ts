@@ -32,7 +32,7 @@ it('is a turn that must call the image tool', () => {
         },
       ],
       toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: 'image_generation' } } },
-      reasoning: { effort: 'low', summary: null },
+      reasoning: { effort: 'low', summary: null, context: null },
       user: 'ann',
     }),
   );

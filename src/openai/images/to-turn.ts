@@ -100,7 +100,7 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
       items: [{ kind: 'message', role: 'user', parts: [text, ...parts] }],
       tools: [tool],
       toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: TYPE } } },
-      reasoning: { effort: model.effort, summary: null },
+      reasoning: { effort: model.effort, summary: null, context: null },
       serviceTier: model.serviceTier,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,

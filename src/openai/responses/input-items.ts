@@ -5,6 +5,7 @@ import {
   saysNothing,
   type HostedCall,
   type Item,
+  type ItemNotes,
   type LoadedTools,
   type Message,
   type Opaque,
@@ -15,6 +16,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import {
   idText,
+  jsonObject,
   list,
   listOf,
   longText,
@@ -27,7 +29,11 @@ import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
+
+/** The field for what codex notes about an item. */
+const NOTES = 'internal_chat_message_metadata_passthrough';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -38,6 +44,10 @@ export interface ReadItems {
 
 const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
+const notes = { [NOTES]: jsonObject.nullish() };
+
+/** Other names under which a compaction comes back. */
+const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
 
 /** Only what is read: clients replay whole output items, with fields that nobody needs. */
 const schemas = {
@@ -45,6 +55,7 @@ const schemas = {
     type: z.literal('message').optional(),
     id,
     status,
+    ...notes,
     role: z.enum(['user', 'assistant', 'system', 'developer']),
     content: z.union([longText, list(MAX_PARTS)]),
     phase: z.enum(['commentary', 'final_answer']).nullish(),
@@ -53,6 +64,7 @@ const schemas = {
     type: z.literal('reasoning'),
     id,
     status,
+    ...notes,
     summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
     content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
     encrypted_content: z.string().nullish(),
@@ -61,6 +73,7 @@ const schemas = {
     type: z.literal('function_call'),
     id,
     status,
+    ...notes,
     call_id: idText,
     name: idText,
     namespace: z.string().nullish(),
@@ -70,6 +83,7 @@ const schemas = {
     type: z.literal('function_call_output'),
     id,
     status,
+    ...notes,
     call_id: idText,
     output: z.unknown(),
   }),
@@ -77,6 +91,7 @@ const schemas = {
     type: z.literal('custom_tool_call'),
     id,
     status,
+    ...notes,
     call_id: idText,
     name: idText,
     namespace: z.string().nullish(),
@@ -86,10 +101,16 @@ const schemas = {
     type: z.literal('custom_tool_call_output'),
     id,
     status,
+    ...notes,
     call_id: idText,
     output: z.unknown(),
   }),
-  compaction: z.object({ type: z.literal('compaction'), id, encrypted_content: z.string() }),
+  compaction: z.object({
+    type: z.enum(['compaction', ...COMPACTION_TOO]),
+    id,
+    ...notes,
+    encrypted_content: z.string(),
+  }),
   tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
   additional_tools: z.looseObject({
     type: z.literal('additional_tools'),
@@ -132,6 +153,9 @@ const typeOf = (value: unknown, at: string): ItemType => {
   const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
+  if (name === 'compaction_summary') return 'compaction';
+  // What is sealed under this name goes on under it.
+  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
   if (name === 'item_reference') {
     throw gatewayError('unsupported_value', {
       param: at,
@@ -149,7 +173,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       const given = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...idOf(given),
+        ...about(given),
         summary: given.summary.map((one) => one.text),
         ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
         ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
@@ -160,7 +184,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-call',
         tool: 'function',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
@@ -172,7 +196,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-output',
         tool: 'function',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
       };
@@ -182,7 +206,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-call',
         tool: 'custom',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
@@ -194,14 +218,19 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
       return {
         kind: 'tool-output',
         tool: 'custom',
-        ...idOf(given),
+        ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
       };
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
-      return { kind: 'compaction', ...idOf(given), encryptedContent: given.encrypted_content };
+      const content = given.encrypted_content;
+      // It goes on as words, to which its id does not belong.
+      if (isOwnSummary(content)) {
+        return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
+      }
+      return { kind: 'compaction', ...about(given), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
@@ -215,7 +244,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
 
 const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...idOf(given),
+  ...about(given),
   role: given.role,
   parts:
     typeof given.content === 'string'
@@ -244,5 +273,10 @@ const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
 const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
   parseParts(given, at, unread);
 
-const idOf = (given: { id?: string | null | undefined }): { id?: string } =>
-  typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {};
+const about = (given: {
+  readonly id?: string | null | undefined;
+  readonly [NOTES]?: ItemNotes | null | undefined;
+}): { id?: string; notes?: ItemNotes } => ({
+  ...(typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {}),
+  ...(given[NOTES] ? { notes: given[NOTES] } : {}),
+});

@@ -79,6 +79,7 @@ describe('the layout of an answer', () => {
     asked: null,
     wantsReasoning: false,
     hasHostedTools: false,
+    mayCompact: false,
     isCodex: false,
     standard: 'message-first',
   } as const;
@@ -89,6 +90,7 @@ describe('the layout of an answer', () => {
     ['is natural for clients of codex', { ...anybody, isCodex: true }, 'natural'],
     ['is natural where reasoning is shown', { ...anybody, wantsReasoning: true }, 'natural'],
     ['is natural where the backend runs tools', { ...anybody, hasHostedTools: true }, 'natural'],
+    ['is natural where the answer may hold a compaction', { ...anybody, mayCompact: true }, 'natural'],
     [
       'is what the client asks for, above all',
       { ...anybody, asked: 'message-first', wantsReasoning: true, isCodex: true },

@@ -12,6 +12,8 @@ export interface LayoutWishes {
   readonly wantsReasoning: boolean;
   /** The request has tools that the client does not run: what they did stands between the model's words. */
   readonly hasHostedTools: boolean;
+  /** The answer may hold a compaction, which stands for what is in front of it. */
+  readonly mayCompact: boolean;
   /** Clients of codex expect what its own backend sends. */
   readonly isCodex: boolean;
   /** What the deployment gives to everybody else. */
@@ -27,9 +29,11 @@ export const chooseLayout = ({
   asked,
   wantsReasoning,
   hasHostedTools,
+  mayCompact,
   isCodex,
   standard,
-}: LayoutWishes): Layout => asked ?? (wantsReasoning || hasHostedTools || isCodex ? 'natural' : standard);
+}: LayoutWishes): Layout =>
+  asked ?? (wantsReasoning || hasHostedTools || mayCompact || isCodex ? 'natural' : standard);
 
 /**
  * Which items an answer shows, and in which order. A layout is an event→event transform in front of

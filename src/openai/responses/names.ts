@@ -1,6 +1,7 @@
 import type { Setting } from '../../canonical/path.ts';
 import { quoted } from '../../kit/quote.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
+import type { ToolForm } from '../read-tools.ts';
 
 const SETTINGS: Readonly<Record<Setting, string>> = {
   ...SHARED_SETTINGS,
@@ -13,10 +14,10 @@ const SETTINGS: Readonly<Record<Setting, string>> = {
   include: 'include',
 };
 
-export const responsesNames = (places: readonly string[]): ParameterNames => ({
+export const responsesNames = (places: readonly string[], placeOf: ToolForm['placeOf']): ParameterNames => ({
   settings: SETTINGS,
   places,
   tool: (index) => `tools[${index}]`,
-  toolField: (index, field) => `tools[${index}].${field}`,
+  toolField: (index, field) => `${placeOf(index)}.${field}`,
   include: (value) => `include.${quoted(value)}`,
 });

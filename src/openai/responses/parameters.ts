@@ -30,8 +30,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'It limits the calls that the backend runs itself, such as web searches, and those of MCP servers that are run here. Functions of the client are not counted.',
   },
   reasoning: {
-    asks: ['reasoning.effort', 'reasoning.summary'],
-    note: '`effort` and `summary` (or the older `generate_summary`).',
+    asks: ['reasoning.effort', 'reasoning.summary', 'reasoning.context'],
+    note: '`effort`, `summary` (or the older `generate_summary`) and `context`.',
   },
   text: {
     asks: ['format', 'verbosity'],
@@ -56,6 +56,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   service_tier: { asks: ['serviceTier'], note: 'Goes to the backend.' },
   metadata: { asks: ['metadata'], otherwise: 'echoed', note: ECHO },
+  client_metadata: {
+    asks: ['clientMetadata'],
+    note: 'What codex notes about its turns. No field of the public API, but OpenAI takes it from codex.',
+  },
   user: { asks: ['user'], otherwise: 'echoed', note: ECHO },
   safety_identifier: { asks: ['safetyIdentifier'], otherwise: 'echoed', note: ECHO },
   prompt_cache_key: {
@@ -80,5 +84,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   prompt: { policy: 'rejected', note: 'Prompt templates are stored at OpenAI and cannot be read from here.' },
   moderation: { policy: 'ignored', note: 'No moderation is run here.' },
-  context_management: { policy: 'ignored', note: 'The input is never shortened here.' },
+  context_management: {
+    asks: ['contextManagement'],
+    note: 'Goes to the backend as it is. A `compaction` item that it puts into the answer comes back as it is, and can be sent again.',
+  },
 };

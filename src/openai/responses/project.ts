@@ -1,12 +1,20 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import type { Failure } from '../../canonical/failure.ts';
-import { rawOf, type ItemStatus, type Part, type Produced, type RawItem } from '../../canonical/item.ts';
+import {
+  isSummary,
+  rawOf,
+  type ItemStatus,
+  type Part,
+  type Produced,
+  type RawItem,
+} from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import type { CreateResponse } from './schema.ts';
+import { wrapSummary } from './own-summary.ts';
 
 /** What a response object needs beside the reply. */
 export interface ResponseMeta {
@@ -20,6 +28,8 @@ export interface ResponseMeta {
   /** Of the request, or of the alias that it names. */
   readonly serviceTier: string | null;
   readonly includeEncryptedReasoning: boolean;
+  /** Whether codex itself reads it. */
+  readonly isForCodex: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
 }
 
@@ -37,7 +47,7 @@ export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
 
 /** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
 export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => {
-  const ended = projectOutcome(reply.outcome);
+  const ended = projectOutcome(reply.outcome, meta);
   return {
     ...responseFields(meta),
     ...ended,
@@ -69,6 +79,7 @@ const responseFields = (meta: ResponseMeta) => {
     reasoning: {
       effort: meta.effort,
       summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
     },
     safety_identifier: given.safety_identifier ?? null,
     // What the tier really was is not said upstream; `auto` means the default here.
@@ -140,7 +151,7 @@ const projectFormat = (given: ResponseMeta['given']) => {
   };
 };
 
-const projectOutcome = (outcome: Outcome) => {
+const projectOutcome = (outcome: Outcome, meta: ResponseMeta) => {
   switch (outcome.kind) {
     case 'completed':
     case 'tool-calls':
@@ -150,7 +161,7 @@ const projectOutcome = (outcome: Outcome) => {
     case 'failed':
       return {
         status: 'failed' as const,
-        error: { code: responseErrorCode(outcome.failure), message: outcome.failure.message },
+        error: { code: responseErrorCode(outcome.failure, meta), message: outcome.failure.message },
         incomplete_details: null,
       };
     default:
@@ -158,8 +169,15 @@ const projectOutcome = (outcome: Outcome) => {
   }
 };
 
+/** Codes beyond that list by which codex knows what to do. */
+const KNOWN_TO_CODEX: ReadonlySet<Failure['kind']> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+]);
+
 /** A response's own error has a closed list of codes; the `error` event beside it has the exact one. */
-const responseErrorCode = (failed: Failure): string => {
+const responseErrorCode = (failed: Failure, { isForCodex }: ResponseMeta): string => {
+  if (isForCodex && KNOWN_TO_CODEX.has(failed.kind)) return failed.kind;
   if (failed.status === 429) return 'rate_limit_exceeded';
   if (failed.kind === 'invalid_image') return 'invalid_image';
   return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
@@ -224,7 +242,11 @@ export const projectItem = (
     case 'opaque':
       return rawOf(item);
     case 'compaction':
-      return { id: item.id, type: 'compaction' as const, encrypted_content: item.encryptedContent };
+      return {
+        id: item.id,
+        type: 'compaction' as const,
+        encrypted_content: isSummary(item) ? wrapSummary(item.summary) : item.encryptedContent,
+      };
     default:
       return assertNever(item);
   }

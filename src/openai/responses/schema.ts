@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
-import { jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { idText, jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   cacheFields,
   EFFORTS,
   metadata,
   modelName,
+  REASONING_CONTEXTS,
   SERVICE_TIERS,
   shortName,
   SUMMARIES,
@@ -39,6 +41,7 @@ export const createResponseSchema = z.object({
       effort: z.enum(EFFORTS).nullish(),
       summary: z.enum(SUMMARIES).nullish(),
       generate_summary: z.enum(SUMMARIES).nullish(),
+      context: z.enum(REASONING_CONTEXTS).nullish(),
     })
     .nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
@@ -52,6 +55,7 @@ export const createResponseSchema = z.object({
   include: listOf(z.string(), MAX_WORDS).nullish(),
   service_tier: z.enum(SERVICE_TIERS).nullish(),
   metadata: metadata.nullish(),
+  client_metadata: jsonObject.nullish(),
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),
   ...cacheFields,
@@ -61,7 +65,10 @@ export const createResponseSchema = z.object({
   conversation: z.union([z.string(), jsonObject]).nullish(),
   prompt: jsonObject.nullish(),
   moderation: jsonObject.nullish(),
-  context_management: listOf(jsonObject, MAX_WORDS).nullish(),
+  context_management: listOf(
+    z.looseObject({ type: idText, compact_threshold: z.int().min(1000).nullish() }) as z.ZodType<JsonObject>,
+    MAX_WORDS,
+  ).nullish(),
 });
 
 export type CreateResponse = z.output<typeof createResponseSchema>;

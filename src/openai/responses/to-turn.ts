@@ -1,12 +1,13 @@
+import { isTrigger } from '../../canonical/compaction.ts';
 import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import { allTools } from '../../canonical/tool.ts';
 import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
-import { checkTools, PLAIN_READERS, readToolList } from '../read-tools.ts';
+import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../read-tools.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../validation.ts';
@@ -31,6 +32,8 @@ export interface ResponsesAsk {
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
+  /** How tools are written where this is not the API that was called. */
+  readonly toolForm?: ToolForm;
 }
 
 const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
@@ -78,8 +81,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const input = readInput(given.input);
   append(ignored, input.unread);
   checkInput(input);
-  const tools = readToolList(given.tools ?? [], PLAIN_READERS);
-  checkTools(tools, (_, index) => `tools[${index}]`);
+  const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
+  const tools = readToolList(given.tools ?? [], readers);
+  checkTools(tools, (_, index) => placeOf(index));
   const toolChoice = readToolChoice(given.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(given.model);
   append(ignored, withoutEffect(given));
@@ -97,7 +101,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
     given,
     ignored,
     wantsReasoning: wantsReasoning(given),
-    names: responsesNames(prompt.places),
+    names: responsesNames(prompt.places, placeOf),
     request: {
       model: model.model,
       instructions: prompt.instructions,
@@ -110,6 +114,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       reasoning: {
         effort: given.reasoning?.effort ?? model.effort,
         summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+        context: given.reasoning?.context ?? null,
       },
       format: readFormat(given),
       verbosity: given.text?.verbosity ?? null,
@@ -121,13 +126,18 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       truncation: given.truncation === 'auto' ? 'auto' : null,
       // Reasoning is asked for in any case; the response says whether it is shown.
       include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
+      contextManagement: unlessEmpty(given.context_management),
       cache: readCache(given),
       metadata: given.metadata ?? null,
+      clientMetadata: given.client_metadata ?? null,
       user: given.user ?? null,
       safetyIdentifier: given.safety_identifier ?? null,
     },
   };
 };
+
+const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
+  list === null || list === undefined || list.length === 0 ? null : list;
 
 const refuseStateful = (given: CreateResponse): void => {
   const asked = {
@@ -148,6 +158,7 @@ const refuseStateful = (given: CreateResponse): void => {
 
 const checkInput = ({ items, places }: ReadItems): void => {
   if (items.length === 0) throw emptyArray('input');
+  refuseStrayTrigger({ items, places });
   const problem = findPairingProblem(items);
   if (problem === null) return;
   const { index, callId } = problem;
@@ -159,6 +170,18 @@ const checkInput = ({ items, places }: ReadItems): void => {
     'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)} (${at}).`,
   } as const;
   throw gatewayError('invalid_value', { param: at, message: messages[problem.kind] });
+};
+
+/** A conversation is compacted as a whole. */
+const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
+  const index = items.findIndex(isTrigger);
+  if (index === -1 || (index > 0 && index === items.length - 1)) return;
+  const param = places[index] ?? 'input';
+  const why = index === items.length - 1 ? 'there is nothing in front of it' : 'it must be the final item';
+  throw gatewayError('invalid_value', {
+    param,
+    message: `Invalid '${param}': a compaction_trigger asks for a compaction of the input, and ${why}.`,
+  });
 };
 
 const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string[] => {
@@ -176,7 +199,6 @@ const withoutEffect = (given: CreateResponse): string[] => {
     ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],
     ['store', given.store === true],
     ['moderation', (given.moderation ?? null) !== null],
-    ['context_management', (given.context_management ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
 };

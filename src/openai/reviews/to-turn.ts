@@ -27,12 +27,12 @@ export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
   return {
     given: { model: name, stream: given.stream ?? false },
     ignored: unreadFields(createReviewSchema, object, ''),
-    names: responsesNames(['input']),
+    names: responsesNames(['input'], (index) => `tools[${index}]`),
     request: {
       ...PLAIN_ASK,
       model: model.model,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: toReview(given) }] }],
-      reasoning: { effort: given.reasoning?.effort ?? model.effort, summary: null },
+      reasoning: { effort: given.reasoning?.effort ?? model.effort, summary: null, context: null },
       serviceTier: model.serviceTier,
       isReview: true,
     },

@@ -1,0 +1,47 @@
+/**
+ * One who writes down what is said for one request, on every side, for a person who looks for a mistake. Whoever
+ * says something tells it; what was told is not changed any more. Absent almost everywhere: then nobody writes.
+ */
+export interface Story {
+  tell(kind: StoryKind, facts: object): void;
+  /** A number that nothing else in the story has, for what is told in two parts. */
+  next(): number;
+}
+
+export type StoryKind =
+  /** The settings of this server that translators read. */
+  | 'settings'
+  /** What the client sent: the head of its request, and then the body, with what the names of models mean. */
+  | 'asked'
+  | 'body'
+  /** What is known of the backend. */
+  | 'backend'
+  /** What was put into the conversation from memory. */
+  | 'recalled'
+  /** An image that was fetched. */
+  | 'fetched'
+  /** A call of the app-server, and what came of it. */
+  | 'rpc-sent'
+  | 'rpc-answered'
+  | 'rpc-failed'
+  /** A notification of the app-server. */
+  | 'rpc-told'
+  /** A call of a tool that the app-server asks us for. */
+  | 'rpc-asked'
+  /** A model request, before and after the relay's edits. */
+  | 'wire-sent'
+  /** An answer that is an error. */
+  | 'wire-refused'
+  /** An answer begins to come, and what of its head is for the client. */
+  | 'wire-head'
+  /** An event of an answer. */
+  | 'wire-said'
+  /** An answer begins, ends, or came to nothing. */
+  | 'wire-signal'
+  /** An event that was sent to the client. */
+  | 'frame'
+  /** The status and headers of the answer, and its body where it is JSON. */
+  | 'answered'
+  | 'end'
+  /** The story is longer than what is kept. */
+  | 'cut';

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+
+import { directLogin, type Backend } from '../home/backend.ts';
+import { compactionOf } from './compaction.ts';
+import { profileOf } from './profile.ts';
+
+const provider: Backend = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null };
+
+it.each<readonly [string, Backend, readonly string[] | null, string]>([
+  ['a ChatGPT login', directLogin('chatgpt'), null, 'native'],
+  ['an API key of OpenAI', directLogin('api-key'), ['none'], 'native'],
+  ['OpenAI as a provider', { ...provider, baseUrl: 'https://api.openai.com/v1' }, null, 'native'],
+  ['a provider whose operator knows it', provider, ['compaction_trigger'], 'native'],
+  ['any other provider', provider, null, 'unknown'],
+  ['the demo model', { kind: 'demo', baseUrl: 'http://x' }, null, 'none'],
+])('compaction of %s', (_, backend, listed, support) => {
+  expect(compactionOf(backend, profileOf(backend, listed))).toBe(support);
+});
+
+it('without a relay nobody can ask for one', () => {
+  expect(compactionOf(directLogin('chatgpt'), null)).toBe('unknown');
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+
+import { FAILURES, type FailureCode } from '../../canonical/failure-catalogue.ts';
+import { classify, NOTHING_SAID } from './classify.ts';
+import { withoutKeyWords } from './key-words.ts';
+import { mcpTrouble } from './mcp-trouble.ts';
+
+/** By which Obsidian Copilot decides that its user has to check the key. */
+const isAboutKey = (text: string): boolean =>
+  ['api key', 'apikey', 'unauthorized', 'authentication'].some((hint) => text.toLowerCase().includes(hint));
+
+describe('words about keys', () => {
+  it.each(Object.keys(FAILURES) as FailureCode[])('stand in no message but those about one: %s', (kind) => {
+    expect(isAboutKey(FAILURES[kind].message)).toBe(kind === 'invalid_api_key');
+  });
+
+  it('come with 401, and nothing comes with 403', () => {
+    const statuses = Object.entries(FAILURES).map(([kind, { status }]): [string, number] => [kind, status]);
+    expect(statuses.filter(([, status]) => status === 401 || status === 403)).toEqual([
+      ['invalid_api_key', 401],
+    ]);
+  });
+
+  const WORDS = 'Unauthorized: API key or apikey needed for authentication.';
+  const CODES = [
+    null,
+    'x',
+    'authentication_error',
+    'invalid_image_url',
+    'usage_limit_reached',
+    'cyber_policy',
+    'server_error',
+  ];
+  const STATUSES = [null, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 529];
+
+  it.each(STATUSES)('of a backend do not get out with %s', (status) => {
+    for (const code of CODES) {
+      for (const param of [null, 'input']) {
+        const told = classify({ ...NOTHING_SAID, status, code, param, message: WORDS });
+        expect(isAboutKey(told.message)).toBe(false);
+        expect(isAboutKey(told.code)).toBe(told.kind === 'upstream_unauthorized');
+        expect([401, 403]).not.toContain(told.status);
+      }
+    }
+  });
+
+  it('are put in others where the rest is worth reading', () => {
+    expect(withoutKeyWords(WORDS)).toBe('not permitted: credential or credential needed for sign-in.');
+    expect(mcpTrouble('MCP startup failed: HTTP 401 Unauthorized')).toBe('failed: HTTP 401 not permitted');
+  });
+});
+
+describe('a used-up quota', () => {
+  it.each([
+    'usage_limit_reached',
+    'usage_not_included',
+    'insufficient_quota',
+    'billing_hard_limit_reached',
+    'credits_exhausted',
+  ])('is 429 insufficient_quota, which nobody tries again: %s', (code) => {
+    expect(classify({ ...NOTHING_SAID, status: 429, code, resetsInSeconds: 60 })).toMatchObject({
+      status: 429,
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+      headers: { 'x-should-retry': 'false' },
+      retryAfterSeconds: 60,
+    });
+  });
+});

@@ -1,0 +1,41 @@
+import { failureOf, GatewayError, type Failure } from '../../canonical/failure.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { OneOrMore } from '../../kit/one-or-more.ts';
+import type { Committed } from '../commit-point.ts';
+import type { TurnAsk } from '../endpoint.ts';
+
+/**
+ * What codex understands of a turn that failed before it began. It knows two failures by another form than that of
+ * the public API, and then tells its user what to do, or shortens the conversation itself.
+ */
+export const inWordsOfCodex =
+  ({ client, stream }: Pick<TurnAsk, 'client' | 'stream'>, clock: Clock) =>
+  (error: unknown): OneOrMore<Committed> => {
+    const failed = failureOf(error);
+    if (client.family === 'codex' && failed.kind === 'insufficient_quota') {
+      throw new GatewayError(asUsageLimit(failed, clock.now()), { cause: error });
+    }
+    if (client.family === 'codex' && stream && failed.kind === 'context_length_exceeded') {
+      return [onlyFailed(failed, clock.now())];
+    }
+    throw error;
+  };
+
+/** As the service behind a ChatGPT login says it. */
+const asUsageLimit = (failed: Failure, nowMs: number): Failure => ({
+  ...failed,
+  type: 'usage_limit_reached',
+  ...(failed.retryAfterSeconds === null
+    ? {}
+    : { more: { resets_at: Math.floor(nowMs / 1000) + failed.retryAfterSeconds } }),
+});
+
+/** In a status codex does not look for it. */
+const onlyFailed = (failed: Failure, at: number): Committed => ({
+  events: (async function* (): AsyncGenerator<TurnEvent> {
+    yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failed }, usage: null, at };
+  })(),
+  accepted: null,
+  giveUp: async () => {},
+});

@@ -1,0 +1,97 @@
+import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/account.ts';
+import type { CodexDesk } from '../../engine/codex-desk.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { Json, JsonObject } from '../../kit/json.ts';
+import { projectModels } from '../../openai/models/project.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Route } from '../server.ts';
+
+export interface OwnPathsDeps {
+  /** That of who answers now. */
+  readonly desk: () => CodexDesk;
+  readonly models: ModelDirectory;
+  /** The models in the form in which codex keeps them. */
+  readonly codexModels: () => readonly JsonObject[];
+  readonly clock: Clock;
+}
+
+/** Where a codex that takes us for the service behind its login sends its turns. */
+export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[] =>
+  endpoints.flatMap((endpoint) =>
+    endpoint.path === '/v1/responses' ? [{ ...endpoint, path: '/backend-api/codex/responses' }] : [],
+  );
+
+/** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */
+export const ownPaths = ({ desk, models, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
+  {
+    method: 'GET',
+    path: '/v1/models',
+    access: 'key',
+    handle: async (http) => {
+      const list = projectModels(await models.names());
+      // Only codex says its version here, and it reads a list of its own form.
+      const isCodex = new URL(http.url).searchParams.has('client_version');
+      return Response.json(isCodex ? { ...list, models: codexModels() } : list);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/backend-api/codex/models',
+    access: 'key',
+    handle: () => Response.json({ models: codexModels() }),
+  },
+  ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
+    method: 'GET',
+    path,
+    access: 'key',
+    handle: async () => Response.json(codexUsage(await desk().rateLimits(), clock.now())),
+  })),
+];
+
+/** The limits as codex reads them. Null: nothing is metered, and codex shows no limits. */
+export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {
+  const [first, ...others] = limits?.limits ?? [];
+  return {
+    plan_type: limits?.plan ?? 'unknown',
+    rate_limit: first === undefined ? null : rateLimit(first, limits?.isAllowed ?? null, nowMs),
+    credits:
+      first?.credits === null || first?.credits === undefined
+        ? null
+        : {
+            has_credits: first.credits.hasCredits,
+            unlimited: first.credits.isUnlimited,
+            balance: first.credits.balance,
+          },
+    additional_rate_limits: others.map((limit) => ({
+      limit_name: limit.name ?? limit.id ?? '',
+      metered_feature: limit.id ?? '',
+      rate_limit: rateLimit(limit, null, nowMs),
+    })),
+    rate_limit_reached_type:
+      first?.reached === null || first?.reached === undefined ? null : { type: first.reached },
+  };
+};
+
+const rateLimit = (
+  { primary, secondary, reached }: RateLimit,
+  isAllowed: boolean | null,
+  nowMs: number,
+): JsonObject => ({
+  allowed: isAllowed ?? reached === null,
+  limit_reached: reached !== null,
+  primary_window: limitWindow(primary, nowMs),
+  secondary_window: limitWindow(secondary, nowMs),
+});
+
+const limitWindow = (window: LimitWindow | null, nowMs: number): Json => {
+  if (window === null) return null;
+  const now = Math.floor(nowMs / 1000);
+  const resetsAt = window.resetsAt ?? now;
+  return {
+    used_percent: Math.round(window.usedPercent),
+    limit_window_seconds: (window.minutes ?? 0) * 60,
+    reset_after_seconds: Math.max(0, resetsAt - now),
+    reset_at: resetsAt,
+  };
+};

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+
+import { createCors } from './cors.ts';
+
+const DEFAULTS = [
+  'app://obsidian.md',
+  'capacitor://localhost',
+  'http://localhost',
+  'http://localhost:*',
+  'http://127.0.0.1:*',
+  'http://[::1]:*',
+];
+
+const ask = (headers: Record<string, string>, method = 'OPTIONS'): Request =>
+  new Request('http://proxy.test/v1/responses', { method, headers });
+
+describe('origins', () => {
+  const cors = createCors(DEFAULTS);
+
+  it.each([
+    'app://obsidian.md',
+    'capacitor://localhost',
+    'http://localhost',
+    'http://localhost:5173',
+    'http://127.0.0.1',
+    'http://127.0.0.1:65535',
+    'http://[::1]:8080',
+    'http://[::1]',
+    'HTTP://LOCALHOST:80',
+  ])('%s is one of them', (origin) => {
+    expect(cors.isAllowed(origin)).toBe(true);
+  });
+
+  it.each([
+    null,
+    '',
+    '*',
+    'null',
+    'https://localhost:5173',
+    'http://localhost.evil.test',
+    'http://localhost:80.evil.test',
+    'http://evil.test:80',
+    'http://127.0.0.1.evil.test:80',
+    'http://notlocalhost:80',
+    'http://localhost:5173:80',
+    'http://localhost:123456',
+    'app://obsidian.md:1',
+    'http://localhost/',
+    'http://localhost, http://evil.test',
+  ])('%j is none of them', (origin) => {
+    expect(cors.isAllowed(origin)).toBe(false);
+  });
+
+  it('are all there are with a star, also that of a page without one; but not of what is no page', () => {
+    const open = createCors(['*']);
+    expect(['https://any.test', 'null', null].map((origin) => open.isAllowed(origin))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('a preflight', () => {
+  const cors = createCors(['http://page.test']);
+  const page = { origin: 'http://page.test', 'access-control-request-method': 'POST' };
+  const allowedHeaders = (asked: string): string | null | undefined =>
+    cors
+      .preflight(ask({ ...page, 'access-control-request-headers': asked }))
+      ?.headers.get('access-control-allow-headers');
+
+  it('is an OPTIONS of a page that wants to send something', () => {
+    expect(cors.preflight(ask(page))?.status).toBe(204);
+    expect(cors.preflight(ask({ origin: 'http://page.test' }))).toBeNull();
+    expect(cors.preflight(ask({ 'access-control-request-method': 'POST' }))).toBeNull();
+    expect(cors.preflight(ask(page, 'POST'))).toBeNull();
+  });
+
+  it('gets the headers that it asks for, if they are names of headers and not a book', () => {
+    const copilot = 'authorization,content-type,dangerously-allow-browser,x-stainless-lang';
+    const longest = `${'x'.repeat(4_094)},y`;
+    expect([copilot, 'a , b', longest].map(allowedHeaders)).toEqual([copilot, 'a , b', longest]);
+    expect([`${longest}y`, 'a b', 'a,,b', 'a:b', ''].map(allowedHeaders)).toEqual([
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('of a page elsewhere is answered without a word of leave', () => {
+    const answer = cors.preflight(
+      ask({ ...page, origin: 'http://evil.test', 'access-control-request-private-network': 'true' }),
+    );
+    expect([answer?.status, [...(answer?.headers.keys() ?? [])]]).toEqual([204, ['vary']]);
+  });
+});
+
+describe('an answer', () => {
+  const cors = createCors(['http://page.test']);
+  const share = (origin: string | null, headers: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(cors.share(new Response(null, { headers }), origin).headers);
+
+  it('can be read with what it tells in its headers', () => {
+    const told = {
+      'x-codex-plan-type': 'pro',
+      'openai-processing-ms': '1',
+      'retry-after-ms': '2',
+      vary: 'accept',
+    };
+    expect(share('http://page.test', { ...told, 'cache-control': 'no-cache' })).toEqual({
+      ...told,
+      'cache-control': 'no-cache',
+      vary: 'accept, origin',
+      'access-control-allow-origin': 'http://page.test',
+      'access-control-expose-headers': 'openai-processing-ms, retry-after-ms, x-codex-plan-type',
+    });
+    expect(share('http://page.test', {})).toEqual({
+      vary: 'origin',
+      'access-control-allow-origin': 'http://page.test',
+    });
+  });
+
+  it('is nothing for other pages, and the same for everyone who is none', () => {
+    expect([share('http://evil.test', { 'x-a': '1' }), share(null, { 'x-a': '1' })]).toEqual([
+      { 'x-a': '1', vary: 'origin' },
+      { 'x-a': '1', vary: 'origin' },
+    ]);
+  });
+});

@@ -1,0 +1,67 @@
+/** Which pages in browsers may call this server and read its answers. */
+export interface Cors {
+  isAllowed(origin: string | null): boolean;
+  /** The answer to a browser that asks before it sends a page's request; null if the request is none of these. */
+  preflight(http: Request): Response | null;
+  /** Lets the page that asked read the answer, if its origin is allowed. Every answer passes here. */
+  share(response: Response, origin: string | null): Response;
+}
+
+/** All of them, so that a page can also read why a method is not served. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+/** What is remembered only spares a question: the origin is looked at in every answer. */
+const MAX_AGE_SECONDS = 600;
+/** Headers that a page wants to send, as a browser lists them. More than any client has. */
+const MAX_ASKED_CHARS = 4_096;
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
+/** Headers of answers that a page cannot see unless they are named. */
+const TELLING = /^(?:x-|openai-|retry-after)/;
+const ASKED_ABOUT =
+  'access-control-request-method, access-control-request-headers, access-control-request-private-network';
+
+/**
+ * Any header may be sent, and an answer never allows credentials: what guards this server is the key that a
+ * page has to know, not what a browser adds by itself.
+ */
+export const createCors = (origins: readonly string[]): Cors => {
+  const known = new Set(origins);
+  const isAllowed = (origin: string | null): boolean => {
+    if (origin === null) return false;
+    if (known.has('*')) return true;
+    const asked = origin.toLowerCase();
+    return known.has(asked) || known.has(`${asked.replace(/:\d{1,5}$/, '')}:*`);
+  };
+  return {
+    isAllowed,
+    preflight({ method, headers }) {
+      const isPreflight =
+        method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method');
+      if (!isPreflight) return null;
+      const response = new Response(null, { status: 204, headers: { vary: ASKED_ABOUT } });
+      if (isAllowed(headers.get('origin'))) allow(response.headers, headers);
+      return response;
+    },
+    share(response, origin) {
+      const { headers } = response;
+      headers.append('vary', 'origin');
+      if (origin === null || !isAllowed(origin)) return response;
+      headers.set('access-control-allow-origin', origin);
+      const told = [...headers.keys()].filter((name) => TELLING.test(name));
+      if (told.length > 0) headers.set('access-control-expose-headers', told.join(', '));
+      return response;
+    },
+  };
+};
+
+const allow = (headers: Headers, asked: Headers): void => {
+  headers.set('access-control-allow-methods', METHODS);
+  headers.set('access-control-max-age', String(MAX_AGE_SECONDS));
+  const wanted = asked.get('access-control-request-headers') ?? '';
+  // A wildcard would not cover `authorization`.
+  if (wanted.length <= MAX_ASKED_CHARS && HEADER_NAMES.test(wanted)) {
+    headers.set('access-control-allow-headers', wanted);
+  }
+  if (asked.get('access-control-request-private-network') === 'true') {
+    headers.set('access-control-allow-private-network', 'true');
+  }
+};

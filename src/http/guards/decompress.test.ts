@@ -1,0 +1,127 @@
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { failure, failureOf, gatewayError, type Failure } from '../../canonical/failure.ts';
+import { readBytes, type ReadLimits } from './read-bytes.ts';
+
+type Compress = (bytes: Uint8Array) => Buffer<ArrayBuffer>;
+
+const ENCODINGS: readonly (readonly [string, Compress])[] = [
+  ['gzip', gzipSync],
+  ['X-GZIP', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  [' zstd ', zstdCompressSync],
+];
+
+const sent = (body: Uint8Array<ArrayBuffer>, encoding: string): Request =>
+  new Request('http://proxy.test/', { method: 'POST', body, headers: { 'content-encoding': encoding } });
+
+const refusal = async (asked: Request, limits: ReadLimits = { maxBytes: 1000 }): Promise<Failure | null> => {
+  try {
+    await readBytes(asked, limits);
+  } catch (error) {
+    return failureOf(error);
+  }
+  return null;
+};
+
+const LONG = Buffer.alloc(1001, 'x');
+
+describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
+  const broken = failure('invalid_json', {
+    message: `The request body is not a whole ${encoding.trim().toLowerCase()} stream, as its content-encoding says.`,
+  });
+
+  it('is read as it was before', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 1000 }), async (bytes) => {
+        const read = await readBytes(sent(compress(bytes), encoding), { maxBytes: 2000 });
+        expect(read.equals(bytes)).toBe(true);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('is held to the limit by what it becomes', async () => {
+    expect(await refusal(sent(compress(LONG.subarray(1)), encoding))).toBeNull();
+    expect(await refusal(sent(compress(LONG), encoding))).toEqual(
+      failure('request_too_large', { message: 'The request body is larger than the 1000 bytes allowed.' }),
+    );
+  });
+
+  it('is refused if it is cut off, empty, something else, or followed by something', async () => {
+    const whole = compress(LONG);
+    const bad = [
+      whole.subarray(0, whole.length - 2),
+      new Uint8Array(),
+      Buffer.from('{"a":1}'),
+      Buffer.concat([whole, Buffer.from('{}')]),
+    ];
+    const told = await Promise.all(bad.map((body) => refusal(sent(body, encoding), { maxBytes: 10_000 })));
+    expect(told).toEqual([broken, broken, broken, broken]);
+  });
+
+  it('counts among the bodies of all requests as what it becomes, piece by piece', async () => {
+    const counted: number[] = [];
+    const room = { reserve: async () => {}, grow: (bytes: number) => void counted.push(bytes) };
+    await readBytes(sent(compress(Buffer.alloc(1_000_000)), encoding), { maxBytes: 1_000_000, room });
+    // The first one is what was sent: a request made here declares no length.
+    const [, ...pieces] = counted;
+    expect(pieces.reduce((sum, piece) => sum + piece, 0)).toBe(1_000_000);
+    expect(Math.max(...pieces)).toBeLessThanOrEqual(65_536);
+  });
+
+  it('is not made any longer than there is room for', async () => {
+    const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
+    let left = 100_000;
+    const grow = (bytes: number): void => {
+      left -= bytes;
+      if (left < 0) throw refused;
+    };
+    const bomb = sent(compress(Buffer.alloc(4_000_000)), encoding);
+    expect(await refusal(bomb, { maxBytes: 1e9, room: { reserve: async () => {}, grow } })).toEqual(
+      refused.failure,
+    );
+    expect(left).toBeGreaterThan(-65_536);
+  });
+});
+
+describe('a body', () => {
+  it.each(['compress', 'gzip, br', 'identity, gzip', 'toString', 'x'.repeat(2000)])(
+    'in %s cannot be read, and what can be is said',
+    async (encoding) => {
+      const shown = encoding.length > 100 ? `${encoding.slice(0, 100)}…` : encoding.toLowerCase();
+      expect(await refusal(sent(Buffer.from('{}'), encoding))).toEqual(
+        failure('unsupported_value', {
+          message: `Unsupported content encoding: '${shown}'. Supported are one of gzip, x-gzip, deflate, br, zstd, or none.`,
+        }),
+      );
+    },
+  );
+
+  it('in no encoding is read as it is', async () => {
+    expect(await readBytes(sent(Buffer.from('{}'), 'Identity'), { maxBytes: 2 })).toEqual(Buffer.from('{}'));
+  });
+
+  it('may not ask for a larger window than HTTP allows', async () => {
+    const wide = { params: { [constants.ZSTD_c_windowLog]: 25 } };
+    // A window is at most as large as the content.
+    const body = zstdCompressSync(Buffer.alloc(20_000_000), wide);
+    expect(await refusal(sent(body, 'zstd'), { maxBytes: 1e9 })).toMatchObject({ code: 'invalid_json' });
+  });
+
+  it('is not waited for by who waits for a decoder and leaves', async () => {
+    const client = new AbortController();
+    const body = gzipSync(Buffer.alloc(1_000_000));
+    const ask = (signal: AbortSignal): Promise<Buffer> =>
+      readBytes(new Request(sent(body, 'gzip'), { signal }), { maxBytes: 1e9 });
+    const stays = new AbortController().signal;
+    const all = [ask(stays), ask(stays), ask(client.signal)];
+    client.abort(new Error('gone'));
+    const ends = await Promise.allSettled(all);
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  });
+});

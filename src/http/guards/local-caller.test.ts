@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+
+import { isLocalCaller, isLoopbackAddress } from './local-caller.ts';
+
+const here = { isFromLoopback: true };
+const asked = (headers: Record<string, string>) =>
+  isLocalCaller(new Headers({ host: '127.0.0.1:1', ...headers }), here);
+
+describe('isLocalCaller', () => {
+  it.each([
+    { host: 'localhost' },
+    { host: 'LOCALHOST:8080' },
+    { host: '127.0.0.1' },
+    { host: '127.1.2.3:1' },
+    { host: '[::1]:80' },
+    { 'user-agent': 'curl', 'sec-fetch-site': 'none' },
+  ])('takes %j', (headers) => {
+    expect(asked(headers)).toBe(true);
+  });
+
+  it.each([
+    { host: '' },
+    { host: 'rebound.example' },
+    { host: 'localhost.example' },
+    { host: '127.0.0.1.example' },
+    { host: '127.0.0.1@example' },
+    { host: '10.0.0.1' },
+    { origin: 'http://localhost' },
+    { referer: 'http://localhost/' },
+    { forwarded: 'for=10.0.0.1' },
+    { via: '1.1 proxy' },
+    { 'x-real-ip': '10.0.0.1' },
+    { 'x-forwarded-for': '127.0.0.1' },
+    { 'x-forwarded-whatever': '' },
+    { 'sec-fetch-site': 'cross-site' },
+  ])('does not take %j', (headers) => {
+    expect(asked(headers)).toBe(false);
+  });
+
+  it('wants a connection from this machine', () => {
+    const headers = new Headers({ host: 'localhost' });
+    expect([isLocalCaller(headers, { isFromLoopback: false }), isLocalCaller(headers, undefined)]).toEqual([
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('isLoopbackAddress', () => {
+  it.each([
+    ['127.0.0.1', true],
+    ['127.8.0.9', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['', false],
+    ['10.0.0.1', false],
+    ['::ffff:10.0.0.1', false],
+    ['1127.0.0.1', false],
+  ])('%s: %s', (address, expected) => {
+    expect(isLoopbackAddress(address)).toBe(expected);
+  });
+});

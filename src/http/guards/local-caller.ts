@@ -1,0 +1,27 @@
+import type { Arrival } from '../arrival.ts';
+
+/** Headers that say that a request was passed on, or that a page in a browser sends it. */
+const FROM_ELSEWHERE = ['forwarded', 'via', 'x-real-ip', 'origin', 'referer'];
+/** What a browser says of a request that a page of another site sends, also where it has no origin. */
+const FETCH_SITE = 'sec-fetch-site';
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+const LOOPBACK_ADDRESS = /^(?:::ffff:)?127(?:\.\d{1,3}){3}$|^::1$/i;
+
+export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.test(address);
+
+/**
+ * Whether a program on this machine itself asks, and for itself. Behind a reverse proxy on this machine everybody's
+ * connection comes from it, and a page in a browser can be made to believe that its own host is here: that one's
+ * name stands in `host`, and no other name than one of this machine is taken.
+ */
+export const isLocalCaller = (
+  headers: Headers,
+  arrival: Pick<Arrival, 'isFromLoopback'> | undefined,
+): boolean => {
+  if (arrival?.isFromLoopback !== true) return false;
+  if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) return false;
+  if ((headers.get(FETCH_SITE) ?? 'none') !== 'none') return false;
+  if (FROM_ELSEWHERE.some((name) => headers.has(name))) return false;
+  return ![...headers.keys()].some((name) => name.startsWith('x-forwarded-'));
+};

@@ -1,0 +1,39 @@
+import { compacting } from '../../canonical/compaction.ts';
+import { gatewayError } from '../../canonical/failure.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { projectCompaction } from '../../openai/responses/project-compaction.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { responsesEndpoint, type ResponsesOptions } from './responses.ts';
+
+/** A turn of the Responses API that ends with a trigger, and whose answer is a conversation. */
+export const compactEndpoint = (options: ResponsesOptions): Endpoint => {
+  const responses = responsesEndpoint(options);
+  return {
+    path: `${responses.path}/compact`,
+    read(body, context) {
+      refuseStream(body);
+      const ask = responses.read(body, context);
+      const { ids, clock } = context.ambient;
+      const meta = {
+        id: ids.mint('resp'),
+        createdAt: Math.floor(clock.now() / 1000),
+        usagePolicy: options.usagePolicy,
+        items: ask.request.items,
+      };
+      return {
+        ...ask,
+        request: compacting(ask.request),
+        project: ([reply]) => projectCompaction(reply, meta, ids),
+      };
+    },
+  };
+};
+
+/** Who waits for events would not understand what comes. */
+const refuseStream = (body: unknown): void => {
+  if (!isJsonObject(body) || body['stream'] !== true) return;
+  throw gatewayError('unsupported_parameter', {
+    param: 'stream',
+    message: "Unsupported parameter: 'stream'. A compacted conversation is always sent as a whole.",
+  });
+};

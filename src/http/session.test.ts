@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+
+import { namedSessionOf, sessionOf } from './session.ts';
+
+describe('sessionOf', () => {
+  it.each([
+    [{}, null],
+    [{ 'session-id': '' }, null],
+    [{ 'session-id': 's' }, 's'],
+    [{ session_id: 's', conversation_id: 'c' }, 'c'],
+    [{ 'session-id': 's', 'thread-id': 't' }, 't'],
+    [{ 'x-session-id': 'x', originator: 'codex_exec' }, 'x'],
+    [{ 'session-id': 's', 'x-openai-subagent': 'review' }, '["s","review"]'],
+    [{ 'x-openai-subagent': 'review' }, null],
+  ])('%j is %j', (headers, name) => {
+    expect(sessionOf(new Headers(headers))).toBe(name);
+  });
+});
+
+describe('namedSessionOf', () => {
+  it('is what codex says', () => {
+    const headers = {
+      'session-id': '01a1e43a-ad54-75a0-8731-595882578963',
+      'thread-id': '01a1e43a-ad86-7980-9744-fba808aa51c2',
+      'x-openai-subagent': 'review',
+      originator: 'Codex Desktop',
+    };
+    expect(namedSessionOf(new Headers(headers))).toEqual({
+      session: '01a1e43a-ad54-75a0-8731-595882578963',
+      thread: '01a1e43a-ad86-7980-9744-fba808aa51c2',
+      subagent: 'review',
+      originator: 'Codex Desktop',
+    });
+  });
+
+  it.each(['{"a":1}', 'a'.repeat(129), 'a\tb', '<x>', ' '])('%j is no name', (value) => {
+    expect(namedSessionOf(new Headers({ 'thread-id': value, originator: value }))).toBeNull();
+  });
+});

@@ -1,0 +1,83 @@
+import { failureOf } from '../canonical/failure.ts';
+import type { ModelNames } from '../canonical/model-names.ts';
+import type { Story } from '../canonical/story.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { errorBody } from '../openai/error-body.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Where the stories of requests are written. */
+export interface StoryTellers {
+  /** Null: there is no room for one more. */
+  open(requestId: string): (Story & { end(facts: object): Promise<void> }) | null;
+}
+
+type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promise<Response>;
+
+/** A handler whose requests are written down from their first word to the last, where somebody wants that. */
+export const withStory =
+  (deps: { readonly stories: StoryTellers | null }, handle: Handler) =>
+  async (http: Request, exchange: Exchange): Promise<Response> => {
+    const story = deps.stories?.open(exchange.requestId) ?? null;
+    if (story === null) return handle(http, exchange, null);
+    exchange.atEnd(() => void story.end({ isAborted: exchange.signal.aborted }));
+    const { pathname } = new URL(http.url);
+    story.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    try {
+      return await handle(http, exchange, story);
+    } catch (error) {
+      const failed = failureOf(error);
+      story.tell('answered', { status: failed.status, body: errorBody(failed) });
+      throw error;
+    }
+  };
+
+/** What a reader is given beside the headers. */
+export const tellBody = (story: Story, body: unknown, models: ModelNames): void => {
+  const name = isJsonObject(body) ? body['model'] : null;
+  const asked = typeof name === 'string' ? name : '';
+  story.tell('body', {
+    body,
+    models: {
+      asked,
+      resolved: models.resolve(asked),
+      listed: models.all
+        .filter(({ id, meaning }) => id === meaning.model)
+        .slice(0, MAX_MODELS)
+        .map(({ info }) => info),
+      standard: models.find(STANDARD)?.meaning.model ?? null,
+    },
+  });
+};
+
+const MAX_MODELS = 50;
+/** The name of the default model, whichever it is. */
+const STANDARD = 'codex-5';
+
+/** By name: whatever else a client sends may be a secret. */
+const HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'conversation-id',
+  'conversation_id',
+  'http-referer',
+  'origin',
+  'originator',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'user-agent',
+  'version',
+  'x-request-id',
+  'x-session-id',
+  'x-title',
+]);
+const PREFIXES = ['openai-beta', 'x-codex-', 'x-openai-subagent', 'x-proxy-', 'x-stainless-'];
+
+const headOf = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(
+    [...headers]
+      .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))
+      .map(([name, value]) => [name, value.slice(0, 1_000)]),
+  );

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+
+import { boundedLabel, knownLabel } from './bounded-label.ts';
+
+describe('boundedLabel', () => {
+  it('knows so many values, and calls the rest by one name', () => {
+    const label = boundedLabel(2);
+    expect(['a', 'b', 'c', 'a', 'b', 'd'].map(label)).toEqual(['a', 'b', 'other', 'a', 'b', 'other']);
+  });
+
+  it.each(['', 'two words', 'new\nline', 'quote"', 'x'.repeat(65), 'ä'])('does not take %j', (value) => {
+    expect(boundedLabel()(value)).toBe('other');
+  });
+
+  it('spends no room on what it does not take', () => {
+    const label = boundedLabel(1);
+    expect([label('not plain'), label('plain')]).toEqual(['other', 'plain']);
+  });
+});
+
+describe('knownLabel', () => {
+  it('takes what is known', () => {
+    expect(['a', 'b'].map(knownLabel(new Set(['a'])))).toEqual(['a', 'other']);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import { frameTally } from './frame-metrics.ts';
+import { createMetrics } from './metrics.ts';
+import { rpcMetrics } from './rpc-metrics.ts';
+import { turnMetrics } from './turn-metrics.ts';
+
+const linesOf = async (print: () => Promise<string>, name: string): Promise<string[]> =>
+  (await print()).split('\n').filter((line) => line.startsWith(name) && !line.includes('_bucket'));
+
+describe('rpcMetrics', () => {
+  it('counts calls, and what became of those that failed', async () => {
+    const metrics = createMetrics();
+    const warnings: unknown[] = [];
+    const count = rpcMetrics(metrics, { warn: (...line: unknown[]) => void warnings.push(line) });
+    count({ method: 'turn/start', seconds: 0.5, error: null });
+    count({ method: 'turn/start', seconds: 20, error: 'timeout' });
+    count({ method: 'thread/start', seconds: 0.25, error: -32_600 });
+    expect(await linesOf(metrics.print, 'proxy_rpc')).toEqual([
+      'proxy_rpc_seconds_sum{rpc_method="turn/start"} 20.5',
+      'proxy_rpc_seconds_count{rpc_method="turn/start"} 2',
+      'proxy_rpc_seconds_sum{rpc_method="thread/start"} 0.25',
+      'proxy_rpc_seconds_count{rpc_method="thread/start"} 1',
+      'proxy_rpc_errors_total{rpc_method="turn/start",rpc_error_code="timeout"} 1',
+      'proxy_rpc_errors_total{rpc_method="thread/start",rpc_error_code="-32600"} 1',
+    ]);
+    expect(warnings).toEqual([
+      [{ method: 'turn/start', seconds: 20 }, 'the app-server did not answer a call in time'],
+    ]);
+  });
+});
+
+describe('frameTally', () => {
+  it('adds up a stream when it has ended, by types that are known', async () => {
+    const metrics = createMetrics();
+    const tally = frameTally(metrics);
+    for (const frame of [
+      { event: 'response.output_text.delta', data: {} },
+      { event: 'response.output_text.delta', data: {} },
+      { event: 'response.their_own_call.dreaming', data: {} },
+      { event: null, data: { object: 'chat.completion.chunk' } },
+      { event: null, data: { error: {} } },
+      { event: null, data: '[DONE]' },
+    ]) {
+      tally.sent(frame);
+    }
+    expect(await linesOf(metrics.print, 'proxy_response_events_total')).toEqual([]);
+    tally.ended();
+    tally.ended();
+    expect(await linesOf(metrics.print, 'proxy_response_events_total')).toEqual([
+      'proxy_response_events_total{response_event_type="response.output_text.delta"} 2',
+      'proxy_response_events_total{response_event_type="other"} 1',
+      'proxy_response_events_total{response_event_type="chat.completion.chunk"} 1',
+      'proxy_response_events_total{response_event_type="error"} 1',
+      'proxy_response_events_total{response_event_type="[DONE]"} 1',
+    ]);
+  });
+});
+
+describe('turnMetrics', () => {
+  it('counts items of types that nobody knows', async () => {
+    const metrics = createMetrics();
+    const observer = turnMetrics(metrics);
+    for (const type of ['dream_call', 'web_search_call', 'dream_call', 'not plain']) {
+      const item = { kind: 'hosted-call', id: 'item_1', raw: { type } };
+      observer.onEvent?.({ type: 'item-ended', item } as TurnEvent);
+    }
+    expect(await linesOf(metrics.print, 'proxy_unknown_items_total')).toEqual([
+      'proxy_unknown_items_total{type="dream_call"} 2',
+      'proxy_unknown_items_total{type="other"} 1',
+    ]);
+  });
+});

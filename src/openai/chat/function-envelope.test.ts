@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Item } from '../../canonical/item.ts';
+import { asCustomCalls } from './function-envelope.ts';
+
+const call = (tool: 'function' | 'custom', callId: string, name: string): Item => ({
+  kind: 'tool-call',
+  tool,
+  callId,
+  name,
+  input: 'a patch',
+});
+const output = (tool: 'function' | 'custom', callId: string): Item => ({
+  kind: 'tool-output',
+  tool,
+  callId,
+  output: 'done',
+});
+
+describe('calls that come back as calls of functions', () => {
+  it('are custom ones again, with their outputs, where the tool is one', () => {
+    const items: readonly Item[] = [
+      { ...call('function', 'c1', 'patch'), id: 'fc_1' },
+      call('function', 'c2', 'read'),
+      output('function', 'c2'),
+      { ...output('function', 'c1'), id: 'fco_1' },
+      // The id is used again, for another tool.
+      call('function', 'c1', 'read'),
+      output('function', 'c1'),
+      call('custom', 'c3', 'patch'),
+      output('custom', 'c3'),
+    ];
+    expect(asCustomCalls(items, new Set(['patch']))).toEqual([
+      call('custom', 'c1', 'patch'),
+      items[1],
+      items[2],
+      output('custom', 'c1'),
+      ...items.slice(4),
+    ]);
+  });
+
+  it('are left alone where no tool is told so', () => {
+    const items = [call('function', 'c1', 'patch')];
+    expect(asCustomCalls(items, new Set())).toBe(items);
+  });
+});

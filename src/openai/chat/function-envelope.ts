@@ -1,0 +1,39 @@
+import { isToolCall, type Item } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+
+/**
+ * Cursor declares custom tools, and looks for `function.name` in every call. So its calls of them are told as
+ * calls of functions whose `arguments` are the text itself. A transform in front of `render` and `fold`.
+ */
+export async function* asFunctionCalls(
+  events: AsyncIterable<TurnEvent>,
+  names: ReadonlySet<string>,
+): AsyncGenerator<TurnEvent> {
+  for await (const event of events) {
+    const isOne =
+      (event.type === 'item-started' || event.type === 'item-ended') &&
+      isToolCall(event.item) &&
+      names.has(event.item.name);
+    yield isOne ? { ...event, item: { ...event.item, tool: 'function' } } : event;
+  }
+}
+
+/** The same calls when they come back: the model knows them, and their outputs, as those of a custom tool. */
+export const asCustomCalls = (items: readonly Item[], names: ReadonlySet<string>): readonly Item[] => {
+  if (names.size === 0) return items;
+  const custom = new Set<string>();
+  return items.map((item): Item => {
+    if (item.kind === 'tool-output') {
+      return custom.delete(item.callId) ? withoutId({ ...item, tool: 'custom' }) : item;
+    }
+    if (item.kind !== 'tool-call' || item.tool === 'custom' || !names.has(item.name)) return item;
+    custom.add(item.callId);
+    return withoutId({ ...item, tool: 'custom' });
+  });
+};
+
+/** A backend knows by an id of what kind its item is. */
+const withoutId = (item: Item): Item => {
+  const { id: _, ...rest } = item;
+  return rest;
+};

@@ -1,0 +1,56 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import type { JsonObject } from '../../kit/json.ts';
+import { toTurnRequest } from '../responses/to-turn.ts';
+import { parseBody } from '../validation.ts';
+import type { ToTurnOptions } from './common.ts';
+import { asCustomCalls } from './function-envelope.ts';
+import { samplingFields } from './schema.ts';
+import type { ChatAsk } from './to-turn.ts';
+import { eitherForm, flatCustomNames } from './tool-form.ts';
+import { refuseUnanswerable } from './tools.ts';
+
+/** Cursor posts bodies of the Responses API to the path of Chat, and reads answers of Chat. */
+export const hasResponsesForm = (body: JsonObject): boolean => {
+  if ((body['input'] ?? null) === null) return false;
+  if (!hasMessages(body)) return true;
+  throw gatewayError('invalid_value', {
+    param: 'input',
+    message: "Invalid 'input': 'messages' and 'input' cannot be used in the same request.",
+  });
+};
+
+const hasMessages = ({ messages }: JsonObject): boolean =>
+  (messages ?? null) !== null && !(Array.isArray(messages) && messages.length === 0);
+
+/** It is read as what it is, in its own names; only what belongs to the answer is Chat's. */
+export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ChatAsk => {
+  const { messages: _, ...plain } = body;
+  const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
+  const unread: string[] = [];
+  const read = toTurnRequest(plain, { ...options, toolForm: eitherForm(list, unread) });
+  const { given, request } = read;
+  refuseUnanswerable(request.tools);
+  const toldAsFunctions = flatCustomNames(list, request.tools);
+  return {
+    given: { ...given, stream_options: parseBody(streamOptions, plain['stream_options'], 'stream_options') },
+    names: read.names,
+    ignored: [
+      ...read.ignored.filter((name) => name !== 'stream_options.include_usage'),
+      ...unread,
+      // It is remembered here in any case; Chat has no place to show it.
+      ...(given.include?.includes('reasoning.encrypted_content') === true
+        ? ['include.reasoning.encrypted_content']
+        : []),
+    ],
+    isLegacy: false,
+    toldAsFunctions,
+    formatPlace: 'text.format.schema',
+    request: {
+      ...request,
+      items: asCustomCalls(request.items, toldAsFunctions),
+      canApprove: false,
+    },
+  };
+};
+
+const streamOptions = samplingFields.stream_options;

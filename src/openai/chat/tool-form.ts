@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+import type { Tool } from '../../canonical/tool.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { customFields, functionFields } from '../fields.ts';
+import { FORMATS, grammarSchema, PLAIN_FORM, type FunctionBody, type ToolForm } from '../read-tools.ts';
+import { noteUnread } from '../unread-fields.ts';
+import { parseBody, readTagged } from '../validation.ts';
+
+/**
+ * Chat puts what it says of a tool one level deeper than the Responses API. Cursor writes some of its tools
+ * in one form and some in the other, whatever the body is; each is read as what it is.
+ */
+export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolForm => ({
+  readers: {
+    function(value, at) {
+      if (isFlat(value)) return PLAIN_FORM.readers.function(value, at);
+      const tool = parseBody(functionSchema, value, at).function;
+      noteUnread(ignored, functionSchema, value, at);
+      return looseUnlessSaid(tool);
+    },
+    custom(value, at) {
+      if (isFlat(value)) return PLAIN_FORM.readers.custom(value, at);
+      const { format, ...tool } = parseBody(customSchema, value, at).custom;
+      noteUnread(ignored, customSchema, value, at);
+      return { ...tool, format: flatFormat(format, `${at}.custom.format`) };
+    },
+  },
+  placeOf(index) {
+    const tool = given[index];
+    const type = isJsonObject(tool) ? tool['type'] : null;
+    const place = PLAIN_FORM.placeOf(index);
+    return (type === 'function' || type === 'custom') && !isFlat(tool) ? `${place}.${type}` : place;
+  },
+});
+
+const functionSchema = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
+const customSchema = z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) });
+/** Chat puts a grammar one level deeper, too. */
+const formatSchema = z.looseObject({ grammar: grammarSchema });
+
+const isFlat = (tool: unknown): boolean =>
+  isJsonObject(tool) && 'name' in tool && !('function' in tool) && !('custom' in tool);
+
+const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
+  if (!format || readTagged(format, 'type', FORMATS, at).tag !== 'grammar') return format ?? null;
+  const { grammar, ...rest } = parseBody(formatSchema, format, at);
+  return { ...rest, ...grammar } as JsonObject;
+};
+
+/** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */
+export const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({
+  ...tool,
+  strict: tool.strict ?? false,
+});
+
+/** The custom tools that are not written as Chat writes them: who does so does not read Chat's calls of them either. */
+export const flatCustomNames = (given: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
+  new Set(
+    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(given[index]) ? [tool.name] : [])),
+  );

@@ -1,0 +1,54 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { MAX_TURNS } from './schema.ts';
+
+/** More than any model takes. */
+const MAX_TOKENS = 1_000_000;
+
+/** A prompt that is written as tokens, and its place in the body. */
+export interface TokenPrompt {
+  readonly at: string;
+  readonly tokens: readonly number[];
+}
+
+/** The prompts of a body that are tokens; empty: it has none, or is none that anybody reads. */
+export const tokenPrompts = (body: unknown): readonly TokenPrompt[] => {
+  const prompt = isJsonObject(body) ? body['prompt'] : undefined;
+  if (!Array.isArray(prompt) || prompt.length === 0) return [];
+  if (typeof prompt[0] === 'number') return [tokensAt('prompt', prompt)];
+  // A list that is too long, or of several kinds, is refused with the rest of the body.
+  if (prompt.length > MAX_TURNS || !prompt.every((one) => Array.isArray(one))) return [];
+  return prompt.map((one, index) => tokensAt(`prompt[${index}]`, one));
+};
+
+const tokensAt = (at: string, list: readonly unknown[]): TokenPrompt => {
+  if (list.length === 0 || list.length > MAX_TOKENS) {
+    throw gatewayError('invalid_value', {
+      param: at,
+      message: `Invalid '${at}': expected 1 to ${MAX_TOKENS} tokens, but got ${list.length} instead.`,
+    });
+  }
+  const odd = list.findIndex((token) => !Number.isInteger(token));
+  if (odd === -1) return { at, tokens: list as readonly number[] };
+  throw gatewayError('invalid_type', {
+    param: `${at}[${odd}]`,
+    message: `Invalid type for '${at}[${odd}]': expected an integer, the number of a token.`,
+  });
+};
+
+/** The same body, with what its tokens say; null: they say nothing. */
+export const withTexts = (
+  body: unknown,
+  prompts: readonly TokenPrompt[],
+  texts: readonly (string | null)[],
+): unknown => {
+  const index = texts.indexOf(null);
+  if (index !== -1) {
+    const { at } = prompts[index] ?? { at: 'prompt' };
+    throw gatewayError('invalid_value', {
+      param: at,
+      message: `Invalid '${at}': these tokens are no text. They are read in the encoding 'o200k_base', without special tokens.`,
+    });
+  }
+  return isJsonObject(body) ? { ...body, prompt: texts } : body;
+};

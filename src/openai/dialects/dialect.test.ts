@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+
+import { failureOf } from '../../canonical/failure.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
+import { dialectSettings } from '../../../test/support/dialect-settings.ts';
+import { recogniseClient } from '../clients/recognise.ts';
+import { modeHeader } from './choose-mode.ts';
+import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
+
+const OBSIDIAN = { 'dangerously-allow-browser': 'true' };
+const TAUGHT = askedTurn({ instructions: 'Call tools with <use_tool>.' });
+const TOOLS = askedTurn({ tools: [functionTool('f')] });
+const XML = { 'x-proxy-output-mode': 'obsidian-xml' };
+const JSON_MODE = { 'x-proxy-output-mode': 'openai-json' };
+
+const dialect = (
+  headers: Record<string, string>,
+  request = askedTurn(),
+  settings: Partial<DialectSettings> = {},
+): Dialect => {
+  const given = new Headers(headers);
+  const client = recogniseClient(given, request);
+  const { ids } = fixedAmbient();
+  return dialectOf({ headers: given, client, request, settings: dialectSettings(settings), ids });
+};
+
+describe('the output mode', () => {
+  const mode = (...args: Parameters<typeof dialect>): string => dialect(...args).chosen.mode;
+
+  it('is what the header says', () => {
+    expect(mode(XML, TOOLS)).toBe('obsidian-xml');
+    expect(mode({ ...OBSIDIAN, ...JSON_MODE })).toBe('openai-json');
+    expect(mode(JSON_MODE, TOOLS, { mode: 'obsidian-xml' })).toBe('openai-json');
+  });
+
+  it('is else what the client needs: blocks without tools, and never with tools', () => {
+    expect(mode(OBSIDIAN)).toBe('obsidian-xml');
+    expect(mode({}, TAUGHT)).toBe('obsidian-xml');
+    expect(mode(OBSIDIAN, TOOLS)).toBe('openai-json');
+    expect(mode(OBSIDIAN, TOOLS, { mode: 'obsidian-xml' })).toBe('openai-json');
+  });
+
+  it('is else what the deployment says', () => {
+    expect(mode({})).toBe('openai-json');
+    expect(mode({}, TOOLS, { mode: 'obsidian-xml' })).toBe('obsidian-xml');
+    expect(mode({ 'x-stainless-lang': 'js' }, TOOLS, { mode: 'obsidian-xml' })).toBe('obsidian-xml');
+  });
+
+  it('is refused where there is no such mode', () => {
+    let failed: unknown;
+    try {
+      dialect({ 'x-proxy-output-mode': 'xml' });
+    } catch (error) {
+      failed = error;
+    }
+    expect(failureOf(failed)).toMatchObject({
+      status: 400,
+      code: 'invalid_value',
+      param: 'x-proxy-output-mode',
+      message: "Invalid value: 'xml'. Supported values are: 'openai-json' and 'obsidian-xml'.",
+    });
+  });
+
+  it('is said in the answer where it is asked for, or not the usual one', () => {
+    expect(modeHeader(dialect({}).chosen)).toEqual({});
+    expect(modeHeader(dialect(JSON_MODE).chosen)).toEqual(JSON_MODE);
+    expect(modeHeader(dialect(OBSIDIAN).chosen)).toEqual(XML);
+  });
+});
+
+describe('the early end', () => {
+  it('is ruled in obsidian-xml only', () => {
+    const settings = { stopAfterTools: 'first', suppressTail: true } as const;
+    expect(dialect({}, TOOLS, settings).stop).toBeNull();
+    const rules = { maxCalls: 1, graceMs: null, dropsTail: true };
+    expect(dialect(XML, TOOLS, settings).stop).toEqual({ ...rules, callsAre: 'items' });
+    expect(dialect(OBSIDIAN, TAUGHT, settings).stop).toEqual({ ...rules, callsAre: 'blocks' });
+  });
+
+  it('is by default left to the model', () => {
+    expect(dialect(XML, TOOLS).stop).toBeNull();
+  });
+
+  it('may be a number of blocks, or a while without another call', () => {
+    expect(dialect(XML, TOOLS, { toolBlockMax: 3 }).stop).toMatchObject({ maxCalls: 3, graceMs: null });
+    expect(dialect(XML, TOOLS, { toolBlockMax: 3, stopAfterTools: 'burst' }).stop).toMatchObject({
+      maxCalls: 3,
+      graceMs: 300,
+    });
+  });
+});
+
+describe('the text of a model that was told to write blocks', () => {
+  const text =
+    'Let me see.\n<use_tool><name>f</name><q>a & b</q></use_tool> and <use_tool><name>g</name><l>[1]</l>';
+  const head = { kind: 'message', id: 'msg_1', role: 'assistant', parts: [] } as const;
+  const events: readonly TurnEvent[] = [
+    { type: 'item-started', item: head },
+    { type: 'item-delta', itemId: 'msg_1', at: 'text', delta: text },
+    { type: 'item-ended', item: { ...head, parts: [{ kind: 'text', text }], status: 'completed' } },
+    { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 },
+  ];
+  const told = ({ tell }: Dialect): Promise<TurnEvent[]> => collect(tell(emit(events)));
+
+  it('passes as it is', async () => {
+    expect(await told(dialect(OBSIDIAN, TAUGHT))).toEqual(events);
+    expect(await told(dialect({}, TAUGHT))).toEqual(events);
+    // Nobody told the model to write blocks.
+    expect(await told(dialect(XML))).toEqual(events);
+  });
+
+  it('also makes calls, if that was asked for: of a block that is not closed, too', async () => {
+    const all = await told(dialect(XML, TAUGHT));
+    expect(all.slice(0, 3)).toEqual(events.slice(0, 3));
+    expect(all.flatMap((event) => (event.type === 'item-ended' ? [event.item] : [])).slice(1)).toEqual([
+      {
+        kind: 'tool-call',
+        id: 'fc_minted1',
+        tool: 'function',
+        callId: 'call_minted2',
+        name: 'f',
+        input: '{"q":"a & b"}',
+        status: 'completed',
+      },
+      {
+        kind: 'tool-call',
+        id: 'fc_minted3',
+        tool: 'function',
+        callId: 'call_minted4',
+        name: 'g',
+        input: '{"l":[1]}',
+        status: 'completed',
+      },
+    ]);
+    expect(all.at(-1)).toMatchObject({ outcome: { kind: 'tool-calls' } });
+  });
+});

@@ -1,0 +1,60 @@
+import { isMessage } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { IdSource } from '../../kit/ambient.ts';
+import { BlockScan } from './block-scan.ts';
+import { callEvents } from './call-events.ts';
+import { readBlock } from './read-block.ts';
+
+/**
+ * For a model that was told to write blocks: its text passes as it is, and what its blocks call stands
+ * behind each message as calls. A block that is not closed when its message ends is one, too.
+ */
+export async function* reportBlocks(
+  events: AsyncIterable<TurnEvent>,
+  ids: IdSource,
+): AsyncGenerator<TurnEvent> {
+  const open = new Map<string, OpenMessage>();
+  let hasCalls = false;
+  for await (const event of events) {
+    if (event.type === 'item-started' && isMessage(event.item)) open.set(event.item.id, new OpenMessage());
+    if (event.type === 'item-delta' && event.at === 'text') open.get(event.itemId)?.read(event.delta);
+    if (event.type === 'turn-ended' && event.outcome.kind === 'completed' && hasCalls) {
+      yield { ...event, outcome: { kind: 'tool-calls' } };
+      return;
+    }
+    yield event;
+    const message = event.type === 'item-ended' ? open.get(event.item.id) : undefined;
+    if (message === undefined || event.type !== 'item-ended') continue;
+    open.delete(event.item.id);
+    for (const inner of message.end()) {
+      const call = readBlock(inner);
+      if (call === null) continue;
+      hasCalls = true;
+      yield* callEvents({
+        kind: 'tool-call',
+        id: ids.mint('fc'),
+        tool: 'function',
+        callId: ids.mint('call'),
+        ...call,
+        status: 'completed',
+      });
+    }
+  }
+}
+
+/** All blocks of one message together are not longer than its text, and end with it. */
+class OpenMessage {
+  readonly #scan = new BlockScan();
+  readonly #blocks: string[] = [];
+
+  read(delta: string): void {
+    for (const mark of this.#scan.read(delta)) {
+      if (mark.kind === 'closed' && mark.inner !== null) this.#blocks.push(mark.inner);
+    }
+  }
+
+  end(): readonly string[] {
+    const unclosed = this.#scan.end();
+    return unclosed === null ? this.#blocks : [...this.#blocks, unclosed];
+  }
+}

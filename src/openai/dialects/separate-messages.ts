@@ -1,0 +1,56 @@
+import { isMessage, type Message, type Part, type Produced } from '../../canonical/item.ts';
+import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
+import { isJsonObject, type Json } from '../../kit/json.ts';
+import { SEPARATOR } from '../joined-text.ts';
+
+/**
+ * For a client that puts the messages of an answer together as they come: each message behind another
+ * one begins with a blank line.
+ */
+export async function* separateMessages(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+  /** The one that said something first; there is nothing to put in front of it. */
+  let first: string | null = null;
+  const separated = new Set<string>();
+  for await (const event of events) {
+    if (event.type === 'item-delta' && event.at === 'text') {
+      if (event.delta !== '') first ??= event.itemId;
+      const says = event.delta !== '' || event.annotation !== undefined;
+      const begins = says && first !== null && event.itemId !== first && !separated.has(event.itemId);
+      if (begins) separated.add(event.itemId);
+      yield separated.has(event.itemId) ? separatedDelta(event, begins ? SEPARATOR : '') : event;
+    } else if (event.type === 'item-ended' && isMessage(event.item) && separated.delete(event.item.id)) {
+      yield { ...event, item: separatedMessage(event.item) };
+    } else yield event;
+  }
+}
+
+const separatedDelta = (event: ItemDelta, before: string): ItemDelta => ({
+  ...event,
+  delta: before + event.delta,
+  ...(event.annotation === undefined ? {} : { annotation: moved(event.annotation) }),
+});
+
+const separatedMessage = (message: Produced<Message>): Produced<Message> => {
+  const place = message.parts.findIndex(({ kind }) => kind === 'text');
+  const part = message.parts[place];
+  return part === undefined ? message : { ...message, parts: message.parts.with(place, separatedPart(part)) };
+};
+
+const separatedPart = (part: Part): Part =>
+  part.kind === 'text'
+    ? {
+        ...part,
+        text: SEPARATOR + part.text,
+        ...(part.annotations === undefined ? {} : { annotations: part.annotations.map(moved) }),
+      }
+    : part;
+
+/** A citation counts from the beginning of its message. */
+const moved = (annotation: Json): Json => {
+  if (!isJsonObject(annotation)) return annotation;
+  const places = ['start_index', 'end_index', 'index'].flatMap((name) => {
+    const place = annotation[name];
+    return typeof place === 'number' ? [[name, place + SEPARATOR.length] as const] : [];
+  });
+  return { ...annotation, ...Object.fromEntries(places) };
+};

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { fold } from '../../canonical/accumulate.ts';
+import { isMessage, isToolCall, wordsOf } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { stopAfterTools } from './stop-after-tools.ts';
+import type { StopRules } from './stop-rules.ts';
+
+const { clock } = fixedAmbient();
+const NONE: StopRules = { callsAre: 'items', maxCalls: null, graceMs: null, dropsTail: false };
+
+const message = (id: string, ...deltas: readonly string[]): readonly TurnEvent[] => {
+  const head = { kind: 'message', id, role: 'assistant', parts: [] } as const;
+  const text = deltas.join('');
+  return [
+    { type: 'item-started', item: head },
+    ...deltas.map((delta): TurnEvent => ({ type: 'item-delta', itemId: id, at: 'text', delta })),
+    { type: 'item-ended', item: { ...head, parts: [{ kind: 'text', text }], status: 'completed' } },
+  ];
+};
+
+const call = (id: string): readonly TurnEvent[] => {
+  const head = { kind: 'tool-call', id, callId: id, tool: 'function', name: id, input: '' } as const;
+  return [
+    { type: 'item-started', item: head },
+    { type: 'item-delta', itemId: id, at: 'input', delta: '{}' },
+    { type: 'item-ended', item: { ...head, input: '{}', status: 'completed' } },
+  ];
+};
+const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
+
+const told = async (events: AsyncIterable<TurnEvent>, rules: Partial<StopRules>) => {
+  let left = 0;
+  const leave = (): void => void (left += 1);
+  const { items, outcome } = await fold(stopAfterTools(events, { ...NONE, ...rules }, { clock, leave }));
+  const shown = items.map((item) => {
+    if (isMessage(item)) return wordsOf(item, 'text');
+    return isToolCall(item) ? item.name : item.kind;
+  });
+  return { shown, outcome: outcome.kind, left };
+};
+
+describe('an answer with calls', () => {
+  const events = [
+    ...message('m', 'One.'),
+    ...call('f'),
+    ...call('g'),
+    ...message('n', 'Two.'),
+    ...call('h'),
+    end,
+  ];
+
+  it('ends with the first, or with so many', async () => {
+    expect(await told(emit(events), { maxCalls: 1 })).toEqual({
+      shown: ['One.', 'f'],
+      outcome: 'tool-calls',
+      left: 1,
+    });
+    expect((await told(emit(events), { maxCalls: 3 })).shown).toEqual(['One.', 'f', 'g', 'Two.', 'h']);
+    expect(await told(emit(events), { maxCalls: 9 })).toMatchObject({ outcome: 'completed', left: 0 });
+  });
+
+  it('shows nothing of a call that is too much, also of one that began in time', async () => {
+    const [begin, ...rest] = call('f');
+    if (begin === undefined) throw new Error('a call begins');
+    const mixed = [begin, ...call('g'), ...rest, end];
+    expect((await told(emit(mixed), { maxCalls: 1 })).shown).toEqual(['f']);
+  });
+
+  it('loses the text behind the first call', async () => {
+    expect(await told(emit(events), { dropsTail: true })).toEqual({
+      shown: ['One.', 'f', 'g', 'h'],
+      outcome: 'completed',
+      left: 0,
+    });
+    const [begin, first, second, ended] = message('m', 'in time', ' too late');
+    if (!begin || !first || !second || !ended) throw new Error('a message of two pieces');
+    const late = [begin, first, ...call('f'), second, ended, end];
+    expect((await told(emit(late), { dropsTail: true })).shown).toEqual(['in time', 'f']);
+  });
+});
+
+describe('an answer with blocks', () => {
+  const F = '<use_tool><name>f</name></use_tool>';
+  const G = '<use_tool><name>g</name></use_tool>';
+  const blocks = (rules: Partial<StopRules>, ...deltas: readonly string[]) =>
+    told(emit([...message('m', ...deltas), end]), { ...rules, callsAre: 'blocks' });
+
+  it('ends where the first ends, however it is cut', async () => {
+    const text = `Look: ${F} and ${G} more`;
+    const first = { shown: [`Look: ${F}`], outcome: 'completed', left: 1 };
+    expect(await blocks({ maxCalls: 1 }, text)).toEqual(first);
+    expect(await blocks({ maxCalls: 1 }, ...text.split(''))).toEqual(first);
+    expect((await blocks({ maxCalls: 2 }, ...text.split(''))).shown).toEqual([`Look: ${F} and ${G}`]);
+  });
+
+  it('loses the text behind the first, and keeps the others whole', async () => {
+    const text = `Look: ${F} and <use_too ${G}${G} more`;
+    const kept = [`Look: ${F}\n${G}\n${G}`];
+    expect((await blocks({ dropsTail: true }, text)).shown).toEqual(kept);
+    expect((await blocks({ dropsTail: true }, ...text.split(''))).shown).toEqual(kept);
+  });
+
+  it('counts one that is not closed', async () => {
+    const turn = [...message('m', '<use_tool><name>f'), ...message('n', 'more'), end];
+    expect(await told(emit(turn), { callsAre: 'blocks', maxCalls: 1 })).toEqual({
+      shown: ['<use_tool><name>f'],
+      outcome: 'completed',
+      left: 1,
+    });
+  });
+});
+
+describe('a burst of calls', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** Says this, waits, says that, and is silent for ever. */
+  async function* slowly(...steps: readonly (readonly TurnEvent[] | number)[]): AsyncGenerator<TurnEvent> {
+    for (const step of steps) {
+      if (typeof step !== 'number') yield* step;
+      else await new Promise((resolve) => void setTimeout(resolve, step));
+    }
+  }
+
+  it('ends when no other call begins in time, and its turn is left though it is silent', async () => {
+    const [begin, rest] = [call('g').slice(0, 1), call('g').slice(1)];
+    let left = 0;
+    const silent = Promise.withResolvers<void>();
+    async function* turn(): AsyncGenerator<TurnEvent> {
+      // What is under way is waited for, however long it takes.
+      yield* slowly(call('f'), 299, begin, 5_000, rest, 100, message('m', 'tail'));
+      await silent.promise;
+      yield* call('h');
+    }
+    const leave = (): void => {
+      left += 1;
+      silent.resolve();
+    };
+    const reply = fold(stopAfterTools(turn(), { ...NONE, graceMs: 300 }, { clock, leave }));
+    await vi.advanceTimersByTimeAsync(5_598);
+    expect(left).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    const { items, outcome } = await reply;
+    expect(items.map(({ id }) => id)).toEqual(['f', 'g', 'm']);
+    expect(outcome.kind).toBe('tool-calls');
+    expect(left).toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('ends with the turn if that comes first', async () => {
+    expect(await told(slowly(call('f'), [end]), { graceMs: 300 })).toMatchObject({
+      outcome: 'completed',
+      left: 0,
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,52 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { isOwnSummary, unwrapSummary, wrapSummary } from './own-summary.ts';
+import { readInput } from './input-items.ts';
+
+const anyText = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('half a character: \ud83d'));
+
+describe('a summary of ours', () => {
+  it('is the same after it was wrapped', () => {
+    fc.assert(
+      fc.property(anyText, (summary) => {
+        const wrapped = wrapSummary(summary);
+        expect(wrapped).toMatch(/^[\w.-]+$/);
+        expect(isOwnSummary(wrapped)).toBe(true);
+        expect(unwrapSummary(wrapped, 'input[0]')).toBe(summary);
+      }),
+    );
+  });
+
+  it.each(['compaction', 'compaction_summary', 'context_compaction'])('is read under the name %s', (type) => {
+    const { items } = readInput([{ type, id: 'cmp_1', encrypted_content: wrapSummary('Tea.') }]);
+    expect(items).toEqual([{ kind: 'compaction', summary: 'Tea.' }]);
+  });
+
+  it.each([
+    ['compaction', { kind: 'compaction', id: 'cmp_1', encryptedContent: 'x' }],
+    ['compaction_summary', { kind: 'compaction', id: 'cmp_1', encryptedContent: 'x' }],
+    [
+      'context_compaction',
+      {
+        kind: 'opaque',
+        id: 'cmp_1',
+        raw: { type: 'context_compaction', id: 'cmp_1', encrypted_content: 'x' },
+      },
+    ],
+  ])('is not what a backend has sealed: %s', (type, item) => {
+    expect(readInput([{ type, id: 'cmp_1', encrypted_content: 'x' }]).items).toEqual([item]);
+  });
+
+  it.each([
+    ['broken', 'v1.%%%'],
+    ['of something else', `v1.${Buffer.from('{"summary":1}').toString('base64url')}`],
+    ['of another version', `v2.${Buffer.from('{"summary":"Tea."}').toString('base64url')}`],
+    ['too long', wrapSummary('x'.repeat(10_485_761)).replace('codex-app-server-proxy.summary.', '')],
+  ])('is refused where it is %s', (_, payload) => {
+    const encrypted_content = `codex-app-server-proxy.summary.${payload}`;
+    expect(() => readInput([{ type: 'compaction', encrypted_content }])).toThrow(
+      /input\[0\]\.encrypted_content/,
+    );
+  });
+});

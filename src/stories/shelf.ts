@@ -1,0 +1,78 @@
+import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+
+/** So much is kept; of more, the oldest goes. */
+const MAX_STORIES = 1_000;
+const MAX_SHELF_BYTES = 1024 * 1024 * 1024;
+
+/** Ours, oldest first by name. Whatever else is in the directory is not ours to remove. */
+const NAME = /^\d{8}T\d{9}Z-\d+-[\w.-]+\.jsonl$/;
+
+export interface ShelfLimits {
+  readonly stories: number;
+  readonly bytes: number;
+}
+
+/** The directory of stories. */
+export class Shelf {
+  readonly #directory: string;
+  readonly #limits: ShelfLimits;
+  /** Oldest first. */
+  readonly #sizes = new Map<string, number>();
+  #bytes = 0;
+  #made = 0;
+
+  private constructor(directory: string, limits: ShelfLimits) {
+    this.#directory = directory;
+    this.#limits = limits;
+  }
+
+  /** Throws where there is no such directory and none can be made, or where nothing can be written in it. */
+  static async open(
+    directory: string,
+    limits: ShelfLimits = { stories: MAX_STORIES, bytes: MAX_SHELF_BYTES },
+  ): Promise<Shelf> {
+    const shelf = new Shelf(directory, limits);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const names = (await readdir(directory)).filter((name) => NAME.test(name)).toSorted();
+    for (const name of names) {
+      const size = await stat(path.join(directory, name)).then(
+        (found) => found.size,
+        () => 0,
+      );
+      shelf.#sizes.set(name, size);
+      shelf.#bytes += size;
+    }
+    await shelf.#makeRoom();
+    return shelf;
+  }
+
+  /** A new file, which nobody but us may read. */
+  async create(startedAt: Date, requestId: string): Promise<{ name: string; handle: FileHandle }> {
+    this.#made += 1;
+    const time = startedAt.toISOString().replaceAll(/[-:.]/g, '');
+    const name = `${time}-${this.#made}-${requestId.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}.jsonl`;
+    const handle = await open(path.join(this.#directory, name), 'wx', 0o600);
+    this.#sizes.set(name, 0);
+    return { name, handle };
+  }
+
+  /** A story has come to its end, and is so long. */
+  async settle(name: string, bytes: number): Promise<void> {
+    // It was the oldest, and has gone.
+    if (!this.#sizes.has(name)) return;
+    this.#bytes += bytes - (this.#sizes.get(name) ?? 0);
+    this.#sizes.set(name, bytes);
+    await this.#makeRoom();
+  }
+
+  async #makeRoom(): Promise<void> {
+    for (const [name, size] of this.#sizes) {
+      if (this.#sizes.size <= this.#limits.stories && this.#bytes <= this.#limits.bytes) return;
+      this.#sizes.delete(name);
+      this.#bytes -= size;
+      // Somebody else may have removed it.
+      await unlink(path.join(this.#directory, name)).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import type { FileHandle } from 'node:fs/promises';
+
+import type { Story, StoryKind } from '../canonical/story.ts';
+import { isLongerThan, writeJsonSteps } from '../kit/json-writer.ts';
+import { inTurns, type Steps } from '../kit/loop-turns.ts';
+import type { Cleaner } from './cleaned.ts';
+import type { Shelf } from './shelf.ts';
+
+const MAX_STORY_BYTES = 16 * 1024 * 1024;
+/** What one story has not written yet. More means that the disk does not keep up. */
+const MAX_UNWRITTEN = 20_000;
+/** So much is written at once. */
+const WRITE_CHARS = 256 * 1024;
+const LARGE_CHARS = 16 * 1024;
+/** How large something is that nobody wants to measure. */
+const LARGE_WEIGHT = 4 * 1024 * 1024;
+const SMALL_WEIGHT = 1024;
+
+/** Why a story is not told to its end, or not at all. */
+export type LostReason = 'crowded' | 'slow' | 'disk';
+
+export interface StoryFileOptions {
+  readonly shelf: Shelf;
+  readonly clean: Cleaner;
+  readonly requestId: string;
+  readonly startedAt: Date;
+  readonly now: () => number;
+  readonly maxBytes?: number;
+  /** Takes room for what waits to be written, of all stories; false: there is none. */
+  readonly weigh: (bytes: number) => boolean;
+  readonly onLost: (reason: LostReason, error: unknown) => void;
+}
+
+interface Told {
+  readonly t: number;
+  readonly kind: StoryKind;
+  readonly facts: object;
+  readonly weight: number;
+}
+
+/**
+ * One story as lines of JSON, written while it happens: what was written stays if we die. Whoever tells it does not
+ * wait: what is told is kept here until it is written, and if that takes too long the story ends.
+ */
+export class StoryFile implements Story {
+  readonly #options: StoryFileOptions;
+  readonly #startedMs: number;
+  #told: Told[] = [];
+  #numbers = 0;
+  #bytes = 0;
+  #isOver = false;
+  #writing: Promise<void> | null = null;
+  #file: { readonly name: string; readonly handle: FileHandle } | null = null;
+
+  constructor(options: StoryFileOptions) {
+    this.#options = options;
+    this.#startedMs = options.now();
+  }
+
+  tell(kind: StoryKind, facts: object): void {
+    if (this.#isOver) return;
+    const weight = isLongerThan(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
+    if (this.#told.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
+      this.#lose('slow', null);
+      return;
+    }
+    this.#told.push({ t: this.#elapsed(), kind, facts, weight });
+    this.#writing ??= this.#write();
+  }
+
+  next(): number {
+    this.#numbers += 1;
+    return this.#numbers;
+  }
+
+  /** The last word. Resolves when it is written, or will not be. */
+  async end(facts: object): Promise<void> {
+    this.tell('end', facts);
+    this.#isOver = true;
+    // What was told while the rest was being written is written behind it.
+    while (this.#writing !== null) await this.#writing;
+    await this.#close();
+  }
+
+  #elapsed(): number {
+    return Math.round((this.#options.now() - this.#startedMs) * 10) / 10;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      const { shelf, startedAt, requestId } = this.#options;
+      this.#file ??= await shelf.create(startedAt, requestId);
+      while (this.#told.length > 0) await this.#writeSome(this.#file.handle);
+    } catch (error) {
+      this.#lose('disk', error);
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  async #writeSome(handle: FileHandle): Promise<void> {
+    const told = this.#told;
+    this.#told = [];
+    const { clean, weigh, maxBytes = MAX_STORY_BYTES } = this.#options;
+    let text = '';
+    try {
+      for (const one of told) {
+        const line = await inTurns(lineSteps(one, clean));
+        if (this.#bytes + Buffer.byteLength(line) > maxBytes) {
+          this.#isOver = true;
+          this.#forget();
+          text += `${JSON.stringify({ t: one.t, kind: 'cut', at: one.kind, maxBytes })}\n`;
+          break;
+        }
+        this.#bytes += Buffer.byteLength(line);
+        text += line;
+        if (text.length < WRITE_CHARS) continue;
+        await handle.appendFile(text);
+        text = '';
+      }
+      await handle.appendFile(text);
+    } finally {
+      for (const { weight } of told) weigh(-weight);
+    }
+  }
+
+  #lose(reason: LostReason, error: unknown): void {
+    if (this.#isOver && reason === 'slow') return;
+    this.#isOver = true;
+    this.#forget();
+    this.#options.onLost(reason, error);
+  }
+
+  #forget(): void {
+    for (const { weight } of this.#told) this.#options.weigh(-weight);
+    this.#told = [];
+  }
+
+  async #close(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    if (file === null) return;
+    await file.handle.close().catch(() => {});
+    await this.#options.shelf.settle(file.name, this.#bytes);
+  }
+}
+
+function* lineSteps({ t, kind, facts }: Told, clean: Cleaner): Steps<string> {
+  const cleaned = (yield* clean(facts)) as object;
+  return `${(yield* writeJsonSteps({ t, kind, ...cleaned })).join('')}\n`;
+}

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { chromium, type Browser } from 'playwright-core';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const run = promisify(execFile);
+
+interface Program {
+  readonly executablePath: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A browser, or in one line why there is none. */
+export const openBrowser = async (): Promise<Browser | string> => {
+  const reasons: string[] = [];
+  for (const find of [unpackedChromium, installedChromium]) {
+    try {
+      const { executablePath, env } = await find();
+      return await chromium.launch({
+        executablePath,
+        env: { ...process.env, ...env },
+        args: ['--no-proxy-server'],
+        timeout: 30_000,
+      });
+    } catch (error) {
+      reasons.push(String(error).split('\n')[0] ?? '');
+    }
+  }
+  return reasons.join('; ');
+};
+
+/**
+ * The one of the package, unpacked once and kept beside the packages. Who comes second finds it there; who
+ * unpacks at the same time does so for nothing.
+ */
+const unpackedChromium = async (): Promise<Program> => {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error(`@sparticuz/chromium has none for ${process.platform} on ${process.arch}`);
+  }
+  const cache = path.join(ROOT, 'node_modules/.cache/chromium');
+  const { version } = await packageOf('@sparticuz/chromium');
+  const home = path.join(cache, version);
+  if (!existsSync(home)) {
+    await mkdir(cache, { recursive: true });
+    const unpacking = await mkdtemp(path.join(cache, 'unpacking-'));
+    try {
+      // Where it believes to be in a cloud it unpacks the libraries that a bare machine lacks, too.
+      const env = { ...process.env, TMPDIR: unpacking, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' };
+      await run(process.execPath, [path.join(import.meta.dirname, 'unpack-chromium.ts')], { env });
+      await rename(unpacking, home).catch(() => access(home));
+    } finally {
+      await rm(unpacking, { recursive: true, force: true });
+    }
+  }
+  return {
+    executablePath: path.join(home, 'chromium'),
+    env: { LD_LIBRARY_PATH: path.join(home, 'al2023/lib'), FONTCONFIG_PATH: path.join(home, 'fonts') },
+  };
+};
+
+const packageOf = async (name: string): Promise<{ readonly version: string }> => {
+  const file = path.join(ROOT, 'node_modules', name, 'package.json');
+  const { default: found } = (await import(file, { with: { type: 'json' } })) as {
+    default: { version: string };
+  };
+  return found;
+};
+
+/** The one of the machine. */
+const installedChromium = async (): Promise<Program> => {
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter);
+  const found = ['chromium', 'chromium-browser', 'google-chrome']
+    .flatMap((name) => folders.map((folder) => path.join(folder, name)))
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error('no chromium is installed');
+  return { executablePath: found, env: {} };
+};

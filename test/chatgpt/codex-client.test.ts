@@ -1,0 +1,183 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { answer } from '../../src/demo/answer.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { SCENARIOS, scenarioOf, scenarioScript } from '../clients/codex-scenarios.ts';
+import { expectedOf, printed } from '../laws/exact-body.ts';
+import { CHATGPT_DIFFERENCES } from '../laws/chatgpt-differences.ts';
+import { mapItems, PROVIDER_DIFFERENCES, textOf, without } from '../laws/exact-differences.ts';
+import { startAppServer, type AppServerClient } from '../support/app-server-client.ts';
+import { openCodexRoom, type CodexRoom } from '../support/codex-exec.ts';
+import { hello } from '../support/scripts.ts';
+import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
+import { accountOf, makeTokens } from './login.ts';
+import { startChatGptProxy, violationsOf, type ChatGptProxy } from './proxy.ts';
+import { LIMITS } from './stream.ts';
+
+/** Codex with us as its provider, and a ChatGPT login behind us. */
+const KEY = 'sk-test-key-0123456789';
+let proxy: ChatGptProxy;
+let hop: RecordingHop;
+const rooms: CodexRoom[] = [];
+beforeAll(async () => {
+  proxy = await startChatGptProxy({ script });
+  hop = await startRecordingHop(proxy.url);
+});
+afterAll(async () => {
+  await Promise.all(rooms.map((room) => room.close()));
+  await hop.close();
+  await proxy.close();
+});
+
+/** The service compacts conversations itself, for who calls it OpenAI. */
+const script: Script = (request, connection) => {
+  const prompt = JSON.stringify(request.body['input']);
+  if (prompt.includes('"compaction_trigger"')) {
+    return answer(connection, [{ item: { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' } }]);
+  }
+  return (prompt.includes('"text":"compact') ? hello : scenarioScript)(request, connection);
+};
+
+/** As `docs/clients/codex.md` says it. */
+const openRoom = async (model: string, more = '', name = 'proxy'): Promise<CodexRoom> => {
+  const room = await openCodexRoom(
+    `model = "${model}"
+model_provider = "proxy"
+${more}
+[model_providers.proxy]
+name = "${name}"
+base_url = "${hop.url}/v1"
+wire_api = "responses"
+env_key = "PROXY_API_KEY"
+`,
+    { PROXY_API_KEY: KEY },
+  );
+  rooms.push(room);
+  return room;
+};
+
+describe('what codex says', () => {
+  it.each(SCENARIOS.filter(({ name }) => name === 'tools' || name === 'namespaces'))(
+    'reaches the service: $name',
+    async (scenario) => {
+      const room = await openRoom(scenario.model);
+      for (const words of (await scenario.runs?.(room)) ?? []) {
+        expect(await room.exec(...words)).toMatchObject({ code: 0, out: 'Done.\n' });
+      }
+      const isOurs = ({ body }: { readonly body: JsonObject }): boolean =>
+        body['input'] !== undefined &&
+        !JSON.stringify(body['input']).includes('"text":"compact') &&
+        scenarioOf(body) === scenario;
+      const sent = hop.seen.filter(isOurs);
+      const arrived = proxy.backend.modelRequests.filter(isOurs);
+      expect(sent.map(({ answered }) => answered.get('x-proxy-ignored-params'))).toEqual(
+        scenario.rounds.map(() => null),
+      );
+      // On the lite lane, which is codex's own form, nothing else is different.
+      const isLite = arrived[0]?.headers['x-openai-internal-codex-responses-lite'] === 'true';
+      expect(isLite).toBe(scenario.name === 'namespaces');
+      const rows = isLite ? PROVIDER_DIFFERENCES : CHATGPT_DIFFERENCES;
+      const expected = sent.map(({ body }, index) => expectedOf(body, arrived[index]?.body ?? {}, rows));
+      expect(arrived.map(({ body }) => printed(withoutToolsId(body)))).toEqual(
+        expected.map((body) => printed(withoutToolsId(body))),
+      );
+      expect(violationsOf(proxy.backend)).toEqual([]);
+    },
+  );
+});
+
+/** The item of tools on the lite lane is the app-server's own. */
+const withoutToolsId = (body: JsonObject): JsonObject =>
+  mapItems(body, (item) => (item['type'] === 'additional_tools' ? without(item, 'id') : item));
+
+/** A login of the form that codex wants before it asks for limits; what it says to us is our key. */
+const writeProxyLogin = async ({ home }: CodexRoom): Promise<void> => {
+  const { id_token } = makeTokens(accountOf({}));
+  const tokens = { id_token, access_token: KEY, refresh_token: '', account_id: 'proxy' };
+  const login = { auth_mode: 'chatgpt', tokens, last_refresh: new Date().toISOString() };
+  await writeFile(path.join(home, 'auth.json'), JSON.stringify(login));
+};
+
+describe('a codex app-server that is pointed at us', () => {
+  const LIMITS_SHOWN = {
+    limitId: 'codex',
+    primary: {
+      usedPercent: LIMITS.primaryUsedPercent,
+      windowDurationMins: LIMITS.primaryWindowMinutes,
+      resetsAt: LIMITS.primaryResetAt,
+    },
+    secondary: {
+      usedPercent: LIMITS.secondaryUsedPercent,
+      windowDurationMins: LIMITS.secondaryWindowMinutes,
+      resetsAt: LIMITS.secondaryResetAt,
+    },
+    credits: { hasCredits: false, unlimited: false, balance: null },
+    planType: 'plus',
+    rateLimitReachedType: null,
+  };
+
+  const withAppServer = async (room: CodexRoom, use: (client: AppServerClient) => Promise<void>) => {
+    const client = await startAppServer(room);
+    try {
+      await use(client);
+    } finally {
+      await client.close();
+    }
+  };
+
+  it.each(['/backend-api', ''])('shows the limits of the account: chatgpt_base_url with %j', async (base) => {
+    const room = await openRoom('gpt-5.5', `chatgpt_base_url = "${hop.url}${base}"`);
+    await writeProxyLogin(room);
+    await withAppServer(room, async (client) => {
+      expect(await client.call('account/rateLimits/read', {})).toMatchObject({ rateLimits: LIMITS_SHOWN });
+    });
+  });
+
+  it('compacts a conversation as the service does, and goes on with it', async () => {
+    const room = await openRoom('gpt-6.1-sol', '', 'OpenAI');
+    await withAppServer(room, async (client) => {
+      const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+      const threadId = (thread as { readonly id: string }).id;
+      const ask = async (method: string, params: JsonObject): Promise<unknown> => {
+        const ended = client.next('turn/completed');
+        await client.call(method, { threadId, ...params });
+        return ((await ended)['turn'] as JsonObject)['status'];
+      };
+      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, first' }] })).toBe(
+        'completed',
+      );
+      expect(await ask('thread/compact/start', {})).toBe('completed');
+      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, second' }] })).toBe(
+        'completed',
+      );
+      const asked = proxy.backend.modelRequests.filter(({ body }) => body['prompt_cache_key'] === threadId);
+      const types = asked.map(({ body }) => (body['input'] as readonly JsonObject[]).map(({ type }) => type));
+      expect(types.map((one) => one.filter((type) => textOf(type).startsWith('compaction')))).toEqual([
+        [],
+        ['compaction_trigger'],
+        ['compaction'],
+      ]);
+    });
+  });
+
+  it('shows the models of the account', async () => {
+    const room = await openCodexRoom(
+      `chatgpt_base_url = "${hop.url}/backend-api"\nopenai_base_url = "${hop.url}/backend-api/codex"\n`,
+    );
+    rooms.push(room);
+    await writeProxyLogin(room);
+    await withAppServer(room, async (client) => {
+      const { data } = await client.call('model/list', {});
+      const listed = (Array.isArray(data) ? data.filter(isJsonObject) : []).map(({ id }) => id);
+      const { json } = await proxy.get('/v1/models');
+      const ours = (json['data'] as readonly JsonObject[]).filter((model) => model['alias_of'] === undefined);
+      expect(listed).toEqual(ours.map(({ id }) => id));
+      const asked = hop.seen.filter((seen) => seen.path.startsWith('/backend-api/codex/models?'));
+      expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200]));
+    });
+  });
+});

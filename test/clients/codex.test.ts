@@ -1,0 +1,192 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import type { Script } from '../../src/demo/model-server.ts';
+import type { JsonObject } from '../../src/kit/json.ts';
+import { startAppServer } from '../support/app-server-client.ts';
+import { openCodexRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import {
+  contextLengthExceeded,
+  cutMidStream,
+  hello,
+  http400,
+  http429,
+  http500,
+  inTurn,
+  says,
+  usageLimit,
+} from '../support/scripts.ts';
+
+/** The real codex with us as its provider: what does not fit into the law of `codex-law.test.ts`. */
+const proxy = await openProxy(byPrompt());
+const rooms: CodexRoom[] = [];
+afterAll(() => Promise.all(rooms.map((room) => room.close())));
+
+const openRoom = async ({ name = 'proxy', key = proxy.key } = {}): Promise<CodexRoom> => {
+  const room = await openCodexRoom(
+    `model = "gpt-5.5"
+model_provider = "proxy"
+[model_providers.proxy]
+name = "${name}"
+base_url = "${proxy.url}/v1"
+wire_api = "responses"
+env_key = "PROXY_API_KEY"
+request_max_retries = 0
+stream_max_retries = 1
+`,
+    { PROXY_API_KEY: key },
+  );
+  rooms.push(room);
+  return room;
+};
+
+/** Every test has its own prompt, so all of them may run at once. */
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  'a wrong value': http400(),
+  'too many requests': http429(1),
+  'used up': usageLimit(3600),
+  'out of order': http500,
+  'too long': contextLengthExceeded,
+  'cut off': inTurn(cutMidStream, says([{ text: 'Whole again.' }])),
+  'a megabyte': says([{ text: 'All of it. '.repeat(100_000), chunkSize: 16_384 }]),
+};
+
+/** In codex's words, and in ours where codex leaves it to its provider. */
+const ASKS_FOR_SUMMARY = /CONTEXT CHECKPOINT COMPACTION|Write that summary now/;
+const summarises = says([{ text: 'A summary of what was said.' }]);
+
+function byPrompt(): Script {
+  return (request, connection) => {
+    const prompt = JSON.stringify((request.body['input'] as readonly JsonObject[] | undefined) ?? []);
+    if (ASKS_FOR_SUMMARY.test(prompt)) return summarises(request, connection);
+    const [, script = hello] =
+      Object.entries(SCRIPTS).find(([name]) => prompt.includes(`"text":"${name}`)) ?? [];
+    return script(request, connection);
+  };
+}
+
+const errorsOf = ({ err }: ExecResult): readonly string[] => [
+  ...new Set(err.split('\n').filter((line) => line.startsWith('ERROR: '))),
+];
+
+/** The blocks of the page for people, in order, with our address in them. */
+const blocksOfPage = async (): Promise<readonly string[]> => {
+  const page = await readFile(path.resolve(import.meta.dirname, '../../docs/clients/codex.md'), 'utf8');
+  return [...page.matchAll(/```(?:toml|json)\n(.*?)```/gs)].map(([, block = '']) =>
+    block.replaceAll('http://127.0.0.1:11435', proxy.url).replaceAll('THE KEY OF THIS SERVER', proxy.key),
+  );
+};
+
+describe('the page for people', () => {
+  it('says how to set codex up', async () => {
+    const [config = ''] = await blocksOfPage();
+    const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
+  });
+
+  it('says how to see limits: none, where nothing is metered', async () => {
+    const [config = '', front = '', login = ''] = await blocksOfPage();
+    const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    await writeFile(path.join(room.home, 'auth.json'), login);
+    const client = await startAppServer(room);
+    expect(await client.call('account/rateLimits/read', {})).toMatchObject({
+      rateLimits: { limitId: 'codex', primary: null, secondary: null, planType: 'unknown' },
+    });
+    await client.close();
+  });
+});
+
+describe('codex exec', () => {
+  it.concurrent.each([
+    ['a wrong value', [/^ERROR: \{"error":\{"message":"Invalid value: 'purple'\."/]],
+    ['too many requests', [/Reconnecting/, /^ERROR: exceeded retry limit, last status: 429/]],
+    ['used up', [/^ERROR: You.ve hit your usage limit\. Try again at /]],
+    ['out of order', [/Reconnecting/, /^ERROR: unexpected status 502 Bad Gateway: The upstream at /]],
+    ['too long', [/^ERROR: Codex ran out of room in the model's context window/]],
+  ])('tells its user what is wrong: %s', async (prompt, expected) => {
+    const room = await openRoom();
+    const result = await room.exec(prompt);
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(errorsOf(result)).toEqual(expected.map((one) => expect.stringMatching(one)));
+  });
+
+  it.concurrent('tells its user that the key is wrong, and does not say it', async () => {
+    const room = await openRoom({ key: 'sk-this-is-the-wrong-one' });
+    const result = await room.exec('Hello?');
+    expect(result.code).toBe(1);
+    expect(errorsOf(result).at(-1)).toMatch(/401 Unauthorized: Incorrect API key provided: /);
+    expect(result.err).not.toContain('sk-this-is-the-wrong-one');
+  });
+
+  it.concurrent('asks again when a stream was cut off', async () => {
+    const room = await openRoom();
+    const result = await room.exec('cut off');
+    expect(result).toMatchObject({ code: 0, out: 'Whole again.\n' });
+    expect(errorsOf(result)).toEqual([expect.stringContaining('Reconnecting')]);
+  });
+
+  it.concurrent('gets an answer of a megabyte', async () => {
+    const room = await openRoom();
+    const file = path.join(room.work, 'answer.txt');
+    expect(await room.exec('a megabyte', '-o', file)).toMatchObject({ code: 0 });
+    expect(await readFile(file, 'utf8')).toBe('All of it. '.repeat(100_000));
+  });
+
+  it.concurrent('with its own provider goes on over HTTP: there are no WebSockets here', async () => {
+    const room = await openCodexRoom(`model = "gpt-5.5"\nopenai_base_url = "${proxy.url}/v1"\n`, {
+      CODEX_API_KEY: proxy.key,
+    });
+    rooms.push(room);
+    expect(await room.exec('Hello?')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
+  });
+});
+
+describe('codex app-server', () => {
+  it('runs turns, and its thread names the conversation in our log', async () => {
+    const client = await startAppServer(await openRoom());
+    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+    const { id } = thread as { readonly id: string };
+    const said = client.next('item/agentMessage/delta');
+    const ended = client.next('turn/completed');
+    await client.call('turn/start', { threadId: id, input: [{ type: 'text', text: 'Hello?' }] });
+    expect(await said).toMatchObject({ threadId: id });
+    expect(await ended).toMatchObject({ threadId: id, turn: { status: 'completed', error: null } });
+    await client.close();
+    const asked = proxy.model.requests.find(({ body }) => body['prompt_cache_key'] === id);
+    expect(asked?.headers).toMatchObject({ 'thread-id': id, 'session-id': id });
+    const line = proxy.log.find(({ named }) => (named as JsonObject | null)?.['thread'] === id);
+    expect(line).toMatchObject({
+      route: '/v1/responses',
+      status: 200,
+      client: { family: 'codex' },
+      named: { thread: id, session: id, subagent: null, originator: 'an_editor' },
+    });
+  });
+
+  it.each(['proxy', 'OpenAI'])('compacts a conversation, and goes on with it: provider %s', async (name) => {
+    const client = await startAppServer(await openRoom({ name }));
+    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+    const { id } = thread as { readonly id: string };
+    const ask = async (method: string, params: JsonObject): Promise<unknown> => {
+      const ended = client.next('turn/completed');
+      await client.call(method, { threadId: id, ...params });
+      return ((await ended)['turn'] as JsonObject)['status'];
+    };
+    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Hello?' }] })).toBe('completed');
+    expect(await ask('thread/compact/start', {})).toBe('completed');
+    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Go on.' }] })).toBe('completed');
+    await client.close();
+    const asked = proxy.model.requests.filter(({ body }) => body['prompt_cache_key'] === id);
+    expect(asked).toHaveLength(3);
+    const last = (asked.at(-1)?.body['input'] ?? []) as readonly JsonObject[];
+    const carries = last.filter((one) => JSON.stringify(one).includes('A summary of what was said.'));
+    expect(carries).toEqual([expect.objectContaining({ type: 'message', role: 'user' })]);
+    // What the model had said is no longer said again.
+    expect(JSON.stringify(last)).not.toContain('Hello from the scripted model.');
+  });
+});

@@ -1,0 +1,233 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json.ts';
+import { byModel, failed, hang, HELLO_USAGE, hello, http400, inTurn, says } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
+import { openChecked } from './responses-checked.ts';
+
+/** The requests by which Obsidian Copilot and opencode name a conversation, as they send them. */
+
+const { proxy, client } = await openChecked(
+  hello,
+  {},
+  {
+    models: {
+      object: 'list',
+      data: ['acme/large', 'acme/mini', 'acme/embed-nano', 'acme/middle'].map((id) => ({
+        id,
+        object: 'model',
+      })),
+    },
+  },
+);
+
+const TITLE =
+  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title.\n\nuser: hi';
+const SUMMARY =
+  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…';
+const THREAD = 'You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>…';
+
+const user = (content: string) => ({ role: 'user' as const, content });
+
+const ASKS = {
+  title: [user(TITLE)],
+  'title-and-summary': [{ role: 'developer' as const, content: SUMMARY }, user('<conversation_text>…')],
+  'thread-title': [
+    { role: 'developer' as const, content: THREAD },
+    user('Generate a title for this conversation:\n'),
+    user('hi'),
+  ],
+};
+type Kind = keyof typeof ASKS;
+
+const WRITTEN: Readonly<Record<Kind, string>> = {
+  title: '# **"Cats and dogs"**\n\nI hope that this helps.',
+  'title-and-summary': '```json\n{ "title": "Cats", "summary": "They purr." }\n```',
+  'thread-title': 'Understanding asynchronous iteration and generators in JavaScript',
+};
+const WANTED: Readonly<Record<Kind, string>> = {
+  title: 'Cats and dogs',
+  'title-and-summary': '{"title":"Cats","summary":"They purr."}',
+  'thread-title': 'Understanding asynchronous iteration and',
+};
+
+const USAGE = { ...HELLO_USAGE, outputTokens: 3, totalTokens: 14 };
+/** The small model says this; all others say hello. */
+const small = (text: string) => byModel({ 'acme/mini': says([{ text }], { usage: USAGE }) }, hello);
+const ORDINARY = 'Hello from the scripted model.';
+
+/** The bodies that reached the backend since the test began. */
+const sent = (): readonly JsonObject[] => proxy.model.requests.slice(before).map(({ body }) => body);
+const sentModels = (): readonly unknown[] => sent().map(({ model }) => model);
+let before = 0;
+beforeEach(() => {
+  before = proxy.model.requests.length;
+});
+
+const counted = async (kind: Kind, result: string): Promise<number> => {
+  const page = await (await proxy.get('/metrics')).text();
+  const line = page
+    .split('\n')
+    .find((one) => one.startsWith(`proxy_side_requests_total{kind="${kind}",result="${result}"}`));
+  return Number(line?.split(' ').at(-1) ?? 0);
+};
+
+/** All four ways, and what each of them answered. */
+const everyWay = async (kind: Kind) => {
+  const { responses } = client.openai;
+  const { completions } = proxy.openai.chat;
+  const model = 'acme/large';
+  const input = ASKS[kind];
+  const response = await responses.create({ model, input });
+  const events = await Array.fromAsync(await responses.create({ model, input, stream: true }));
+  const completion = await completions.create({ model, messages: input });
+  const chunks = await Array.fromAsync(
+    await completions.create({
+      model,
+      messages: input,
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  );
+  const last = events.at(-1);
+  const ended = last?.type === 'response.completed' ? last.response : null;
+  return {
+    texts: [
+      response.output_text,
+      events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join(''),
+      completion.choices[0]?.message.content,
+      chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''),
+    ],
+    models: [response.model, ended?.model, completion.model, ...chunks.map((chunk) => chunk.model)],
+    outputs: [
+      response.usage?.output_tokens,
+      ended?.usage?.output_tokens,
+      completion.usage?.completion_tokens,
+    ],
+    lastOutput: chunks.at(-1)?.usage?.completion_tokens,
+  };
+};
+
+describe('a request for a name', () => {
+  it.each<Kind>(['title', 'title-and-summary', 'thread-title'])(
+    '%s is answered by the smallest model at low effort, on both APIs, stream and JSON',
+    async (kind) => {
+      proxy.use(small(WRITTEN[kind]));
+      const count = await counted(kind, 'answered');
+      const { texts, models, outputs, lastOutput } = await everyWay(kind);
+      expect(new Set(texts)).toEqual(new Set([WANTED[kind]]));
+      // The name that was asked for, and the tokens that were spent.
+      expect(new Set(models)).toEqual(new Set(['acme/large']));
+      expect([...outputs, lastOutput]).toEqual([3, 3, 3, 3]);
+      expect(sent().map(({ model, reasoning }) => [model, reasoning])).toEqual(
+        Array.from({ length: 4 }, () => ['acme/mini', { effort: 'low' }]),
+      );
+      expect(await counted(kind, 'answered')).toBe(count + 4);
+      expect(proxy.log.find(({ intercept }) => intercept === kind)).toMatchObject({ msg: 'request' });
+    },
+  );
+
+  it('looks at no image, and names what has no effect', async () => {
+    proxy.use(small('Cats'));
+    const answer = await proxy.post('/v1/chat/completions', {
+      model: 'acme/large-high',
+      reasoning_effort: 'high',
+      messages: [
+        { role: 'system', content: THREAD },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image_url', image_url: { url: 'http://127.0.0.1:1/cat.png' } },
+          ],
+        },
+      ],
+    });
+    expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([
+      200,
+      'reasoning_effort, messages[1].content[1]',
+    ]);
+    expect(JSON.stringify(sent()[0]?.['input'])).toContain('[image]');
+    await answer.text();
+  });
+
+  it('is asked once more without an effort of a model that knows none', async () => {
+    proxy.use(inTurn(http400("Unsupported parameter: 'reasoning.effort'."), small('Cats')));
+    const { output_text: text } = await client.openai.responses.create({ model: 'acme/large', input: TITLE });
+    expect([text, sent().map(({ reasoning }) => reasoning)]).toEqual([
+      'Cats',
+      [{ effort: 'low' }, undefined],
+    ]);
+  });
+});
+
+describe('the turn that was asked for', () => {
+  const { responses } = client.openai;
+
+  it.each([
+    ['fails', 'failed', failed()],
+    ['is refused', 'failed', http400('No.', null, null)],
+    ['says nothing', 'unusable', says([{ text: ' ' }])],
+    ['is no JSON', 'unusable', says([{ text: 'Cats, and that they purr.' }])],
+  ])('follows where the short one %s', async (_, result, script) => {
+    proxy.use(byModel({ 'acme/mini': script }, hello));
+    const count = await counted('title-and-summary', result);
+    const input = ASKS['title-and-summary'];
+    const response = await responses.create({ model: 'acme/large-codev-h', input });
+    const events = await Array.fromAsync(
+      await responses.create({ model: 'acme/large-codev-h', input, stream: true }),
+    );
+    expect([response.output_text, response.usage?.output_tokens, events.at(-1)?.type]).toEqual([
+      ORDINARY,
+      HELLO_USAGE.outputTokens,
+      'response.completed',
+    ]);
+    expect(sentModels()).toEqual(['acme/mini', 'acme/large', 'acme/mini', 'acme/large']);
+    expect(sent().at(-1)?.['reasoning']).toEqual({ effort: 'high' });
+    expect(await counted('title-and-summary', result)).toBe(count + 2);
+  });
+
+  it('fails as it would have', async () => {
+    proxy.use(http400('No such thing.', 'temperature', 'invalid_value'));
+    await expect(responses.create({ model: 'acme/large', input: TITLE })).rejects.toMatchObject({
+      status: 400,
+      param: 'temperature',
+    });
+    expect(sentModels()).toEqual(['acme/mini', 'acme/large']);
+  });
+
+  it('is all there is to whatever only looks like such a request', async () => {
+    proxy.use(small('Cats'));
+    const tool = { type: 'function' as const, name: 'look', strict: false, parameters: { type: 'object' } };
+    const model = 'acme/large';
+    for (const ask of [
+      { input: TITLE, tools: [tool] },
+      { input: `Please: ${TITLE}` },
+      { input: [user('hi'), { role: 'assistant' as const, content: 'hi' }, user(TITLE)] },
+      { input: 'Write three queries for this question: hi', instructions: 'You expand queries.' },
+    ]) {
+      expect((await responses.create({ model, ...ask })).output_text).toBe(ORDINARY);
+    }
+    const both = await proxy.openai.chat.completions.create({ model, messages: [user(TITLE)], n: 2 });
+    expect(both.choices.map(({ message }) => message.content)).toEqual([ORDINARY, ORDINARY]);
+    const old = await proxy.openai.completions.create({ model, prompt: TITLE });
+    expect(old.choices[0]?.text).toBe(ORDINARY);
+    expect(new Set(sentModels())).toEqual(new Set([model]));
+  });
+
+  it('is not run for a client that has gone', async () => {
+    proxy.use(byModel({ 'acme/mini': hang }, hello));
+    const count = await counted('title', 'abandoned');
+    const gone = new AbortController();
+    const asking = proxy.openai.responses.create(
+      { model: 'acme/large', input: TITLE },
+      { signal: gone.signal },
+    );
+    await until(() => sent().length === 1);
+    gone.abort();
+    await expect(asking).rejects.toThrow('aborted');
+    await until(async () => (await counted('title', 'abandoned')) === count + 1);
+    await until(() => proxy.model.activeRequests() === 0);
+    expect(sentModels()).toEqual(['acme/mini']);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+
+import { gatewayError } from '../../src/canonical/failure.ts';
+import { createCors } from '../../src/http/guards/cors.ts';
+import { createServer, type Route } from '../../src/http/server.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { fixedAmbient } from './turn-events.ts';
+
+/** A server in this process with routes of the test, its log and its metrics. The page at `page.test` may call it. */
+export const serveRoutes = (routes: readonly Route[]) => {
+  const log: Record<string, unknown>[] = [];
+  const logger = createLogger({
+    level: 'info',
+    destination: { write: (line) => void log.push(JSON.parse(line)) },
+  });
+  const metrics = createMetrics();
+  const server = createServer({
+    routes,
+    authenticate(headers) {
+      if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
+      return { keyId: 'key_good' };
+    },
+    cors: createCors(['http://page.test']),
+    ambient: fixedAmbient(),
+    logger,
+    metrics,
+    uploadIdleTimeoutMs: 30_000,
+  });
+  const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
+    server.fetch(new Request(`http://proxy${path}`, init));
+  return { server, send, log, metrics };
+};
+
+export const KEY = { headers: { authorization: 'Bearer good' } };
+export const route = (handle: Route['handle'], different: Partial<Route> = {}): Route => ({
+  method: 'GET',
+  path: '/thing',
+  access: 'key',
+  handle,
+  ...different,
+});
+/** The access line of a request, as far as it is not told otherwise. */
+export const accessLine = (different: Record<string, unknown>): Record<string, unknown> => ({
+  level: 'info',
+  time: expect.any(String),
+  msg: 'request',
+  requestId: 'req_minted1',
+  method: 'GET',
+  route: '/thing',
+  status: 200,
+  model: null,
+  stream: null,
+  keyId: 'key_good',
+  client: null,
+  named: null,
+  intercept: null,
+  firstEventMs: null,
+  durationMs: 0,
+  outcome: null,
+  inputTokens: null,
+  outputTokens: null,
+  errorCode: null,
+  ...different,
+});
