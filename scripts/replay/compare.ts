@@ -20,6 +20,13 @@ const PARTS: Readonly<Record<string, (told: Told) => Json | undefined>> = {
   frame: ({ kind, facts }) => (kind === 'frame' ? facts : undefined),
 };
 
+/** Choices run at once, in whatever order: each thread for itself. Frames have no thread, and stay in their order. */
+const byThread = (story: readonly Told[]): readonly Told[] => {
+  const threadOf = ({ facts: { thread, params } }: Told): string =>
+    typeof thread === 'string' ? thread : isJsonObject(params) ? textIn(params, 'threadId') : '';
+  return story.toSorted((one, other) => threadOf(one).localeCompare(threadOf(other)));
+};
+
 /** More would not be read. */
 const MAX_DIFFERENCES = 40;
 
@@ -28,7 +35,7 @@ export const compare = (then: readonly Told[], now: readonly Told[]): readonly D
   const found: Difference[] = [];
   const [thenPlain, nowPlain] = [plainer(), plainer()];
   for (const [part, pick] of Object.entries(PARTS)) {
-    const [one, other] = [then, now].map((story) => story.flatMap((told) => pick(told) ?? [])) as [
+    const [one, other] = [then, now].map((story) => byThread(story).flatMap((told) => pick(told) ?? [])) as [
       Json[],
       Json[],
     ];

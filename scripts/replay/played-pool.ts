@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AppServer, ThreadSignal } from '../../src/codex/app-server.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../../src/codex/rpc/errors.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { textIn, type JsonObject } from '../../src/kit/json.ts';
+import { textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
 import type { PlayedRelay } from './played-relay.ts';
 import { objectIn, type Told } from './read-story.ts';
 
@@ -28,7 +28,11 @@ export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): W
   };
 
   const request = async (method: string, params: JsonObject): Promise<unknown> => {
-    const at = calls.findIndex((one) => textIn(one, 'method') === method);
+    // Choices run at once: what one was answered is not for another.
+    const threadOf = (one: JsonObject): Json | undefined => objectIn(one, 'params')['threadId'];
+    const at = calls.findIndex(
+      (one) => textIn(one, 'method') === method && threadOf(one) === params['threadId'],
+    );
     const [call] = at === -1 ? [] : calls.splice(at, 1);
     if (call === undefined) {
       if (ENDS.has(method)) return {};

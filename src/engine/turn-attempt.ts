@@ -19,6 +19,7 @@ import { unlessAborted } from '../kit/abort.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
+import { closeTurn } from './close-turn.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { Mailbox } from './mailbox.ts';
@@ -152,19 +153,8 @@ export class TurnAttempt {
     else this.#onLetGo = listener;
   }
 
-  /**
-   * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
-   * tool call would keep its thread for ever, so it is interrupted first. Nobody waits for the answer to
-   * that: codex forgets it where the turn ends at the same moment.
-   */
   #close(): void {
-    const appServer = this.#appServer;
-    if (this.#running !== null) void appServer.request('turn/interrupt', this.#running).catch(() => {});
-    const closed =
-      this.#threadId === null
-        ? Promise.resolve()
-        : appServer.request('thread/unsubscribe', { threadId: this.#threadId });
-    void closed.catch(() => {}).then(() => this.#lease.release());
+    void closeTurn(this.#appServer, this.#running, this.#threadId).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {

@@ -81,14 +81,14 @@ const blocksOfPage = async (): Promise<readonly string[]> => {
 };
 
 describe('the page for people', () => {
-  it('says how to set codex up', async () => {
+  it.concurrent('says how to set codex up', async () => {
     const [config = ''] = await blocksOfPage();
     const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
     expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
   });
 
-  it('says how to see limits: none, where nothing is metered', async () => {
+  it.concurrent('says how to see limits: none, where nothing is metered', async () => {
     const [config = '', front = '', login = ''] = await blocksOfPage();
     const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
     rooms.push(room);

@@ -89,6 +89,7 @@ describe('a story', () => {
     ['a stream of chunks', '/v1/chat/completions', { ...CHAT, stream: true }, thinksThenCalls],
     ['a completion that stops early', '/v1/chat/completions', CHAT, reasoningThenText],
     ['a forced call', '/v1/chat/completions', { ...CHAT, tool_choice: 'required' }, toolCall()],
+    ['two choices', '/v1/chat/completions', { ...CHAT, n: 2 }, thinksThenCalls],
     ['a text', '/v1/completions', { model: 'gpt-5.5', prompt: 'Hello' }, hello],
     ['an error of the backend', '/v1/responses', { ...RESPONSES, stream: true }, http429()],
     ['a refusal', '/v1/responses', RESPONSES, http400()],

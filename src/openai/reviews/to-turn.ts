@@ -3,6 +3,7 @@ import type { ModelNames } from '../../canonical/model-names.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../parameter-names.ts';
+import { PLAIN_FORM } from '../read-tools.ts';
 import { responsesNames } from '../responses/names.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { parseBody } from '../validation.ts';
@@ -27,7 +28,7 @@ export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
   return {
     given: { model: name, stream: given.stream ?? false },
     ignored: unreadFields(createReviewSchema, object, ''),
-    names: responsesNames(['input'], (index) => `tools[${index}]`),
+    names: responsesNames(['input'], PLAIN_FORM.placeOf),
     request: {
       ...PLAIN_ASK,
       model: model.model,
