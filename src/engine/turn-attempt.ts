@@ -114,10 +114,7 @@ export class TurnAttempt {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
             if (this.#mayRetry) throw new WorkerLostEarly();
-          } else {
-            this.#request.onSteerable?.((texts) => this.#steer(texts));
-            yield this.#accepted();
-          }
+          } else yield this.#accepted();
           isFirst = false;
         }
         yield event;
@@ -131,7 +128,7 @@ export class TurnAttempt {
   /** There is no use in speaking to a model that has to be answered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
-    await steerTurn(this.#lease.appServer, isOver ? null : this.#running, texts);
+    await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
   /**
@@ -278,6 +275,7 @@ export class TurnAttempt {
   }
 
   #accepted(): TurnEvent {
+    this.#request.onSteerable?.((texts) => this.#steer(texts));
     const report = this.#ticket?.report ?? null;
     const { unsaid, leftOut } = this.#draft;
     return {
