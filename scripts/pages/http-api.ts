@@ -31,6 +31,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
   'POST /backend-api/codex/responses':
     'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
+  'POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
   'GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'GET /backend-api/wham/usage':
     'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
