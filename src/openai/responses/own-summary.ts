@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import { parseJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json.ts';
 import { longText } from '../bounds.ts';
 import { parseBody } from '../validation.ts';
 
@@ -21,11 +21,21 @@ export const isOwnSummary = (sealed: unknown): sealed is string =>
 export const unwrapSummary = (wrapped: string, at: string): string => {
   const payload = wrapped.slice(MARK.length);
   if (payload.startsWith(VERSION)) {
-    const held = parseJsonObject(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
-    if (typeof held?.['summary'] === 'string') return parseBody(longText, held['summary'], at);
+    const held = parsed(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
+    if (isJsonObject(held) && typeof held['summary'] === 'string') {
+      return parseBody(longText, held['summary'], at);
+    }
   }
   throw gatewayError('invalid_value', {
     param: at,
     message: `Invalid '${at}': this summary was made here, and is damaged or of another version.`,
   });
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 };
