@@ -63,6 +63,8 @@ export const PROGRAM_SIGNS: readonly HeaderSign[] = [
   { family: 'cline', name: 'user-agent', headers: { 'user-agent': /^(?:cline|roo-?code)\b/i } },
   { family: 'cline', name: 'x-title', headers: { 'x-title': /^(?:Cline|Roo Code)$/ } },
   { family: 'open-webui', name: 'x-title', headers: { 'x-title': /^Open WebUI$/ } },
+  // Sent to every provider where it is set to tell who asks; its title goes to OpenRouter alone.
+  { family: 'open-webui', name: 'x-openwebui-user-id', headers: { 'x-openwebui-user-id': /./ } },
   { family: 'open-webui', name: 'user-agent', headers: { 'user-agent': /^open-?webui\b/i } },
 ];
 
