@@ -2,6 +2,8 @@ import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/account
 import type { CodexDesk } from '../../engine/codex-desk.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
+import { projectModels } from '../../openai/models/project.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
@@ -9,6 +11,7 @@ import { projectCredits } from './project.ts';
 export interface OwnPathsDeps {
   /** That of who answers now. */
   readonly desk: () => CodexDesk;
+  readonly models: ModelDirectory;
   /** The models in the form in which codex keeps them. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
@@ -23,7 +26,18 @@ export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[
   );
 
 /** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */
-export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
+export const ownPaths = ({ desk, models, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
+  {
+    method: 'GET',
+    path: '/v1/models',
+    access: 'key',
+    handle: async (http) => {
+      const list = projectModels(await models.names());
+      // Only codex says its version here, and it reads a list of its own form.
+      const isCodex = new URL(http.url).searchParams.has('client_version');
+      return Response.json(isCodex ? { ...list, models: codexModels() } : list);
+    },
+  },
   {
     method: 'GET',
     path: '/backend-api/codex/models',
@@ -38,13 +52,6 @@ export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly R
   })),
 ];
 
-/** What stands beside the list of models: only codex says its version there, and it reads a list of its own form. */
-export const modelsForCodex = (
-  http: Request,
-  { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
-): { readonly models?: readonly JsonObject[] } =>
-  new URL(http.url).searchParams.has('client_version') ? { models: codexModels() } : {};
-
 /** The limits as codex reads them. Null: nothing is metered, and codex shows no limits. */
 export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {
   const [first, ...others] = limits?.limits ?? [];
@@ -57,11 +64,10 @@ export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject
       metered_feature: limit.id ?? '',
       rate_limit: rateLimit(limit, null, nowMs),
     })),
-    rate_limit_reached_type: reachedOf(first?.reached ?? null),
+    rate_limit_reached_type:
+      first?.reached === null || first?.reached === undefined ? null : { type: first.reached },
   };
 };
-
-const reachedOf = (reached: string | null): Json => (reached === null ? null : { type: reached });
 
 const rateLimit = (
   { primary, secondary, reached }: RateLimit,

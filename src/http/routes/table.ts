@@ -3,8 +3,8 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/mcp/project.ts';
-import { projectModels, projectOneModel } from '../../openai/models/project.ts';
-import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { projectOneModel } from '../../openai/models/project.ts';
+import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { readiness } from '../readiness.ts';
@@ -37,14 +37,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   })),
   steerRoute(deps.turns),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
-  {
-    method: 'GET',
-    path: '/v1/models',
-    access: 'key',
-    handle: async (http) =>
-      Response.json({ ...projectModels(await deps.models.names()), ...modelsForCodex(http, deps.codex) }),
-  },
-  ...ownPaths(deps.codex),
+  ...ownPaths({ ...deps.codex, models: deps.models }),
   {
     method: 'GET',
     path: '/v1/models/:id{.+}',
