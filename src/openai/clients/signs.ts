@@ -74,6 +74,8 @@ export const PROGRAM_SIGNS: readonly HeaderSign[] = [
   { family: 'cline', name: 'user-agent', isIn: agent(/^(?:cline|roo-?code)\b/i) },
   { family: 'cline', name: 'x-title', isIn: has('x-title', /^(?:Cline|Roo Code)$/) },
   { family: 'open-webui', name: 'x-title', isIn: has('x-title', /^Open WebUI$/) },
+  // Sent to every provider where it is set to tell who asks; its title goes to OpenRouter alone.
+  { family: 'open-webui', name: 'x-openwebui-user-id', isIn: has('x-openwebui-user-id', /./) },
   { family: 'open-webui', name: 'user-agent', isIn: agent(/^open-?webui\b/i) },
 ];
 
