@@ -27,7 +27,7 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import { BackendWatch } from './observe/backend-health.ts';
 import type { Logger } from './observe/log.ts';
 import type { LogSink } from './observe/log-sink.ts';
-import { createMetrics } from './observe/metrics.ts';
+import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
@@ -73,6 +73,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     stateDir: config.state.dir,
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
@@ -90,21 +91,9 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     clock: systemAmbient.clock,
     onChange: (bytes) => metrics.bytesRemembered.set(bytes),
   });
-  const tokenizer = createThreadedTokenizer({
-    onGuess: (reason) => {
-      metrics.tokenGuesses.inc();
-      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
-    },
-  });
+  const threads = openThreads(config, logger, metrics);
+  const { tokenizer, guide, formats, forms } = threads;
   const mcp = await openMcpServers(config, environment, logger);
-  const guide = createThreadedGuide({
-    clock: systemAmbient.clock,
-    onUnexplained: (reason) => {
-      metrics.toolsUnexplained.inc({ reason });
-      logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
-    },
-  });
-  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
   const board = await openBoard({
     config,
     homes,
@@ -120,16 +109,9 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   }).catch(async (error: unknown) => {
     await mcp.close();
     await conversations.close();
+    await stories?.close();
     throw error;
   });
-  const formats = createFormatChecks({
-    clock: systemAmbient.clock,
-    onUnchecked: (reason) => {
-      metrics.formatUnchecked.inc({ reason });
-      logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
-    },
-  });
-  const forms = createForms();
   const server = createServer({
     routes: routeTable({
       endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
@@ -155,6 +137,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         clock: systemAmbient.clock,
         settings: shownSettings(config),
         codexVersion: homes.binary.version,
+        takesFeedback: config.codex.feedback,
       },
       metrics: config.log.metrics ? metrics : null,
       isReady: () => board.south.ready() && !server.draining(),
@@ -176,11 +159,46 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
-      await Promise.all([forms.close(), formats.close(), tokenizer.close(), guide.close()]);
+      await threads.close();
       await board.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
       await stories?.close();
+    },
+  };
+};
+
+/** Work whose length a client decides. */
+const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
+  const tokenizer = createThreadedTokenizer({
+    onGuess: (reason) => {
+      metrics.tokenGuesses.inc();
+      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
+    },
+  });
+  const guide = createThreadedGuide({
+    clock: systemAmbient.clock,
+    onUnexplained: (reason) => {
+      metrics.toolsUnexplained.inc({ reason });
+      logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
+    },
+  });
+  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
+  const formats = createFormatChecks({
+    clock: systemAmbient.clock,
+    onUnchecked: (reason) => {
+      metrics.formatUnchecked.inc({ reason });
+      logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
+    },
+  });
+  const forms = createForms();
+  return {
+    tokenizer,
+    guide,
+    formats,
+    forms,
+    async close() {
+      await Promise.all([forms.close(), formats.close(), tokenizer.close(), guide.close()]);
     },
   };
 };

@@ -2,11 +2,16 @@ import { describe, expect, it } from 'vitest';
 
 import { banner, type BackendState } from './banner.ts';
 
-const show = (state: BackendState, ownKey: string | null = 'sk-proxy-1'): string =>
+const show = (
+  state: BackendState,
+  ownKey: string | null = 'sk-proxy-1',
+  captureDir: string | null = null,
+): string =>
   banner({
     url: 'http://127.0.0.1:11435',
     ownKey,
     state,
+    captureDir,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
   });
 
@@ -19,6 +24,14 @@ const TRY_IT = [
 const DOCTOR = ['  Something is wrong? With the same settings: npm run doctor', '', ''];
 
 describe('banner', () => {
+  it('warns of files that hold what people write', () => {
+    expect(show({ kind: 'demo' }, null, '/var/stories').split('\n').slice(0, 3)).toEqual([
+      '',
+      '  What requests and answers say is written to files in /var/stories (PROXY_CAPTURE_DIR).',
+      '',
+    ]);
+  });
+
   it('says what answers, where, with which key, and how to sign in', () => {
     expect(show({ kind: 'demo' }).split('\n')).toEqual([
       '',

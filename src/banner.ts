@@ -13,15 +13,18 @@ export interface BannerFacts {
   /** The key that was made at the first start; null where the configuration names keys. */
   readonly ownKey: string | null;
   readonly state: BackendState;
+  /** Where the stories of requests are written; null: nowhere. */
+  readonly captureDir: string | null;
   /** Command lines that work where the person is. */
   readonly commands: { readonly login: string; readonly doctor: string };
 }
 
 /** What a person sees at the start: what answers, where, with which key, and what to try. */
-export const banner = ({ url, ownKey, state, commands }: BannerFacts): string =>
+export const banner = ({ url, ownKey, state, captureDir, commands }: BannerFacts): string =>
   [
     '',
     ...warningOf(state, commands.login),
+    ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
     `  key      ${ownKey ?? 'one of PROXY_API_KEY'}`,
@@ -58,6 +61,12 @@ const warningOf = (state: BackendState, login: string): readonly string[] => {
   const where = state.isNamed ? `CODEX_HOME=${state.home} holds no usable login` : 'Nobody is signed in';
   return [`  ${where}: requests get sign_in_required until you run ${login}`, ''];
 };
+
+/** What people write and what they are answered lands in files. */
+const captureWarning = (directory: string | null): readonly string[] =>
+  directory === null
+    ? []
+    : [`  What requests and answers say is written to files in ${directory} (PROXY_CAPTURE_DIR).`, ''];
 
 /** Nobody is asked to sign in who has signed in, or has named a provider. */
 const signInOf = (state: BackendState, login: string): readonly string[] =>

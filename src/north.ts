@@ -11,6 +11,7 @@ import { compactEndpoint } from './http/routes/compact.ts';
 import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
+import { reviewsEndpoint } from './http/routes/reviews.ts';
 import { RunningResponses } from './http/running-responses.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
@@ -47,6 +48,7 @@ export const endpointsOf = (
     dialect: dialects.chat,
   }),
   completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
+  reviewsEndpoint({ usagePolicy: config.api.usagePolicy }),
   ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),

@@ -26,14 +26,16 @@ export const storiesOf = async (
 };
 
 /** What translators read of the configuration; nothing of keys, addresses and places. */
-const toldConfig = ({
-  http: _,
-  state: _state,
-  log: _log,
-  mcp: _mcp,
-  mcpServers,
-  ...told
-}: Config): object => {
-  const { apiKey: _key, baseUrl: _url, codexHome: _home, ...upstream } = told.upstream;
-  return { ...told, upstream, warnings: [], mcpServers: mcpServers.map(({ label }) => label) };
+const toldConfig = (config: Config): object => {
+  const { api, clients, tools, images, codex, upstream, mcpServers } = config;
+  const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
+  return {
+    api,
+    clients,
+    tools,
+    images,
+    codex,
+    upstream: { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs },
+    mcpServers: mcpServers.map(({ label }) => label),
+  };
 };

@@ -3,6 +3,7 @@ import { compactEndpoint } from '../../src/http/routes/compact.ts';
 import { completionsEndpoint } from '../../src/http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { reviewsEndpoint } from '../../src/http/routes/reviews.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 
@@ -15,7 +16,10 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
-  'POST /v1/completions': 'The API before chat: a prompt, and its answer as text.',
+  'POST /v1/completions':
+    'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
+  'POST /v1/codex/reviews':
+    'Lets codex\'s reviewer look at a diff or any text: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/images/generations':
     'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
   'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
@@ -27,6 +31,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
   'POST /backend-api/codex/responses':
     'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
+  'POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
   'GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'GET /backend-api/wham/usage':
     'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
@@ -43,6 +48,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/codex/mcp':
     'The MCP servers of this deployment: whether they answer, and the names of their tools.',
   'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
+  'POST /v1/codex/feedback':
+    'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -65,6 +72,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       compactEndpoint(untouched),
       chatEndpoint(untouched),
       completionsEndpoint(untouched),
+      reviewsEndpoint(untouched),
       imagesEndpoint(untouched),
       imageEditsEndpoint(untouched),
     ],
@@ -77,6 +85,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       desk: notCalled,
       settings: {},
       codexVersion: '',
+      takesFeedback: false,
     },
     metrics: { print: notCalled, contentType: '' },
     isReady: notCalled,

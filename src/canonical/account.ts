@@ -41,6 +41,12 @@ export interface Credits {
   readonly balance: string | null;
 }
 
+/** What somebody thinks of an answer, for the makers of codex. */
+export interface Feedback {
+  readonly classification: string;
+  readonly reason: string | null;
+}
+
 /** What an account has used. */
 export interface TokenTotals {
   readonly lifetime: number | null;

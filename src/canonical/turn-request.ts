@@ -40,6 +40,8 @@ export interface AskedTurn {
   /** Who the caller asks for, in the caller's words. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
+  /** What the items say is to be reviewed, by the backend's own reviewer, in words of its own. */
+  readonly isReview?: true;
 }
 
 /** What an API asks for that has fields for nothing but a model and items. */

@@ -63,6 +63,8 @@ export interface EndedCall {
   readonly seconds: number;
   /** Null: it was answered. Otherwise the code of the error, or that no answer came. */
   readonly error: number | 'timeout' | 'closed' | null;
+  /** Of one that was not answered: how often the app-server had said that it is overloaded. */
+  readonly refusals?: number;
 }
 
 export interface ConnectedAppServer extends AppServer {
@@ -81,6 +83,7 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
   'thread/start',
   'thread/inject_items',
   'turn/start',
+  'review/start',
   'turn/steer',
   'thread/unsubscribe',
 ]);
@@ -146,15 +149,15 @@ const typedClient = (
   ) => {
     const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
     const calledAt = performance.now();
-    const ended = (error: EndedCall['error']): void =>
-      onCall?.({ method, seconds: (performance.now() - calledAt) / 1000, error });
+    const ended = (how: Pick<EndedCall, 'error' | 'refusals'>): void =>
+      onCall?.({ method, seconds: (performance.now() - calledAt) / 1000, ...how });
     try {
       const result = await peer.request(method, params, limits);
-      ended(null);
+      ended({ error: null });
       // The binary is pinned and its types are vendored from it: that is the check.
       return result as ResultOf<M>;
     } catch (error) {
-      ended(codeOf(error));
+      ended(endOf(error));
       if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
       throw error;
     }
@@ -163,9 +166,10 @@ const typedClient = (
   close: () => peer.close(),
 });
 
-const codeOf = (error: unknown): EndedCall['error'] => {
-  if (error instanceof RpcError) return error.code;
-  return error instanceof RequestTimeout ? 'timeout' : 'closed';
+const endOf = (error: unknown): Pick<EndedCall, 'error' | 'refusals'> => {
+  if (error instanceof RpcError) return { error: error.code };
+  if (error instanceof RequestTimeout) return { error: 'timeout', refusals: error.refusals };
+  return { error: 'closed' };
 };
 
 /**

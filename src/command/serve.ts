@@ -50,7 +50,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   });
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
   running = app;
-  world.say(bannerOf(app, listener, world));
+  world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir }));
   // Until here a signal ends the process by itself: nothing is under way yet.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
@@ -71,12 +71,17 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
   if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
 };
 
-const bannerOf = (app: App, { url }: Listener, { environment }: CommandContext): string => {
+const bannerOf = (
+  app: App,
+  { url }: Listener,
+  { environment, captureDir }: CommandContext & { readonly captureDir: string | null },
+): string => {
   const invocation = thisInvocation(environment);
   return banner({
     url,
     ownKey: app.ownKey,
     state: app.state(),
+    captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
   });
 };

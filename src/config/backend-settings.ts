@@ -122,6 +122,14 @@ export const BACKEND_SETTINGS = {
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description: 'The working directory that codex is told.',
   },
+  PROXY_ENABLE_FEEDBACK: {
+    slice: 'codex',
+    field: 'feedback',
+    type: yesOrNo,
+    default: 'false',
+    description:
+      'Whether `POST /v1/codex/feedback` is served, which sends what a client writes to the makers of codex. Nothing is sent without such a request.',
+  },
   PROXY_MCP_CONFIG: {
     slice: 'mcp',
     field: 'configFile',
@@ -213,6 +221,6 @@ export const BACKEND_SETTINGS = {
     type: directory,
     default: null,
     description:
-      'A directory that takes the whole story of each request, a file each, without secrets but with content.',
+      'A directory that takes the whole story of each request that runs turns, a file each, without secrets but with content. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
   },
 } as const satisfies Record<string, SettingRow>;

@@ -95,6 +95,14 @@ describe('the desk', () => {
     expect(JSON.stringify(limits)).not.toContain('acc-secret');
   });
 
+  it('sends feedback, one at a time, and says who could not take it', async () => {
+    const { desk, asked } = setUp({ 'feedback/upload': { threadId: 'thread-1', promptHash: null } }, 'demo');
+    const feedback = { classification: 'bug', reason: null };
+    const both = await Promise.all([desk.sendFeedback(feedback), kindOf(desk.sendFeedback(feedback))]);
+    expect([both, asked]).toEqual([['thread-1', 'concurrency_limit'], ['feedback/upload']]);
+    expect(await desk.sendFeedback(feedback)).toBe('thread-1');
+  });
+
   it('has nothing to ask where there is no ChatGPT account', async () => {
     for (const backend of ['demo', 'provider', 'api-key', 'none'] as const) {
       const { desk, asked } = setUp({}, backend);

@@ -1,5 +1,5 @@
-import type { Account, RateLimits, TokenTotals } from '../canonical/account.ts';
-import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { Account, Feedback, RateLimits, TokenTotals } from '../canonical/account.ts';
+import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
@@ -22,6 +22,8 @@ export interface CodexDesk {
   usage(): Promise<TokenTotals | null>;
   /** The settings of the app-server itself, as far as strangers may see them. */
   config(): Promise<JsonObject>;
+  /** Sends it to the makers of codex, without logs, one at a time; the id by which they find it. */
+  sendFeedback(feedback: Feedback): Promise<string>;
 }
 
 export interface CodexDeskOptions {
@@ -34,22 +36,25 @@ export interface CodexDeskOptions {
 const ASK_MS = 15_000;
 const KEEP_MS = 10_000;
 const KEEP_FAILURE_MS = 5_000;
+const ONE_FEEDBACK = {
+  message: 'Other feedback is being sent. Please try again later.',
+  retryAfterSeconds: 1,
+};
 
 export const createCodexDesk = ({ backend, workers, clock }: CodexDeskOptions): CodexDesk => {
+  const once = async <T>(ask: (appServer: AppServer) => Promise<T>): Promise<T> => {
+    const lease = await workers.lease(new AbortController().signal);
+    try {
+      return await ask(lease.appServer);
+    } catch (error) {
+      throw new GatewayError(deskFailure(error), { cause: error });
+    } finally {
+      lease.release();
+    }
+  };
   const kept = <T>(ask: (appServer: AppServer) => Promise<T>): (() => Promise<T>) =>
-    keepAnswer(
-      async () => {
-        const lease = await workers.lease(new AbortController().signal);
-        try {
-          return await ask(lease.appServer);
-        } catch (error) {
-          throw new GatewayError(deskFailure(error), { cause: error });
-        } finally {
-          lease.release();
-        }
-      },
-      { clock, keepMs: () => KEEP_MS, keepFailureMs: KEEP_FAILURE_MS },
-    );
+    keepAnswer(() => once(ask), { clock, keepMs: () => KEEP_MS, keepFailureMs: KEEP_FAILURE_MS });
+  let isSending = false;
   const limits = { timeoutMs: ASK_MS };
   const account = kept((appServer) => readAccount(appServer, backend));
   const rateLimits = kept(async (appServer) =>
@@ -69,6 +74,16 @@ export const createCodexDesk = ({ backend, workers, clock }: CodexDeskOptions): 
     config: kept(async (appServer) =>
       shownConfig((await appServer.request('config/read', {}, limits)).config),
     ),
+    async sendFeedback(feedback) {
+      if (isSending) throw gatewayError('concurrency_limit', ONE_FEEDBACK);
+      isSending = true;
+      try {
+        const params = { ...feedback, includeLogs: false };
+        return (await once((appServer) => appServer.request('feedback/upload', params, limits))).threadId;
+      } finally {
+        isSending = false;
+      }
+    },
   };
 };
 
@@ -89,7 +104,7 @@ const readAccount = async (appServer: AppServer, backend: Account['backend']): P
 const deskFailure = (error: unknown): Failure => {
   if (error instanceof RequestTimeout) return failure('upstream_timeout');
   if (error instanceof RpcError && error.code === RPC_CODES.internal) {
-    return failure('upstream_error', { message: 'The service of the account did not answer the question.' });
+    return failure('upstream_error', { message: 'The service behind codex did not answer.' });
   }
   return rpcFailure(error);
 };

@@ -14,18 +14,19 @@ import { WireSource } from '../codex/sources/wire-source.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import { shapeOf, toThreadStart } from '../codex/translate/thread-start.ts';
-import { toTurnStart } from '../codex/translate/turn-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
+import { closeTurn } from './close-turn.ts';
 import type { Draft } from './draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { Mailbox } from './mailbox.ts';
 import { McpTurn, type ApprovedResults } from './mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './spare-threads.ts';
+import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
 import { tellSpare, toldAppServer } from './told-app-server.ts';
 import { TurnWatch } from './turn-watch.ts';
@@ -59,7 +60,7 @@ export class TurnAttempt {
   #early: (ThreadSignal | WireSignal)[] | null = [];
   #source: TurnSource | null = null;
   #threadId: string | null = null;
-  #running: { readonly threadId: string; readonly turnId: string } | null = null;
+  #running: StartedTurn['running'] | null = null;
   #unwatch: () => void = () => {};
   #ticket: RelayTicket | null = null;
   /** What the turn's thread was started with. */
@@ -113,10 +114,7 @@ export class TurnAttempt {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
             if (this.#mayRetry) throw new WorkerLostEarly();
-          } else {
-            this.#request.onSteerable?.((texts) => this.#steer(texts));
-            yield this.#accepted();
-          }
+          } else yield this.#accepted();
           isFirst = false;
         }
         yield event;
@@ -130,7 +128,7 @@ export class TurnAttempt {
   /** There is no use in speaking to a model that has to be answered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
-    await steerTurn(this.#lease.appServer, isOver ? null : this.#running, texts);
+    await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
   /**
@@ -155,19 +153,8 @@ export class TurnAttempt {
     else this.#onLetGo = listener;
   }
 
-  /**
-   * Ends the turn, if it runs, closes its thread, and gives the worker back. A turn that waits for a
-   * tool call would keep its thread for ever, so it is interrupted first. Nobody waits for the answer to
-   * that: codex forgets it where the turn ends at the same moment.
-   */
   #close(): void {
-    const appServer = this.#appServer;
-    if (this.#running !== null) void appServer.request('turn/interrupt', this.#running).catch(() => {});
-    const closed =
-      this.#threadId === null
-        ? Promise.resolve()
-        : appServer.request('thread/unsubscribe', { threadId: this.#threadId });
-    void closed.catch(() => {}).then(() => this.#lease.release());
+    void closeTurn(this.#appServer, this.#running, this.#threadId).then(() => this.#lease.release());
   }
 
   async #start(): Promise<void> {
@@ -198,18 +185,16 @@ export class TurnAttempt {
       // Each of these goes through the whole conversation.
       await breathe();
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
-      if (items.length > 0) {
+      if (items.length > 0 && request.isReview !== true) {
         const injecting = appServer.request('thread/inject_items', { threadId, items });
         await unlessAborted(injecting, this.#signal);
       }
-      const starting = appServer
-        .request('turn/start', toTurnStart(this.#request, threadId))
-        .then(({ turn }) => {
-          this.#running = { threadId, turnId: turn.id };
-          // The client went while the turn was being started: nobody else will end it.
-          if (this.#isLetGo) this.#close();
-          return turn.id;
-        });
+      const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
+        this.#running = running;
+        // The client went while the turn was being started: nobody else will end it.
+        if (this.#isLetGo) this.#close();
+        return turnId;
+      });
       this.#begin(await unlessAborted(starting, this.#signal));
     } catch (error) {
       if (this.#signal.aborted) throw error;
@@ -290,6 +275,7 @@ export class TurnAttempt {
   }
 
   #accepted(): TurnEvent {
+    this.#request.onSteerable?.((texts) => this.#steer(texts));
     const report = this.#ticket?.report ?? null;
     const { unsaid, leftOut } = this.#draft;
     return {

@@ -3,6 +3,7 @@ import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
@@ -13,7 +14,7 @@ import { retryWhole } from '../engine/retry-whole.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
-import { mapAll } from '../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
@@ -84,132 +85,144 @@ const LARGE_BYTES = 1024 * 1024;
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
-  withStory(
-    () => deps.stories,
-    async (http, exchange, story) => {
-      const { signal } = exchange;
-      const caller = exchange.caller();
-      exchange.note({ named: namedSessionOf(http.headers) });
-      const held = deps.bodies.open(caller, signal);
-      exchange.atEnd(() => held.letGo());
-      const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
-      exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
-      deps.onAsk(ask);
-      // Reading a long conversation takes a while, and so does starting its turn.
-      await breathe();
-      const session = sessionOf(http.headers);
-      const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
-      exchange.atEnd(() => running?.end());
-      const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
-        ...one,
-        conversation: conversationKey(one, { caller, session }),
-        caller,
-        isStrict: deps.strictParams,
-        insists: false,
-        ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
-        ...(story === null ? {} : { story }),
-      }));
-      const known = mapAll(asked, (one) => deps.engine.plan(one));
-      const refused = refusalOf(
-        ask,
-        known.flatMap((plan) => plan.refused),
-        deps.strictParams,
-      );
-      if (refused !== null) throw refused;
-      const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
-      const observers = deps.observersOf(ask, exchange);
-      // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
-      const places = await deps.admission.enter({
-        caller,
-        turns: asked.length * ask.choices,
-        param: asked.length > 1 ? ask.nameOf('items') : 'n',
+  withStory(deps, async (http, exchange, story) => {
+    const { signal } = exchange;
+    const caller = exchange.caller();
+    exchange.note({ named: namedSessionOf(http.headers) });
+    const held = deps.bodies.open(caller, signal);
+    exchange.atEnd(() => held.letGo());
+    const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    deps.onAsk(ask);
+    // Reading a long conversation takes a while, and so does starting its turn.
+    await breathe();
+    const session = sessionOf(http.headers);
+    const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
+    exchange.atEnd(() => running?.end());
+    const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
+      ...one,
+      conversation: conversationKey(one, { caller, session }),
+      caller,
+      isStrict: deps.strictParams,
+      insists: false,
+      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(story === null ? {} : { story }),
+    }));
+    const known = mapAll(asked, (one) => deps.engine.plan(one));
+    const refused = refusalOf(
+      ask,
+      known.flatMap((plan) => plan.refused),
+      deps.strictParams,
+    );
+    if (refused !== null) throw refused;
+    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
+    const observers = deps.observersOf(ask, exchange);
+    // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
+    const places = await deps.admission.enter({
+      caller,
+      turns: asked.length * ask.choices,
+      param: asked.length > 1 ? ask.nameOf('items') : 'n',
+      signal,
+    });
+    exchange.atEnd(() => places.forEach((place) => place.leave()));
+    /** Made anew: while the request waited, more may have been learnt about its backend. */
+    const prepare = async (one: TurnRequest): Promise<Plan> => {
+      const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
+        nameOf: (path) => ask.nameOf(path),
       });
-      exchange.atEnd(() => places.forEach((place) => place.leave()));
-      /** Made anew: while the request waited, more may have been learnt about its backend. */
-      const prepare = async (one: TurnRequest): Promise<Plan> => {
-        const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
-          signal,
-          nameOf: (path) => ask.nameOf(path),
-        });
-        await breathe();
-        const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
-        const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
-        return ask.stream ? stopped : retryWhole(stopped);
-      };
-      const plans = await Promise.all(
-        mapAll(asked, (one, index) => {
-          const ordinary = (): Promise<Plan> => prepare(one);
-          const ignored = known[index]?.ignored ?? [];
-          return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
-        }),
-      );
-      const events = mapAll(
-        runChoices(plans, places, {
-          signal,
-          pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
-        }),
-        (turn) =>
-          tap(
-            ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
-            [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
-            {
-              clock: deps.ambient.clock,
-              startedAt: exchange.startedAt,
-              onObserverError: deps.onObserverError,
-              signal,
-            },
-          ),
-      );
-      const committed = await allPastCommitPoint(events, {
-        patienceMs: ask.stream ? deps.keepaliveMs : null,
-        clock: deps.ambient.clock,
-        onBug(error) {
-          if (!signal.aborted) deps.onBug(error, exchange);
-        },
-      }).catch(inWordsOfCodex(ask, deps.ambient.clock));
-      const { accepted } = committed[0];
-      // A turn that has not said anything yet: what was known before it ran.
-      const { ignored } = accepted ?? plans[0];
-      const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
-      if (lateRefusal !== null) {
-        await Promise.all(committed.map((turn) => turn.giveUp()));
-        throw lateRefusal;
-      }
-      const unheeded = namesWithoutEffect(ask, ignored);
-      deps.onIgnored(unheeded);
-      const headers = {
-        ...accepted?.headers,
-        ...ignoredHeader(unheeded),
-        ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
-      };
-      const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
-      if (ask.stream) {
-        story?.tell('answered', { status: 200, head: headers });
-        const tally = deps.frameTally();
-        exchange.atEnd(() => tally.ended());
-        return sseResponse(ask.render(turns), {
-          keepaliveMs: deps.keepaliveMs,
-          headers,
-          onFrame(frame) {
-            tally.sent(frame);
-            story?.tell('frame', frame);
+      await breathe();
+      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
+      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+      return ask.stream ? stopped : retryWhole(stopped);
+    };
+    const plans = await Promise.all(
+      mapAll(asked, (one, index) => {
+        const ordinary = (): Promise<Plan> => prepare(one);
+        const ignored = known[index]?.ignored ?? [];
+        return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
+      }),
+    );
+    const events = mapAll(
+      runChoices(plans, places, {
+        signal,
+        pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
+      }),
+      (turn) =>
+        tap(
+          ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
+          {
+            clock: deps.ambient.clock,
+            startedAt: exchange.startedAt,
+            onObserverError: deps.onObserverError,
+            signal,
           },
-          onGone: () => exchange.abort(),
-          onEnd: exchange.hold(),
-          onBug: (error) => deps.onBug(error, exchange),
-        });
-      }
-      const replies = await Promise.all(mapAll(turns, fold));
-      for (const { outcome } of replies) {
-        if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
-      }
-      const answer = ask.project(replies);
-      story?.tell('answered', { status: 200, head: headers, body: answer });
-      return jsonResponse(answer, headers);
-    },
-  );
+        ),
+    );
+    const committed = await allPastCommitPoint(events, {
+      patienceMs: ask.stream ? deps.keepaliveMs : null,
+      clock: deps.ambient.clock,
+      onBug(error) {
+        if (!signal.aborted) deps.onBug(error, exchange);
+      },
+    }).catch(inWordsOfCodex(ask, deps.ambient.clock));
+    const { accepted } = committed[0];
+    // A turn that has not said anything yet: what was known before it ran.
+    const { ignored } = accepted ?? plans[0];
+    const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
+    if (lateRefusal !== null) {
+      await Promise.all(committed.map((turn) => turn.giveUp()));
+      throw lateRefusal;
+    }
+    const unheeded = namesWithoutEffect(ask, ignored);
+    deps.onIgnored(unheeded);
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(unheeded),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
+    const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
+    return answer(ask, turns, { headers, exchange, story, deps });
+  });
 
+interface Answering {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly exchange: Exchange;
+  readonly story: Story | null;
+  readonly deps: TurnDeps;
+}
+
+/** A stream of what happens, or all of it at once. */
+const answer = async (
+  ask: TurnAsk,
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  { headers, exchange, story, deps }: Answering,
+): Promise<Response> => {
+  if (ask.stream) {
+    story?.tell('answered', { status: 200, head: headers });
+    const tally = deps.frameTally();
+    exchange.atEnd(() => tally.ended());
+    return sseResponse(ask.render(turns), {
+      keepaliveMs: deps.keepaliveMs,
+      headers,
+      onFrame(frame) {
+        tally.sent(frame);
+        story?.tell('frame', frame);
+      },
+      onGone: () => exchange.abort(),
+      onEnd: exchange.hold(),
+      onBug: (error) => deps.onBug(error, exchange),
+    });
+  }
+  const replies = await Promise.all(mapAll(turns, fold));
+  for (const { outcome } of replies) {
+    if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
+  }
+  const body = ask.project(replies);
+  story?.tell('answered', { status: 200, head: headers, body });
+  return jsonResponse(body, headers);
+};
 interface Reading {
   readonly exchange: Exchange;
   readonly held: HeldBytes;

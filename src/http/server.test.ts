@@ -55,6 +55,15 @@ describe('a request', () => {
     ]);
   });
 
+  it('for a WebSocket is told that there are none', async () => {
+    const { send } = serveRoutes([route(() => new Response(), { path: '/v1/responses', method: 'POST' })]);
+    const answer = await send('/v1/responses', { headers: { upgrade: 'WebSocket' } });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      426,
+      { error: { code: 'websocket_not_supported' } },
+    ]);
+  });
+
   it('a method of a path with parameters: counted like the path itself', async () => {
     const { send, log, metrics } = serveRoutes([route(() => new Response(), { path: '/things/:id{.+}' })]);
     await send('/things/a/b', KEY);

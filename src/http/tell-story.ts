@@ -13,11 +13,11 @@ export interface StoryTellers {
 
 type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promise<Response>;
 
-/** A handler whose requests are written down from their first word to the last. `stories`: null where nobody wants that. */
+/** A handler whose requests are written down from their first word to the last, where somebody wants that. */
 export const withStory =
-  (stories: () => StoryTellers | null, handle: Handler) =>
+  (deps: { readonly stories: StoryTellers | null }, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
-    const story = stories()?.open(exchange.requestId) ?? null;
+    const story = deps.stories?.open(exchange.requestId) ?? null;
     if (story === null) return handle(http, exchange, null);
     exchange.atEnd(() => void story.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);

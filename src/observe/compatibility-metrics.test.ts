@@ -15,7 +15,7 @@ describe('rpcMetrics', () => {
     const warnings: unknown[] = [];
     const count = rpcMetrics(metrics, { warn: (...line: unknown[]) => void warnings.push(line) });
     count({ method: 'turn/start', seconds: 0.5, error: null });
-    count({ method: 'turn/start', seconds: 20, error: 'timeout' });
+    count({ method: 'turn/start', seconds: 20, error: 'timeout', refusals: 2 });
     count({ method: 'thread/start', seconds: 0.25, error: -32_600 });
     expect(await linesOf(metrics.print, 'proxy_rpc')).toEqual([
       'proxy_rpc_seconds_sum{rpc_method="turn/start"} 20.5',
@@ -26,7 +26,7 @@ describe('rpcMetrics', () => {
       'proxy_rpc_errors_total{rpc_method="thread/start",rpc_error_code="-32600"} 1',
     ]);
     expect(warnings).toEqual([
-      [{ method: 'turn/start', seconds: 20 }, 'the app-server did not answer a call in time'],
+      [{ method: 'turn/start', seconds: 20, refusals: 2 }, 'the app-server did not answer a call in time'],
     ]);
   });
 });

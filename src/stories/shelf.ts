@@ -2,8 +2,8 @@ import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/pro
 import path from 'node:path';
 
 /** So much is kept; of more, the oldest goes. */
-export const MAX_STORIES = 1_000;
-export const MAX_SHELF_BYTES = 1024 * 1024 * 1024;
+const MAX_STORIES = 1_000;
+const MAX_SHELF_BYTES = 1024 * 1024 * 1024;
 
 /** Ours, oldest first by name. Whatever else is in the directory is not ours to remove. */
 const NAME = /^\d{8}T\d{9}Z-\d+-[\w.-]+\.jsonl$/;

@@ -6,7 +6,7 @@ import { inTurns, type Steps } from '../kit/loop-turns.ts';
 import type { Cleaner } from './cleaned.ts';
 import type { Shelf } from './shelf.ts';
 
-export const MAX_STORY_BYTES = 16 * 1024 * 1024;
+const MAX_STORY_BYTES = 16 * 1024 * 1024;
 /** What one story has not written yet. More means that the disk does not keep up. */
 const MAX_UNWRITTEN = 20_000;
 /** So much is written at once. */

@@ -3,13 +3,16 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { answer } from '../../src/demo/answer.ts';
+import type { Script } from '../../src/demo/model-server.ts';
 import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import { SCENARIOS, scenarioOf, scenarioScript } from '../clients/codex-scenarios.ts';
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { CHATGPT_DIFFERENCES } from '../laws/chatgpt-differences.ts';
-import { mapItems, PROVIDER_DIFFERENCES, without } from '../laws/exact-differences.ts';
+import { mapItems, PROVIDER_DIFFERENCES, textOf, without } from '../laws/exact-differences.ts';
 import { startAppServer, type AppServerClient } from '../support/app-server-client.ts';
 import { openCodexRoom, type CodexRoom } from '../support/codex-exec.ts';
+import { hello } from '../support/scripts.ts';
 import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
 import { accountOf, makeTokens } from './login.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from './proxy.ts';
@@ -21,7 +24,7 @@ let proxy: ChatGptProxy;
 let hop: RecordingHop;
 const rooms: CodexRoom[] = [];
 beforeAll(async () => {
-  proxy = await startChatGptProxy({ script: scenarioScript });
+  proxy = await startChatGptProxy({ script });
   hop = await startRecordingHop(proxy.url);
 });
 afterAll(async () => {
@@ -30,18 +33,26 @@ afterAll(async () => {
   await proxy.close();
 });
 
+/** The service compacts conversations itself, for who calls it OpenAI. */
+const script: Script = (request, connection) => {
+  const prompt = JSON.stringify(request.body['input']);
+  if (prompt.includes('"compaction_trigger"')) {
+    return answer(connection, [{ item: { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' } }]);
+  }
+  return (prompt.includes('"text":"compact') ? hello : scenarioScript)(request, connection);
+};
+
 /** As `docs/clients/codex.md` says it. */
-const openRoom = async (model: string, more = '', ofProvider = ''): Promise<CodexRoom> => {
+const openRoom = async (model: string, more = '', name = 'proxy'): Promise<CodexRoom> => {
   const room = await openCodexRoom(
     `model = "${model}"
 model_provider = "proxy"
 ${more}
 [model_providers.proxy]
-name = "proxy"
+name = "${name}"
 base_url = "${hop.url}/v1"
 wire_api = "responses"
 env_key = "PROXY_API_KEY"
-${ofProvider}
 `,
     { PROXY_API_KEY: KEY },
   );
@@ -58,7 +69,9 @@ describe('what codex says', () => {
         expect(await room.exec(...words)).toMatchObject({ code: 0, out: 'Done.\n' });
       }
       const isOurs = ({ body }: { readonly body: JsonObject }): boolean =>
-        body['input'] !== undefined && scenarioOf(body) === scenario;
+        body['input'] !== undefined &&
+        !JSON.stringify(body['input']).includes('"text":"compact') &&
+        scenarioOf(body) === scenario;
       const sent = hop.seen.filter(isOurs);
       const arrived = proxy.backend.modelRequests.filter(isOurs);
       expect(sent.map(({ answered }) => answered.get('x-proxy-ignored-params'))).toEqual(
@@ -121,6 +134,33 @@ describe('a codex app-server that is pointed at us', () => {
     await writeProxyLogin(room);
     await withAppServer(room, async (client) => {
       expect(await client.call('account/rateLimits/read', {})).toMatchObject({ rateLimits: LIMITS_SHOWN });
+    });
+  });
+
+  it('compacts a conversation as the service does, and goes on with it', async () => {
+    const room = await openRoom('gpt-6.1-sol', '', 'OpenAI');
+    await withAppServer(room, async (client) => {
+      const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+      const threadId = (thread as { readonly id: string }).id;
+      const ask = async (method: string, params: JsonObject): Promise<unknown> => {
+        const ended = client.next('turn/completed');
+        await client.call(method, { threadId, ...params });
+        return ((await ended)['turn'] as JsonObject)['status'];
+      };
+      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, first' }] })).toBe(
+        'completed',
+      );
+      expect(await ask('thread/compact/start', {})).toBe('completed');
+      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, second' }] })).toBe(
+        'completed',
+      );
+      const asked = proxy.backend.modelRequests.filter(({ body }) => body['prompt_cache_key'] === threadId);
+      const types = asked.map(({ body }) => (body['input'] as readonly JsonObject[]).map(({ type }) => type));
+      expect(types.map((one) => one.filter((type) => textOf(type).startsWith('compaction')))).toEqual([
+        [],
+        ['compaction_trigger'],
+        ['compaction'],
+      ]);
     });
   });
 

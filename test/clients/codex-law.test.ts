@@ -26,8 +26,8 @@ beforeAll(async () => {
   hop = await startRecordingHop(proxy.url);
   await Promise.all(
     SCENARIOS.flatMap((scenario) => [
-      run(scenario, `${hop.url}/v1`).then((done) => ours.set(scenario.name, done)),
-      run(scenario, direct.baseUrl).then((done) => theirs.set(scenario.name, done)),
+      runScenario(scenario, `${hop.url}/v1`).then((done) => ours.set(scenario.name, done)),
+      runScenario(scenario, direct.baseUrl).then((done) => theirs.set(scenario.name, done)),
     ]),
   );
 });
@@ -42,7 +42,7 @@ interface Run {
   readonly results: readonly ExecResult[];
 }
 
-const run = async (scenario: Scenario, baseUrl: string): Promise<Run> => {
+const runScenario = async (scenario: Scenario, baseUrl: string): Promise<Run> => {
   const { model, provider = 'mine', config = '' } = scenario;
   const room = await openCodexRoom(
     `model = "${model}"

@@ -5,6 +5,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
+import { textOf } from '../laws/exact-differences.ts';
 import type { CodexRoom } from '../support/codex-exec.ts';
 
 /** What a person does with `codex exec`, and how the model behind it answers. */
@@ -37,7 +38,7 @@ const custom = (name: string, input: string, callId: string): Step => ({
   call: { id: `ctc_${callId}`, tool: 'custom', name, arguments: input, callId },
 });
 
-export const PATCH = '*** Begin Patch\n*** Add File: hello.txt\n+from the model\n*** End Patch\n';
+const PATCH = '*** Begin Patch\n*** Add File: hello.txt\n+from the model\n*** End Patch\n';
 
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'text', model: 'gpt-5.5', rounds: [[thinks(1), says('Hello.')]] },
@@ -110,9 +111,9 @@ const SCHEMA = {
 export const scenarioScript: Script = ({ body }, connection) => {
   const items = body['input'] as readonly JsonObject[];
   const scenario = scenarioOf(body);
-  const outputs = items.filter(({ type }) => String(type).endsWith('_output'));
+  const outputs = items.filter(({ type }) => textOf(type).endsWith('_output'));
   const ended = items.filter(({ role, phase }) => role === 'assistant' && phase !== 'commentary');
-  const answered = new Set(outputs.map((item) => String(item['call_id'])));
+  const answered = new Set(outputs.map((item) => textOf(item['call_id'])));
   const before = scenario.rounds.filter((steps) => steps.some((step) => isOver(step, answered))).length;
   return answer(connection, scenario.rounds[Math.max(before, ended.length)] ?? [says('No more.')], {
     responseId: `resp_${scenario.name}`,
@@ -121,7 +122,7 @@ export const scenarioScript: Script = ({ body }, connection) => {
 
 const isOver = (step: Step, answered: ReadonlySet<string>): boolean => {
   if ('call' in step) return answered.has(step.call.callId ?? '');
-  return 'item' in step && answered.has(String(step.item['call_id']));
+  return 'item' in step && answered.has(textOf(step.item['call_id']));
 };
 
 export const scenarioOf = (body: JsonObject): Scenario => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
@@ -25,20 +25,19 @@ const proxy = await openProxy(byPrompt());
 const rooms: CodexRoom[] = [];
 afterAll(() => Promise.all(rooms.map((room) => room.close())));
 
-const openRoom = async (more = '', env: Readonly<Record<string, string>> = {}): Promise<CodexRoom> => {
+const openRoom = async ({ name = 'proxy', key = proxy.key } = {}): Promise<CodexRoom> => {
   const room = await openCodexRoom(
     `model = "gpt-5.5"
 model_provider = "proxy"
 [model_providers.proxy]
-name = "proxy"
+name = "${name}"
 base_url = "${proxy.url}/v1"
 wire_api = "responses"
 env_key = "PROXY_API_KEY"
 request_max_retries = 0
 stream_max_retries = 1
-${more}
 `,
-    { PROXY_API_KEY: proxy.key, ...env },
+    { PROXY_API_KEY: key },
   );
   rooms.push(room);
   return room;
@@ -55,9 +54,14 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'a megabyte': says([{ text: 'All of it. '.repeat(100_000), chunkSize: 16_384 }]),
 };
 
+/** In codex's words, and in ours where codex leaves it to its provider. */
+const ASKS_FOR_SUMMARY = /CONTEXT CHECKPOINT COMPACTION|Write that summary now/;
+const summarises = says([{ text: 'A summary of what was said.' }]);
+
 function byPrompt(): Script {
   return (request, connection) => {
     const prompt = JSON.stringify((request.body['input'] as readonly JsonObject[] | undefined) ?? []);
+    if (ASKS_FOR_SUMMARY.test(prompt)) return summarises(request, connection);
     const [, script = hello] =
       Object.entries(SCRIPTS).find(([name]) => prompt.includes(`"text":"${name}`)) ?? [];
     return script(request, connection);
@@ -67,6 +71,35 @@ function byPrompt(): Script {
 const errorsOf = ({ err }: ExecResult): readonly string[] => [
   ...new Set(err.split('\n').filter((line) => line.startsWith('ERROR: '))),
 ];
+
+/** The blocks of the page for people, in order, with our address in them. */
+const blocksOfPage = async (): Promise<readonly string[]> => {
+  const page = await readFile(path.resolve(import.meta.dirname, '../../docs/clients/codex.md'), 'utf8');
+  return [...page.matchAll(/```(?:toml|json)\n(.*?)```/gs)].map(([, block = '']) =>
+    block.replaceAll('http://127.0.0.1:11435', proxy.url).replaceAll('THE KEY OF THIS SERVER', proxy.key),
+  );
+};
+
+describe('the page for people', () => {
+  it.concurrent('says how to set codex up', async () => {
+    const [config = ''] = await blocksOfPage();
+    const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
+  });
+
+  it.concurrent('says how to see limits: none, where nothing is metered', async () => {
+    const [config = '', front = '', login = ''] = await blocksOfPage();
+    const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
+    rooms.push(room);
+    await writeFile(path.join(room.home, 'auth.json'), login);
+    const client = await startAppServer(room);
+    expect(await client.call('account/rateLimits/read', {})).toMatchObject({
+      rateLimits: { limitId: 'codex', primary: null, secondary: null, planType: 'unknown' },
+    });
+    await client.close();
+  });
+});
 
 describe('codex exec', () => {
   it.concurrent.each([
@@ -83,7 +116,7 @@ describe('codex exec', () => {
   });
 
   it.concurrent('tells its user that the key is wrong, and does not say it', async () => {
-    const room = await openRoom('', { PROXY_API_KEY: 'sk-this-is-the-wrong-one' });
+    const room = await openRoom({ key: 'sk-this-is-the-wrong-one' });
     const result = await room.exec('Hello?');
     expect(result.code).toBe(1);
     expect(errorsOf(result).at(-1)).toMatch(/401 Unauthorized: Incorrect API key provided: /);
@@ -135,13 +168,25 @@ describe('codex app-server', () => {
     });
   });
 
-  it('is told that nothing is metered where no account answers', async () => {
-    expect(await (await proxy.get('/backend-api/wham/usage')).json()).toEqual({
-      plan_type: 'unknown',
-      rate_limit: null,
-      credits: null,
-      additional_rate_limits: [],
-      rate_limit_reached_type: null,
-    });
+  it.each(['proxy', 'OpenAI'])('compacts a conversation, and goes on with it: provider %s', async (name) => {
+    const client = await startAppServer(await openRoom({ name }));
+    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+    const { id } = thread as { readonly id: string };
+    const ask = async (method: string, params: JsonObject): Promise<unknown> => {
+      const ended = client.next('turn/completed');
+      await client.call(method, { threadId: id, ...params });
+      return ((await ended)['turn'] as JsonObject)['status'];
+    };
+    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Hello?' }] })).toBe('completed');
+    expect(await ask('thread/compact/start', {})).toBe('completed');
+    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Go on.' }] })).toBe('completed');
+    await client.close();
+    const asked = proxy.model.requests.filter(({ body }) => body['prompt_cache_key'] === id);
+    expect(asked).toHaveLength(3);
+    const last = (asked.at(-1)?.body['input'] ?? []) as readonly JsonObject[];
+    const carries = last.filter((one) => JSON.stringify(one).includes('A summary of what was said.'));
+    expect(carries).toEqual([expect.objectContaining({ type: 'message', role: 'user' })]);
+    // What the model had said is no longer said again.
+    expect(JSON.stringify(last)).not.toContain('Hello from the scripted model.');
   });
 });

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 
@@ -25,7 +24,7 @@ export interface RecordingHop {
 /** Stands between a client and a server, and remembers what each said. */
 export const startRecordingHop = async (target: string): Promise<RecordingHop> => {
   const seen: SeenExchange[] = [];
-  const server = createServer(async (incoming, outgoing) => {
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method, headers } = incoming;
     const path = incoming.url ?? '';
     const sent = Buffer.concat(await incoming.toArray());
@@ -40,8 +39,9 @@ export const startRecordingHop = async (target: string): Promise<RecordingHop> =
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
     // Either side may go away: the other must notice.
     if (answer.body === null) outgoing.end();
-    else await pipeline(Readable.fromWeb(answer.body as ReadableStream), outgoing).catch(() => {});
-  });
+    else await pipeline(Readable.fromWeb(answer.body), outgoing).catch(() => {});
+  };
+  const server = createServer((incoming, outgoing) => void serve(incoming, outgoing));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -4,7 +4,12 @@ import { directLogin, type Backend } from './backend.ts';
 import { configToml, tomlString } from './config-toml.ts';
 
 const provider = (backend: Backend): string | undefined => {
-  const text = configToml({ backend, catalogueFile: '/state/catalog.json', codexVersion: '1.2.3' });
+  const text = configToml({
+    backend,
+    catalogueFile: '/state/catalog.json',
+    codexVersion: '1.2.3',
+    allowsFeedback: false,
+  });
   return /\[model_providers\.proxy\]\n([^[]*)/.exec(text)?.[1]?.trim();
 };
 
@@ -18,6 +23,16 @@ stream_max_retries = 0
 stream_idle_timeout_ms = 86400000`;
 
 describe('configToml', () => {
+  it.each([true, false])('lets codex send feedback only where that is allowed: %s', (allowsFeedback) => {
+    const text = configToml({
+      backend: DIRECT_LOGIN,
+      catalogueFile: null,
+      codexVersion: '1.2.3',
+      allowsFeedback,
+    });
+    expect(text).toContain(`[feedback]\nenabled = ${allowsFeedback}\n`);
+  });
+
   it.each<[string, Backend, string]>([
     [
       'an upstream with a key: its variable is named, not its value',
@@ -55,7 +70,7 @@ describe('configToml', () => {
 
   it("says where the rest of a login's traffic goes, if that is not where codex sends it", () => {
     const rootOf = (backend: Backend): readonly string[] =>
-      configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3' })
+      configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3', allowsFeedback: false })
         .split('\n')
         .slice(0, 3);
     expect([
@@ -77,6 +92,7 @@ describe('configToml', () => {
         backend: { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },
         catalogueFile: '/s/catalog.json',
         codexVersion: '1.2.3',
+        allowsFeedback: false,
       }),
     ).toMatchInlineSnapshot(`
       "model_provider = "proxy"

@@ -9,6 +9,8 @@ export interface CodexSettings {
   readonly catalogueFile: string | null;
   /** Of codex. */
   readonly codexVersion: string;
+  /** Whether it may send feedback to its makers when it is told to. */
+  readonly allowsFeedback: boolean;
 }
 
 type TomlValue = string | number | boolean;
@@ -68,7 +70,7 @@ const QUIET = {
     // A thread that nobody is subscribed to any more is closed at once, not after half an hour.
     thread_unload_delay_secs: 0,
   },
-  tables: { history: { persistence: 'none' }, analytics: { enabled: false }, feedback: { enabled: false } },
+  tables: { history: { persistence: 'none' }, analytics: { enabled: false } },
 } as const;
 
 /** Discards what it gets, on this machine: without a backend no request may leave it. */
@@ -109,7 +111,12 @@ const PROVIDER_FIXED = {
   stream_idle_timeout_ms: 86_400_000,
 } as const;
 
-export const configToml = ({ backend, catalogueFile, codexVersion }: CodexSettings): string => {
+export const configToml = ({
+  backend,
+  catalogueFile,
+  codexVersion,
+  allowsFeedback,
+}: CodexSettings): string => {
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
     ...(catalogueFile === null ? {} : { model_catalog_json: catalogueFile }),
@@ -123,6 +130,7 @@ export const configToml = ({ backend, catalogueFile, codexVersion }: CodexSettin
     [`model_providers.${PROVIDER_ID}`]: { ...PROVIDER_FIXED, ...providerOf(backend, codexVersion) },
     ...CLEAN_PROMPT.tables,
     ...QUIET.tables,
+    feedback: { enabled: allowsFeedback },
   };
   const sections = Object.entries(tables).map(([name, table]) => `[${name}]\n${tableToml(table)}`);
   return [tableToml(root), ...sections].join('\n');

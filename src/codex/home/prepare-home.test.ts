@@ -45,7 +45,12 @@ describe('prepareHomes', () => {
     }).toEqual({
       names: ['catalog.json', 'certificate.pem', 'config.toml', 'installation_id'],
       modes: ['700', '600', '700'],
-      config: configToml({ backend: DEMO, catalogueFile, codexVersion: binary.version }),
+      config: configToml({
+        backend: DEMO,
+        catalogueFile,
+        codexVersion: binary.version,
+        allowsFeedback: false,
+      }),
       codexHome: first.path,
       certificates: 1,
       apart: true,

@@ -58,12 +58,17 @@ export interface HomesOptions {
   readonly binary: CodexBinary;
   /** The environment that we were started with. A CODEX_HOME in it names the login to use. */
   readonly environment: Environment;
+  /** Whether app-servers may send feedback to the makers of codex. Default: they may not. */
+  readonly allowsFeedback?: boolean;
 }
 
 const COMMAND_TIMEOUT_MS = 30_000;
 const CERTIFICATE_FILE = 'certificate.pem';
 
-export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptions): Promise<CodexHomes> => {
+export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> => {
+  const { stateDir, binary, environment, allowsFeedback = false } = options;
+  // What goes to the makers of codex goes there by https.
+  const needsNoCertificates = (backend: Backend): boolean => !allowsFeedback && staysOnLoopback(backend);
   const lasting = path.resolve(stateDir, 'codex');
   const runs = path.resolve(stateDir, 'run');
   await makePrivateDirectory(lasting);
@@ -78,7 +83,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
       environment: childEnvironment(environment, {
         codexHome: directory,
         apiKeyEnv: backend.kind === 'upstream' ? backend.apiKeyEnv : null,
-        certificateFile: staysOnLoopback(backend) ? path.join(directory, CERTIFICATE_FILE) : null,
+        certificateFile: needsNoCertificates(backend) ? path.join(directory, CERTIFICATE_FILE) : null,
         refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
         revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
       }),
@@ -125,7 +130,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         files: {
           'catalog.json': catalogue.json,
           installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile, codexVersion }),
+          'config.toml': configToml({ backend, catalogueFile, codexVersion, allowsFeedback }),
         },
       });
     },
@@ -135,7 +140,7 @@ export const prepareHomes = async ({ stateDir, binary, environment }: HomesOptio
         loginHome,
         files: {
           installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile: null, codexVersion }),
+          'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
         },
       }),
   };

@@ -8,6 +8,8 @@ import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts'
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
+import type { FeedbackUploadParams } from './generated/v2/FeedbackUploadParams.ts';
+import type { FeedbackUploadResponse } from './generated/v2/FeedbackUploadResponse.ts';
 import type { GetAccountParams } from './generated/v2/GetAccountParams.ts';
 import type { GetAccountRateLimitsParams } from './generated/v2/GetAccountRateLimitsParams.ts';
 import type { GetAccountRateLimitsResponse } from './generated/v2/GetAccountRateLimitsResponse.ts';
@@ -25,6 +27,8 @@ import type { RawResponseItemCompletedNotification } from './generated/v2/RawRes
 import type { ReasoningSummaryPartAddedNotification } from './generated/v2/ReasoningSummaryPartAddedNotification.ts';
 import type { ReasoningSummaryTextDeltaNotification } from './generated/v2/ReasoningSummaryTextDeltaNotification.ts';
 import type { ReasoningTextDeltaNotification } from './generated/v2/ReasoningTextDeltaNotification.ts';
+import type { ReviewStartParams } from './generated/v2/ReviewStartParams.ts';
+import type { ReviewStartResponse } from './generated/v2/ReviewStartResponse.ts';
 import type { ServerDiagnosticsParams } from './generated/v2/ServerDiagnosticsParams.ts';
 import type { ServerDiagnosticsResponse } from './generated/v2/ServerDiagnosticsResponse.ts';
 import type { ThreadInjectItemsParams } from './generated/v2/ThreadInjectItemsParams.ts';
@@ -76,6 +80,10 @@ interface ClientMethods {
     params: TurnStartParams;
     result: { readonly turn: Pick<TurnStartResponse['turn'], 'id'> };
   };
+  readonly 'review/start': {
+    params: ReviewStartParams;
+    result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
+  };
   readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
@@ -109,6 +117,7 @@ interface ClientMethods {
   };
   /** Hundreds of members that change with every release: who reads one looks whether it is there. */
   readonly 'config/read': { params: ConfigReadParams; result: { readonly config: JsonObject } };
+  readonly 'feedback/upload': { params: FeedbackUploadParams; result: FeedbackUploadResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
 }
 

@@ -132,7 +132,8 @@ export const requestEdits = (
           isWithheld: (field) => asked.includes(field) && !sets(field),
         });
       }
-      if (Array.isArray(edited['input'])) {
+      // A reviewer is told what the app-server writes for it.
+      if (Array.isArray(edited['input']) && request.isReview !== true) {
         const own = without.has('input_file') ? exactWith(false) : exact;
         const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
           developerInstructions,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { JsonObject } from '../../kit/json.ts';
 import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
 
 describe('headers on their way', () => {
@@ -37,6 +38,22 @@ describe('headers on their way', () => {
       authorization: 'Bearer sk-ours',
       'x-other': 't1',
     });
+  });
+
+  it('say about a turn what codex noted about its own, if a header may hold it', () => {
+    const headers = { 'thread-id': 't1', 'x-codex-window-id': 't1:0', 'x-codex-turn-metadata': 'ours' };
+    const session = { threadId: 't1', session: 's', slug: 'm', model: 'm' };
+    const told = (notes: JsonObject) => requestHeaders(headers, { ...session, clientMetadata: notes }, null);
+    const plain = { 'thread-id': 's', 'x-codex-window-id': 's:0', 'x-codex-turn-metadata': 'ours' };
+    expect(
+      told({ 'x-codex-turn-metadata': '{"turn_id":"u"}', 'thread-id': 'x', 'x-codex-other': 'y' }),
+    ).toEqual({
+      ...plain,
+      'x-codex-turn-metadata': '{"turn_id":"u"}',
+    });
+    for (const odd of ['a\r\nb: c', 'é', '', 'x'.repeat(8 * 1024 + 1), 7]) {
+      expect(told({ 'x-codex-turn-metadata': odd })).toEqual(plain);
+    }
   });
 
   it('that the caller may see are few', () => {

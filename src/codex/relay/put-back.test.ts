@@ -47,6 +47,13 @@ describe('what codex leaves out of an answer', () => {
     ]);
   });
 
+  it('is put back also of an answer that codex left because somebody steers', () => {
+    const left: WireSignal = { kind: 'answer-ended', how: 'left' };
+    const said = { type: 'message', role: 'user' };
+    const answers = after(...answer(files, message).slice(0, -1), left);
+    expect(answers.putBackInto([codexs(message), said])).toEqual([files, codexs(message), said]);
+  });
+
   it('of several answers comes behind the outputs in between', () => {
     const answers = after(...answer(call, files), ...answer(listed, call, message), ...answer(search));
     const behind = [call, output, output, call, message, output, search].map(codexs);

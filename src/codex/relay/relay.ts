@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { joinSteps } from '../../kit/json-bytes.ts';
@@ -102,7 +102,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       notFound(outgoing);
       return;
     }
-    const threadId = String(incoming.headers['thread-id']);
+    const threadId = turnThreadOf(incoming.headers);
     if (closed.has(threadId)) {
       // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
       gone(outgoing);
@@ -195,6 +195,10 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     close: () => loopback.close(),
   };
 };
+
+/** The thread whose turn a request belongs to: a reviewer has a thread of its own, below ours. */
+const turnThreadOf = (headers: IncomingHttpHeaders): string =>
+  String(headers[headers['x-openai-subagent'] === 'review' ? 'x-codex-parent-thread-id' : 'thread-id']);
 
 /** Its turn has ended: nobody would hear what the model says. */
 const gone = (outgoing: ServerResponse): void => void outgoing.writeHead(410, { connection: 'close' }).end();

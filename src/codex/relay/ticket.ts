@@ -69,7 +69,8 @@ export class Ticket implements WireReport, ModelCall {
       }
       if (signal.kind === 'answer-ended') this.#answering.resolve();
       this.answers.see(signal);
-      if (signal.kind !== 'answer-said') this.tell('wire-signal', { signal });
+      if (signal.kind !== 'answer-said' && this.isTold)
+        this.tell('wire-signal', { signal: toldSignal(signal) });
       options.onSignal(signal);
     };
   }
@@ -135,3 +136,7 @@ export class Ticket implements WireReport, ModelCall {
     return this.edits.fields.has(field) && !this.#withheld.has(field);
   }
 }
+
+/** Without what the last event of the answer has said. */
+const toldSignal = (signal: WireSignal): object =>
+  signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;

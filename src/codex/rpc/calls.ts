@@ -86,7 +86,10 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     id: RpcId,
     { method, timeoutMs }: Pick<Call, 'method' | 'timeoutMs'>,
   ): NodeJS.Timeout => {
-    const expire = (): void => take(id)?.reject(new RequestTimeout(method, timeoutMs));
+    const expire = (): void => {
+      const call = take(id);
+      call?.reject(new RequestTimeout(method, timeoutMs, call.attempt));
+    };
     return setTimeout(expire, timeoutMs + unansweredChars * READING_MS_PER_CHAR);
   };
 

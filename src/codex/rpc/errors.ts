@@ -23,9 +23,13 @@ export class ConnectionClosed extends Error {
 
 /** The app-server is alive but did not answer in time. */
 export class RequestTimeout extends Error {
-  constructor(method: string, timeoutMs: number) {
+  /** How often it had said that it is overloaded, and was asked again. */
+  readonly refusals: number;
+
+  constructor(method: string, timeoutMs: number, refusals = 0) {
     super(`the app-server did not answer ${method} within ${timeoutMs} ms`);
     this.name = 'RequestTimeout';
+    this.refusals = refusals;
   }
 }
 

@@ -26,9 +26,12 @@ export const toThreadStart = (
   approach: Pick<Approach, 'slug'>,
   mcpServers: JsonObject | null = null,
 ): ParamsOf<'thread/start'> => {
+  const { effort } = request.reasoning;
   const config: JsonObject = {
     ...(saysVerbosity(request, settings) ? { model_verbosity: request.verbosity } : {}),
     ...(mcpServers === null ? {} : { mcp_servers: mcpServers }),
+    // The start of a review has no field for it.
+    ...(request.isReview === true && effort !== null ? { model_reasoning_effort: effort } : {}),
   };
   const developerInstructions = developerInstructionsOf(request, settings);
   return {

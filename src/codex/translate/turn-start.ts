@@ -1,3 +1,4 @@
+import { answerOf } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 
@@ -9,4 +10,10 @@ export const toTurnStart = (request: TurnRequest, threadId: string): ParamsOf<'t
   // Left out, models that codex does not list are asked for summaries that nobody wanted.
   summary: request.reasoning.summary ?? 'none',
   ...(request.format.kind === 'json-schema' ? { outputSchema: request.format.schema } : {}),
+});
+
+/** A reviewer begins anew, with guidelines of its own: it hears of nothing but this text. */
+export const toReviewStart = ({ items }: TurnRequest, threadId: string): ParamsOf<'review/start'> => ({
+  threadId,
+  target: { type: 'custom', instructions: items.map(answerOf).join('\n\n') },
 });

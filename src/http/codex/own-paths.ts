@@ -19,7 +19,9 @@ export interface OwnPathsDeps {
 /** Where a codex that takes us for the service behind its login sends its turns. */
 export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[] =>
   endpoints.flatMap((endpoint) =>
-    endpoint.path === '/v1/responses' ? [{ ...endpoint, path: '/backend-api/codex/responses' }] : [],
+    /^\/v1\/responses(?:\/|$)/.test(endpoint.path)
+      ? [{ ...endpoint, path: endpoint.path.replace('/v1/', '/backend-api/codex/') }]
+      : [],
   );
 
 /** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */

@@ -2,6 +2,7 @@ import type { CodexDesk } from '../../engine/codex-desk.ts';
 import type { McpDirectory } from '../../engine/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Route } from '../server.ts';
+import { feedbackRoute, type FeedbackDeps } from './feedback.ts';
 import {
   projectAccount,
   projectCodexModels,
@@ -11,7 +12,7 @@ import {
   projectTotals,
 } from './project.ts';
 
-export interface CodexRouteDeps {
+export interface CodexRouteDeps extends FeedbackDeps {
   /** That of who answers now. */
   readonly desk: () => CodexDesk;
   readonly models: ModelDirectory;
@@ -22,20 +23,18 @@ export interface CodexRouteDeps {
 }
 
 /** What the app-server and its account can tell, for people and dashboards. */
-export const codexRoutes = ({
-  desk,
-  models,
-  mcp,
-  settings,
-  codexVersion,
-}: CodexRouteDeps): readonly Route[] => [
-  asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
-  asked('/v1/codex/account', async () => projectAccount(await desk().account())),
-  asked('/v1/codex/rate-limits', async () => projectRateLimits(await desk().rateLimits())),
-  asked('/v1/codex/usage', async () => projectTotals(await desk().usage())),
-  asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-  asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, codexVersion)),
-];
+export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
+  const { desk, models, mcp, settings, codexVersion } = deps;
+  return [
+    asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
+    asked('/v1/codex/account', async () => projectAccount(await desk().account())),
+    asked('/v1/codex/rate-limits', async () => projectRateLimits(await desk().rateLimits())),
+    asked('/v1/codex/usage', async () => projectTotals(await desk().usage())),
+    asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
+    asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, codexVersion)),
+    feedbackRoute(deps),
+  ];
+};
 
 const asked = (path: string, answer: () => Promise<object>): Route => ({
   method: 'GET',

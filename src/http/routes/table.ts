@@ -18,7 +18,8 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp'> & Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
+    Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   /** Null: they are not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly isReady: () => boolean;
@@ -50,7 +51,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
-  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp }),
+  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
     method: 'GET',

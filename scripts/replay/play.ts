@@ -1,0 +1,174 @@
+import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/model-names.ts';
+import { createModelNames } from '../../src/canonical/model-names.ts';
+import type { Story } from '../../src/canonical/story.ts';
+import { profileOf } from '../../src/codex/capabilities/profile.ts';
+import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
+import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { createFormatChecks } from '../../src/http/check-format.ts';
+import { dialectsOf } from '../../src/http/dialects.ts';
+import { openExchange } from '../../src/http/exchange.ts';
+import { serveTurn } from '../../src/http/serve-turn.ts';
+import { createSideTurns } from '../../src/http/side-turns.ts';
+import { atOnce } from '../../src/kit/loop-turns.ts';
+import { listIn, textIn, type JsonObject } from '../../src/kit/json.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { within } from '../../src/kit/within.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
+import { endpointsOf, turnDeps } from '../../src/north.ts';
+import { engineOf, type EngineParts } from '../../src/south.ts';
+import { cleaner } from '../../src/stories/cleaned.ts';
+import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
+import { playedPool } from './played-pool.ts';
+import { playedRelay } from './played-relay.ts';
+import { factsOf, objectIn, type Told } from './read-story.ts';
+
+/** An answer that does not come to its end: the story was cut off, or something is different today. */
+const MAX_MS = 20_000;
+
+/**
+ * Plays a story: the request of the client goes through the readers, the engine and the relay's edits of today, and
+ * what the app-server and the backend said comes back through today's sources and renderers. No process is started
+ * and nothing is sent. Gives the story as it would be written today.
+ */
+export const play = async (story: readonly Told[]): Promise<readonly Told[]> => {
+  const told: Told[] = [];
+  const clean = cleaner([]);
+  let numbers = 0;
+  const now: Story & { end(facts: object): Promise<void> } = {
+    tell: (kind, facts) => {
+      // As it would have been written, and read again.
+      told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
+    },
+    next: () => (numbers += 1),
+    end: async () => {},
+  };
+  const config = configOf(story);
+  const logger = createLogger({ level: 'silent', secrets: [], destination: { write: () => true } });
+  const metrics = createMetrics();
+  const tokenizer = createThreadedTokenizer({ onGuess() {} });
+  const guide = createThreadedGuide({ clock: systemAmbient.clock, onUnexplained() {} });
+  const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
+  const body = factsOf(story, 'body');
+  const asked = factsOf(story, 'asked');
+  const endpoints = endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer);
+  const endpoint = endpoints.find(({ path }) => path === asked['path']);
+  if (endpoint === undefined)
+    throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
+  const images = story.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
+  const gone = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  const exchange = openExchange({
+    requestId: 'replay',
+    startedAt: systemAmbient.clock.now(),
+    clientSignal: gone.signal,
+    onEnd: () => ended.resolve(),
+  });
+  const http = new Request(`http://localhost${endpoint.path}`, {
+    method: 'POST',
+    body: JSON.stringify(body['body']),
+    headers: headersOf(objectIn(asked, 'head')),
+  });
+  const engine = engineOf(...enginePartsOf(story, config, { logger, metrics, tokenizer, guide }));
+  const models = { names: async () => namesOf(objectIn(body, 'models')) };
+  const serve = serveTurn(endpoint, {
+    ...turnDeps(config, logger, metrics, []),
+    engine,
+    models,
+    sideTurns: createSideTurns(config.clients, { engine, models, logger, metrics }),
+    forms: { read: async () => [] },
+    formats,
+    stories: { open: () => now },
+    fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
+  });
+  try {
+    const answer = serve(http, exchange).then(
+      (response) => response.text(),
+      () => '',
+    );
+    const isWhole = (await within(answer, MAX_MS)) !== null;
+    exchange.returned();
+    if (isWhole) await within(ended.promise, MAX_MS);
+    else gone.abort();
+    return told;
+  } finally {
+    await Promise.all([tokenizer.close(), guide.close(), formats.close()]);
+  }
+};
+
+/** What the body was, it is not any more: decompressed, and of a form the JSON that says the same. */
+const headersOf = (head: JsonObject): Record<string, string> => {
+  const { 'content-length': _, 'content-encoding': _coding, ...rest } = head;
+  return { ...(rest as Record<string, string>), 'content-type': 'application/json' };
+};
+
+const configOf = (story: readonly Told[]): Config => {
+  const config: Record<string, unknown> = { ...loadConfig({}) };
+  for (const [slice, values] of Object.entries(objectIn(factsOf(story, 'settings'), 'config'))) {
+    const own = config[slice];
+    if (typeof own === 'object' && !Array.isArray(own)) config[slice] = { ...own, ...(values as object) };
+  }
+  return config as unknown as Config;
+};
+
+const namesOf = (models: JsonObject): ModelNames => {
+  const listed = listIn(models, 'listed') as unknown as readonly ModelInfo[];
+  const names = createModelNames({
+    models: listed,
+    standard: models['standard'] as string | null,
+    unlisted: [],
+  });
+  const resolved = models['resolved'] as unknown as ResolvedModel;
+  return { ...names, resolve: (name) => (name === models['asked'] ? resolved : names.resolve(name)) };
+};
+
+type Tools = Pick<EngineParts['deps'], 'logger' | 'metrics' | 'tokenizer' | 'guide'>;
+
+const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Parameters<typeof engineOf> => {
+  const known = factsOf(story, 'backend', 'last');
+  const chosen = backendOf(known);
+  const refuses = listIn(known, 'refuses') as readonly string[];
+  const relay =
+    known['hasRelay'] === false ? null : playedRelay(profileOf(chosen, config.upstream.params), refuses);
+  const recalled = factsOf(story, 'recalled');
+  const catalogue = {
+    isLite: () => known['isLite'] === true,
+    fullLane: () => textIn(known, 'fullLane'),
+    effortsOf: () => known['efforts'] ?? null,
+    knows: () => known['isKnown'] === true,
+  } as unknown as ReturnType<EngineParts['offered']['current']>;
+  return [
+    { relay, backend: chosen },
+    {
+      chosen,
+      identity: 'story',
+      offered: { current: () => catalogue, refresh() {} },
+      workers: playedPool(story, relay),
+      deps: {
+        ...tools,
+        config,
+        unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
+        mcp: { deployment: new Map(), reach: null },
+        reasoning: {
+          of: () => ({
+            remember() {},
+            refused() {},
+            recall: ({ items }) =>
+              recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
+          }),
+        },
+        onUnauthorized() {},
+      },
+    },
+  ];
+};
+
+const backendOf = (known: JsonObject): Backend => {
+  const kind = known['backend'];
+  if (kind === 'login') return directLogin(known['isChatgpt'] === true ? 'chatgpt' : 'api-key');
+  return kind === 'none' ? { kind } : { kind: 'upstream', baseUrl: 'http://localhost', apiKeyEnv: null };
+};

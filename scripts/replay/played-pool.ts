@@ -1,0 +1,75 @@
+import { setImmediate } from 'node:timers/promises';
+
+import type { AppServer, ThreadSignal } from '../../src/codex/app-server.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from '../../src/codex/rpc/errors.ts';
+import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import { textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
+import type { PlayedRelay } from './played-relay.ts';
+import { objectIn, type Told } from './read-story.ts';
+
+/** Lines between two pauses: whoever reads events keeps up, as with a real backend. */
+const LINES_AT_ONCE = 20;
+
+/** An app-server that says what it said in a story: answers by method, in their order, and then all about a thread. */
+export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): WorkerPool => {
+  const calls = story.filter(({ kind }) => kind === 'rpc-sent').map(({ facts }) => facts);
+  const listeners = new Map<string, (signal: ThreadSignal) => void>();
+
+  const play = async (threadId: string): Promise<void> => {
+    const lines = story.filter(({ facts }) => facts['thread'] === threadId);
+    for (const [at, told] of lines.entries()) {
+      if (at % LINES_AT_ONCE === 0) await setImmediate();
+      const { kind, facts } = told;
+      if (kind === 'rpc-told') listeners.get(threadId)?.(signalOf(facts));
+      else if (kind === 'rpc-asked')
+        listeners.get(threadId)?.({ kind: 'tool-call', params: facts['params'], respond() {} });
+      else relay?.play(threadId, told);
+    }
+  };
+
+  const request = async (method: string, params: JsonObject): Promise<unknown> => {
+    // Choices run at once: what one was answered is not for another.
+    const threadOf = (one: JsonObject): Json | undefined => objectIn(one, 'params')['threadId'];
+    const at = calls.findIndex(
+      (one) => textIn(one, 'method') === method && threadOf(one) === params['threadId'],
+    );
+    const [call] = at === -1 ? [] : calls.splice(at, 1);
+    if (call === undefined) {
+      if (ENDS.has(method)) return {};
+      throw new Error(`the story has no further ${method}`);
+    }
+    const answer = story.find(
+      ({ kind, facts }) =>
+        (kind === 'rpc-answered' || kind === 'rpc-failed') && facts['call'] === call['call'],
+    );
+    await setImmediate();
+    if (answer?.kind === 'rpc-failed') throw errorOf(objectIn(answer.facts, 'error'), method);
+    if (method === 'turn/start') void play(textIn(params, 'threadId'));
+    return answer?.facts['result'] ?? {};
+  };
+
+  const appServer = {
+    request,
+    watchThread(threadId: string, listener: (signal: ThreadSignal) => void) {
+      listeners.set(threadId, listener);
+      return () => listeners.delete(threadId);
+    },
+  } as unknown as AppServer;
+  const lease = { appServer, isCurrent: () => false, release() {} };
+  return { lease: async () => lease } as unknown as WorkerPool;
+};
+
+/** Whether they are sent depends on who is faster. */
+export const ENDS: ReadonlySet<string> = new Set(['turn/interrupt', 'thread/unsubscribe']);
+
+const signalOf = (facts: JsonObject): ThreadSignal =>
+  facts['method'] === '(closed)'
+    ? { kind: 'closed' }
+    : { kind: 'notification', method: textIn(facts, 'method'), params: facts['params'] };
+
+const errorOf = (error: JsonObject, method: string): Error => {
+  const { name, code, data } = error;
+  if (name === 'RpcError')
+    return new RpcError({ code: Number(code), message: textIn(error, 'message'), data });
+  return name === 'RequestTimeout' ? new RequestTimeout(method, 0) : new ConnectionClosed();
+};

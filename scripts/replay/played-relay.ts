@@ -1,0 +1,125 @@
+import { Buffer } from 'node:buffer';
+
+import type { Failure } from '../../src/canonical/failure.ts';
+import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
+import { affinityKey } from '../../src/codex/relay/affinity.ts';
+import { AnswerReader } from '../../src/codex/relay/answer-reader.ts';
+import { httpFailure, streamFailure } from '../../src/codex/relay/http-failure.ts';
+import type { Relay } from '../../src/codex/relay/relay.ts';
+import { editedBody } from '../../src/codex/relay/send-once.ts';
+import { Ticket } from '../../src/codex/relay/ticket.ts';
+import { uuidV7 } from '../../src/codex/relay/uuid-v7.ts';
+import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
+import { listIn, textIn, type JsonObject } from '../../src/kit/json.ts';
+import { objectIn, type Told } from './read-story.ts';
+
+/** Says again what a backend said, by the ways of the relay, without a socket. */
+export interface PlayedRelay extends Relay {
+  /** One line of the story of a thread. */
+  play(threadId: string, told: Told): void;
+}
+
+interface PlayedThread {
+  readonly ticket: Ticket;
+  reader: AnswerReader | null;
+  /** What an error of the backend means today. */
+  refused: Failure | null;
+  /** The last event was an error: the reader has told of it. */
+  hasFailed: boolean;
+  isClosed: boolean;
+}
+
+export const playedRelay = (profile: BackendProfile, refuses: readonly string[]): PlayedRelay => {
+  const threads = new Map<string, PlayedThread>();
+  const session = uuidV7(Date.now());
+  const known = new Set(refuses as readonly EditField[]);
+  return {
+    addresses: { model: '', account: '', refresh: '', revoke: '' },
+    profile,
+    refusedFor: () => known,
+    open(threadId, { request, shape, ...listeners }) {
+      const ticket = new Ticket({
+        threadId,
+        request,
+        shape,
+        affinity: affinityKey(request, {
+          conversations: { idOf: () => session, close: async () => {} },
+          cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
+        }),
+        limits: { profile, refuses: known },
+        ...listeners,
+        onInput() {},
+        signIn: () => null,
+      });
+      const thread: PlayedThread = { ticket, reader: null, refused: null, hasFailed: false, isClosed: false };
+      threads.set(threadId, thread);
+      return {
+        report: ticket,
+        begin: () => ticket.begin(),
+        askNoMore() {},
+        close() {
+          thread.isClosed = true;
+        },
+      };
+    },
+    play(threadId, told) {
+      const thread = threads.get(threadId);
+      if (thread !== undefined && !thread.isClosed) playLine(thread, told);
+    },
+    close: async () => {},
+  };
+};
+
+const playLine = (thread: PlayedThread, { kind, facts }: Told): void => {
+  const { ticket } = thread;
+  if (kind === 'wire-sent') {
+    for (const field of listIn(facts, 'withheld')) ticket.withhold(field as EditField);
+    ticket.onLife('sent');
+    editedBody(objectIn(facts, 'before'), ticket);
+  } else if (kind === 'wire-head') {
+    ticket.headers = objectIn(facts, 'head') as Readonly<Record<string, string>>;
+  } else if (kind === 'wire-refused') {
+    const { status, head, body, host } = facts as unknown as RefusedFacts;
+    const source = { host, nowMs: Date.now(), secrets: [] };
+    thread.refused = httpFailure({ status, headers: head, body }, source);
+  } else if (kind === 'wire-said') {
+    thread.hasFailed = ['response.failed', 'error'].includes(textIn(facts, 'type'));
+    thread.reader?.push(Buffer.from(eventText(facts)));
+  } else if (kind === 'wire-signal') playSignal(thread, facts['signal'] as unknown as WireSignal);
+};
+
+interface RefusedFacts {
+  readonly host: string;
+  readonly status: number;
+  readonly head: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
+  const { ticket } = thread;
+  if (signal.kind === 'answer-started') {
+    thread.reader = new AnswerReader({
+      onSignal: (one) => ticket.onSignal(one),
+      toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
+      onLife: () => ticket.onLife('heard'),
+    });
+    thread.reader.begin();
+  } else if (signal.kind === 'answer-ended' && (signal.how === 'cut' || signal.how === 'left')) {
+    thread.reader?.end(signal.how);
+  } else if (signal.kind === 'refused' && !thread.hasFailed) {
+    const { refused } = thread;
+    const { headers } = signal.failure;
+    thread.refused = null;
+    const failure =
+      refused === null ? signal.failure : { ...refused, headers: { ...refused.headers, ...headers } };
+    ticket.onSignal({ kind: 'refused', failure });
+  }
+};
+
+/** An event as it came. Of one that nobody read only the name is known. */
+const eventText = (facts: JsonObject): string => {
+  const { type, data } = facts;
+  const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});
+  const lines = text.split('\n').map((line) => `data: ${line}\n`);
+  return `${typeof type === 'string' ? `event: ${type}\n` : ''}${lines.join('')}\n`;
+};

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+
+import type { StoryKind } from '../../src/canonical/story.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json.ts';
+
+/** One line of a story: what was told, beside its time and kind. */
+export interface Told {
+  readonly kind: StoryKind;
+  readonly facts: JsonObject;
+}
+
+/** A story as it was written; the last line may have been cut off. */
+export const readStory = async (file: string): Promise<readonly Told[]> => {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  const told = lines.flatMap((line, at) => {
+    const read = parseJsonObject(line);
+    if (read === null) {
+      if (at === lines.length - 1) return [];
+      throw new Error(`line ${at + 1} of ${file} is no JSON object`);
+    }
+    const { t: _, kind, ...facts } = read;
+    return [{ kind: kind as StoryKind, facts }];
+  });
+  if (!told.some(({ kind }) => kind === 'body')) {
+    throw new Error(`${file} is no story that can be played: it has no line with the body of a request`);
+  }
+  return told;
+};
+
+export const writeStory = (story: readonly Told[]): string =>
+  story.map(({ kind, facts }) => `${JSON.stringify({ t: 0, kind, ...facts })}\n`).join('');
+
+/** The first line of a kind, or the last. */
+export const factsOf = (
+  story: readonly Told[],
+  kind: StoryKind,
+  which: 'first' | 'last' = 'first',
+): JsonObject => {
+  const all = story.filter((told) => told.kind === kind);
+  return all.at(which === 'first' ? 0 : -1)?.facts ?? {};
+};
+
+export const objectIn = (object: JsonObject, key: string): JsonObject => {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
+};

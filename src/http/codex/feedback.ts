@@ -1,0 +1,32 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import type { CodexDesk } from '../../engine/codex-desk.ts';
+import { readFeedback } from '../../openai/feedback.ts';
+import { ignoredHeader } from '../ignored-header.ts';
+import { readBody, type BodyDeps } from '../read-body.ts';
+import type { Route } from '../server.ts';
+
+export interface FeedbackDeps {
+  readonly desk: () => Pick<CodexDesk, 'sendFeedback'>;
+  /** Whoever runs the server has agreed that something is sent to the makers of codex. */
+  readonly takesFeedback: boolean;
+  readonly bodies: BodyDeps;
+}
+
+export const feedbackRoute = ({ desk, takesFeedback, bodies }: FeedbackDeps): Route => ({
+  method: 'POST',
+  path: '/v1/codex/feedback',
+  access: 'key',
+  async handle(http, exchange) {
+    if (!takesFeedback) {
+      throw gatewayError('endpoint_not_supported', {
+        message: 'Feedback is not taken here. Whoever runs this server can set PROXY_ENABLE_FEEDBACK=true.',
+      });
+    }
+    const { feedback, ignored } = readFeedback(await readBody(http, exchange, bodies));
+    const id = await desk().sendFeedback(feedback);
+    return Response.json(
+      { id, object: 'codex.feedback', status: 'sent' },
+      { headers: ignoredHeader(ignored) },
+    );
+  },
+});

@@ -1,0 +1,64 @@
+import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
+import { answerOf, isMessage } from '../../canonical/item.ts';
+import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { objectsIn, textIn } from '../../kit/json.ts';
+import { errorBody } from '../error-body.ts';
+import { projectUsage, type ResponseMeta } from '../responses/project.ts';
+import { DONE, type Frame } from '../sse.ts';
+import { readReview, reviewInWords } from './read-review.ts';
+
+export interface ReviewMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
+  /** As the caller named it. */
+  readonly model: string;
+}
+
+const begun = ({ id, createdAt, model }: ReviewMeta) => ({
+  id,
+  object: 'codex.review' as const,
+  created_at: createdAt,
+  model,
+});
+
+export const projectReview = (reply: Reply, meta: ReviewMeta) => {
+  const texts = reply.items.filter(isMessage).map(answerOf);
+  const review = texts.map(readReview).find((one) => one !== null) ?? null;
+  return {
+    ...begun(meta),
+    status: STATUS[reply.outcome.kind],
+    // A reviewer that keeps to no form has said something all the same.
+    review: review === null ? texts.join('\n\n') : reviewInWords(review),
+    findings: review === null ? [] : objectsIn(review, 'findings'),
+    overall_correctness: review === null ? null : textIn(review, 'overall_correctness') || null,
+    overall_explanation: review === null ? null : textIn(review, 'overall_explanation') || null,
+    overall_confidence_score: review?.['overall_confidence_score'] ?? null,
+    usage: projectUsage(reply.usage, meta.usagePolicy),
+  };
+};
+
+const STATUS = {
+  completed: 'completed',
+  'tool-calls': 'completed',
+  incomplete: 'incomplete',
+  failed: 'failed',
+} as const;
+
+/** A review is read when it is whole: until then the stream says that it is being made. */
+export async function* renderReview(
+  events: AsyncIterable<TurnEvent>,
+  meta: ReviewMeta,
+): AsyncGenerator<Frame> {
+  yield frame('codex.review.created', { review: { ...begun(meta), status: 'in_progress' } });
+  const all = new Accumulator();
+  for await (const event of events) {
+    all.add(event);
+    if (event.type !== 'turn-ended') continue;
+    const { outcome } = event;
+    if (outcome.kind === 'failed') yield frame('error', errorBody(outcome.failure));
+    yield frame(outcome.kind === 'failed' ? 'codex.review.failed' : 'codex.review.completed', {
+      review: projectReview(all.reply(), meta),
+    });
+  }
+  yield { event: 'done', data: DONE };
+}
+
+const frame = (type: string, more: object): Frame => ({ event: type, data: { type, ...more } });

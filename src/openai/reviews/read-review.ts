@@ -1,0 +1,27 @@
+import { isJsonObject, objectsIn, parseJsonObject, textIn, type JsonObject } from '../../kit/json.ts';
+
+/** A review as codex's reviewer writes it; null: what it wrote is none. */
+export const readReview = (text: string): JsonObject | null => {
+  // Some models put words around it.
+  const review =
+    parseJsonObject(text) ?? parseJsonObject(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  return review !== null && Array.isArray(review['findings']) ? review : null;
+};
+
+/** The same for people. */
+export const reviewInWords = (review: JsonObject): string => {
+  const findings = objectsIn(review, 'findings');
+  const explanation = textIn(review, 'overall_explanation');
+  const words = findings.map(
+    (finding) => `- ${textIn(finding, 'title')}${placeOf(finding)}\n  ${textIn(finding, 'body')}`,
+  );
+  return [explanation, ...words].filter((part) => part !== '').join('\n\n');
+};
+
+const placeOf = ({ code_location: location }: JsonObject): string => {
+  if (!isJsonObject(location)) return '';
+  const { line_range: range } = location;
+  const { start, end } = isJsonObject(range) ? range : {};
+  const lines = typeof start === 'number' && typeof end === 'number' ? `:${start}-${end}` : '';
+  return ` — ${textIn(location, 'absolute_file_path')}${lines}`;
+};

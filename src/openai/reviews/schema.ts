@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+import { longText, MAX_ID_CHARS } from '../bounds.ts';
+
+/** Our own API: what codex's reviewer is to look at. */
+export const createReviewSchema = z.object({
+  model: z.string().min(1).max(MAX_ID_CHARS).nullish(),
+  instructions: longText.nullish(),
+  input: longText.nullish(),
+  target: z.object({ type: z.string().max(MAX_ID_CHARS), instructions: longText.nullish() }).nullish(),
+  reasoning: z.object({ effort: z.string().min(1).max(MAX_ID_CHARS).nullish() }).nullish(),
+  stream: z.boolean().nullish(),
+});
+
+export type CreateReview = z.output<typeof createReviewSchema>;

@@ -1,0 +1,60 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import type { ModelNames } from '../../canonical/model-names.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
+import { bodyObject } from '../chat/common.ts';
+import type { ParameterNames } from '../parameter-names.ts';
+import { PLAIN_FORM } from '../read-tools.ts';
+import { responsesNames } from '../responses/names.ts';
+import { unreadFields } from '../unread-fields.ts';
+import { parseBody } from '../validation.ts';
+import { createReviewSchema, type CreateReview } from './schema.ts';
+
+export interface ReviewAsk {
+  readonly given: { readonly model: string; readonly stream: boolean };
+  readonly request: AskedTurn;
+  readonly names: ParameterNames;
+  /** Fields that will have no effect, by their place in the body. */
+  readonly ignored: readonly string[];
+}
+
+/** Whatever is the default. */
+const DEFAULT_MODEL = 'codex-5';
+
+export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
+  const object = bodyObject(body);
+  const given = parseBody(createReviewSchema, object);
+  const name = given.model ?? DEFAULT_MODEL;
+  const model = models.resolve(name);
+  return {
+    given: { model: name, stream: given.stream ?? false },
+    ignored: unreadFields(createReviewSchema, object, ''),
+    names: responsesNames(['input'], PLAIN_FORM.placeOf),
+    request: {
+      ...PLAIN_ASK,
+      model: model.model,
+      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: toReview(given) }] }],
+      reasoning: { effort: given.reasoning?.effort ?? model.effort, summary: null, context: null },
+      serviceTier: model.serviceTier,
+      isReview: true,
+    },
+  };
+};
+
+/** What to look for, and behind it what to look at. */
+const toReview = ({ instructions, input, target }: CreateReview): string => {
+  if (target !== undefined && target !== null && target.type !== 'custom') {
+    throw gatewayError('unsupported_value', {
+      param: 'target.type',
+      message:
+        "Unsupported value: 'target.type' must be 'custom' here. A reviewer on this server has no working directory of yours: send the diff as 'input'.",
+    });
+  }
+  const texts = [instructions, target?.instructions, input].filter(
+    (text) => typeof text === 'string' && text.trim() !== '',
+  );
+  if (texts.length > 0) return texts.join('\n\n');
+  throw gatewayError('missing_required_parameter', {
+    param: 'input',
+    message: "Missing required parameter: 'input', or 'instructions': there is nothing to review.",
+  });
+};

@@ -1,0 +1,58 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { atOnce } from '../kit/loop-turns.ts';
+import { cleaner, MAX_TEXT_CHARS } from './cleaned.ts';
+
+const cleaned = (value: unknown, secrets: readonly string[] = []): unknown => atOnce(cleaner(secrets)(value));
+const SEALED = 'sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+describe('cleaner', () => {
+  it.each([
+    [
+      'a text',
+      { text: 'as it is', n: 1, list: [true, null] },
+      { text: 'as it is', n: 1, list: [true, null] },
+    ],
+    ['a known secret', { text: 'it is hunter-22' }, { text: 'it is ***' }],
+    ['a bearer', { text: 'Bearer abc' }, { text: 'Bearer ***' }],
+    [
+      'a secret by its name',
+      { api_key: 'x', Authorization: 'x' },
+      { api_key: '[redacted]', Authorization: '[redacted]' },
+    ],
+    [
+      'an account',
+      { chatgpt_account_id: 'x', accountId: 'x' },
+      { chatgpt_account_id: '[redacted]', accountId: '[redacted]' },
+    ],
+    ['a schema about secrets', { password: { type: 'string' } }, { password: { type: 'string' } }],
+    [
+      'headers of a server',
+      { type: 'mcp', headers: { 'X-Token': 'x' } },
+      { type: 'mcp', headers: { 'X-Token': '[redacted]' } },
+    ],
+    ['what is sealed', { encrypted_content: '' }, { encrypted_content: `(sealed: 0 characters, ${SEALED})` }],
+    ['a set', { fields: new Set(['a']) }, { fields: ['a'] }],
+    ['what is not there', { a: undefined }, {}],
+  ])('%s', (_, value, expected) => {
+    expect(cleaned(value, ['hunter-22'])).toEqual(expected);
+  });
+
+  it('tells of a long text how long it is, and which one', () => {
+    const long = 'x'.repeat(MAX_TEXT_CHARS + 1);
+    const { url } = cleaned({ url: long }) as { url: string };
+    expect(url).toMatch(/^\(cut: 1048577 characters, sha256 [0-9a-f]{64}\)$/);
+    expect(cleaned({ url })).toEqual({ url });
+    expect(cleaned({ url: `${long.slice(1)}y` })).not.toEqual({ url });
+  });
+
+  it('done twice is done once', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const once = cleaned(value, ['secret']);
+        expect(cleaned(once, ['secret'])).toEqual(once);
+      }),
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { cleaner } from './cleaned.ts';
+import { Shelf } from './shelf.ts';
+import { StoryFile } from './story-file.ts';
+import { openStories } from './stories.ts';
+
+let base = '';
+beforeEach(async () => {
+  base = await mkdtemp(path.join(tmpdir(), 'stories-'));
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+const linesOf = async (directory: string): Promise<unknown[]> => {
+  const [name = ''] = await readdir(directory);
+  const text = await readFile(path.join(directory, name), 'utf8');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+};
+
+describe('openStories', () => {
+  const open = (lost: unknown[] = []) =>
+    openStories({
+      directory: path.join(base, 'kept'),
+      secrets: ['hunter-22'],
+      settings: { version: '1' },
+      onLost: (reason, requestId) => lost.push([reason, requestId]),
+    });
+
+  it('writes a story as lines, in a directory and a file for us alone', async () => {
+    const stories = await open();
+    const story = stories.open('req:1/..');
+    story?.tell('asked', { path: '/v1/x', body: 'hunter-22' });
+    await story?.end({ isAborted: false });
+    const directory = path.join(base, 'kept');
+    const [name = ''] = await readdir(directory);
+    expect(name).toMatch(/^\d{8}T\d{9}Z-1-req_1_\.\.\.jsonl$/);
+    expect((await stat(path.join(directory, name))).mode & 0o777).toBe(0o600);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    const t = expect.any(Number);
+    expect(await linesOf(directory)).toEqual([
+      { t, kind: 'settings', version: '1' },
+      { t, kind: 'asked', path: '/v1/x', body: '***' },
+      { t, kind: 'end', isAborted: false },
+    ]);
+  });
+
+  it('has room for so many at once', async () => {
+    const lost: unknown[] = [];
+    const stories = await open(lost);
+    const all = Array.from({ length: 65 }, (_, at) => stories.open(`r${at}`));
+    expect([all.filter((one) => one !== null).length, lost]).toEqual([64, [['crowded', 'r64']]]);
+    await Promise.all(all.flatMap((one) => one?.end({}) ?? []));
+    const again = stories.open('again');
+    expect(again).not.toBeNull();
+    await again?.end({});
+  });
+
+  it('says what is wrong with a directory that is none', async () => {
+    await writeFile(path.join(base, 'kept'), '');
+    await expect(open()).rejects.toThrow('PROXY_CAPTURE_DIR=');
+  });
+});
+
+describe('StoryFile', () => {
+  const fileOn = async (
+    different: Partial<ConstructorParameters<typeof StoryFile>[0]>,
+    lost: unknown[] = [],
+  ) =>
+    new StoryFile({
+      shelf: await Shelf.open(base),
+      clean: cleaner([]),
+      requestId: 'r',
+      startedAt: new Date(0),
+      now: () => 0,
+      weigh: () => true,
+      onLost: (reason) => lost.push(reason),
+      ...different,
+    });
+
+  it('says where it is cut off', async () => {
+    const story = await fileOn({ maxBytes: 100 });
+    story.tell('asked', { text: 'x'.repeat(50) });
+    story.tell('body', { text: 'x'.repeat(50) });
+    story.tell('frame', {});
+    await story.end({});
+    expect(await linesOf(base)).toEqual([
+      { t: 0, kind: 'asked', text: 'x'.repeat(50) },
+      { t: 0, kind: 'cut', at: 'body', maxBytes: 100 },
+    ]);
+  });
+
+  it('gives up where there is no room for what waits, and gives back all that it took', async () => {
+    const lost: unknown[] = [];
+    let held = 0;
+    const story = await fileOn(
+      {
+        weigh(bytes) {
+          if (held + bytes > 3 * 1024) return false;
+          held += bytes;
+          return true;
+        },
+      },
+      lost,
+    );
+    for (const n of [1, 2, 3, 4, 5]) story.tell('frame', { n });
+    await story.end({});
+    expect([lost, held]).toEqual([['slow'], 0]);
+  });
+
+  it('gives up on a disk that does not take it', async () => {
+    const lost: unknown[] = [];
+    const story = await fileOn({}, lost);
+    await rm(base, { recursive: true });
+    story.tell('frame', {});
+    await story.end({});
+    expect(lost).toEqual(['disk']);
+  });
+});
+
+describe('Shelf', () => {
+  const write = (name: string, chars: number) => writeFile(path.join(base, name), 'x'.repeat(chars));
+
+  it('keeps the newest, and leaves alone what is not a story', async () => {
+    await write('19700101T000000001Z-1-a.jsonl', 10);
+    await write('19700101T000000002Z-1-b.jsonl', 10);
+    await write('notes.jsonl', 1_000);
+    const shelf = await Shelf.open(base, { stories: 2, bytes: 100 });
+    const made = await shelf.create(new Date(3), 'c');
+    await made.handle.close();
+    await shelf.settle(made.name, 5);
+    expect((await readdir(base)).toSorted()).toEqual([
+      '19700101T000000002Z-1-b.jsonl',
+      '19700101T000000003Z-1-c.jsonl',
+      'notes.jsonl',
+    ]);
+    const large = await shelf.create(new Date(4), 'd');
+    await large.handle.close();
+    await shelf.settle(large.name, 99);
+    expect((await readdir(base)).toSorted()).toEqual(['19700101T000000004Z-2-d.jsonl', 'notes.jsonl']);
+  });
+});

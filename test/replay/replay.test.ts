@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { accept, compare } from '../../scripts/replay/compare.ts';
+import { play } from '../../scripts/replay/play.ts';
+import { readStory, type Told } from '../../scripts/replay/read-story.ts';
+import type { Script } from '../../src/demo/model-server.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { hello, http429, http400, reasoningThenText, says, toolCall } from '../support/scripts.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const base = await mkdtemp(path.join(tmpdir(), 'stories-'));
+afterAll(() => rm(base, { recursive: true, force: true }));
+const directory = path.join(base, 'kept');
+const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: directory });
+
+/** The story of one request, once it is written to its end. */
+const storyOf = async (requestId: string): Promise<string> => {
+  let file = '';
+  await expect
+    .poll(async () => {
+      const name = (await readdir(directory)).find((one) => one.includes(requestId));
+      file = name === undefined ? '' : path.join(directory, name);
+      return name === undefined ? '' : await readFile(file, 'utf8');
+    })
+    .toMatch(/"kind":"end"[^\n]*\n$/);
+  return file;
+};
+
+let requests = 0;
+const ask = async (at: string, body: object, script: Script): Promise<{ file: string; text: string }> => {
+  requests += 1;
+  const id = `story-${requests}`;
+  proxy.use(script);
+  const answer = await proxy.post(at, body, { headers: { 'x-request-id': id } });
+  const text = await answer.text();
+  return { file: await storyOf(id), text };
+};
+
+const replay = (file: string): Promise<{ code: number; said: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, ['scripts/replay.ts', file], { cwd: ROOT }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+    );
+  });
+
+const weather = { name: 'get_weather', parameters: { type: 'object', properties: { city: {} } } };
+const RESPONSES = {
+  model: 'gpt-5.5',
+  instructions: 'Be brief.',
+  input: [
+    { role: 'user', content: 'What is the weather in Paris?' },
+    { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
+    { type: 'function_call_output', call_id: 'call_1', output: 'Rain' },
+    { role: 'user', content: 'And tomorrow?' },
+  ],
+  tools: [{ type: 'function', ...weather }],
+  reasoning: { effort: 'low', summary: 'auto' },
+  include: ['reasoning.encrypted_content'],
+  frobnicate: true,
+};
+const CHAT = {
+  model: 'gpt-5.5',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'What is the weather?' },
+  ],
+  tools: [{ type: 'function', function: weather }],
+  stop: ['42'],
+};
+
+const thinksThenCalls = says([
+  { reasoning: { summary: ['**Looking**\n\nAt the map.'], encrypted: 'sealed-thoughts' } },
+  { text: 'Let me see.' },
+  { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_weather' } },
+]);
+
+const partsOf = (story: readonly Told[], kind: Told['kind']): number =>
+  story.filter((told) => told.kind === kind).length;
+
+describe('a story', () => {
+  it.each([
+    ['a stream of events', '/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls],
+    ['a response', '/v1/responses', RESPONSES, thinksThenCalls],
+    ['a stream of chunks', '/v1/chat/completions', { ...CHAT, stream: true }, thinksThenCalls],
+    ['a completion that stops early', '/v1/chat/completions', CHAT, reasoningThenText],
+    ['a forced call', '/v1/chat/completions', { ...CHAT, tool_choice: 'required' }, toolCall()],
+    ['two choices', '/v1/chat/completions', { ...CHAT, n: 2 }, thinksThenCalls],
+    ['a text', '/v1/completions', { model: 'gpt-5.5', prompt: 'Hello' }, hello],
+    ['an error of the backend', '/v1/responses', { ...RESPONSES, stream: true }, http429()],
+    ['a refusal', '/v1/responses', RESPONSES, http400()],
+    ['an error of the client', '/v1/responses', { ...RESPONSES, temperature: 9 }, hello],
+  ])('of %s is played without a difference', async (_, at, body, script) => {
+    const { file, text } = await ask(at, body, script);
+    const then = await readStory(file);
+    const now = await play(then);
+    expect(compare(then, now)).toEqual([]);
+    // All that came to the client, and all of it again.
+    const frames = text.match(/^data: /gm)?.length ?? 0;
+    expect([partsOf(then, 'frame'), partsOf(now, 'frame')]).toEqual([frames, frames]);
+    expect([partsOf(then, 'answered'), partsOf(now, 'answered')]).toEqual([1, 1]);
+  });
+
+  it('says which part a translator makes otherwise today', async () => {
+    const { file } = await ask('/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls);
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    const altered = lines.map((line) => {
+      if (line.includes('"kind":"frame"')) return line.replace('"delta":" me"', '"delta":" you"');
+      if (line.includes('"kind":"wire-sent"')) return line.replaceAll('"effort":"low"', '"effort":"high"');
+      if (line.includes('"method":"turn/start","params"')) return line.replace('"input":[]', '"input":["x"]');
+      return line;
+    });
+    await writeFile(file, altered.join('\n'));
+    const { code, said } = await replay(file);
+    expect([code, said]).toEqual([1, expect.stringContaining('3 differences')]);
+    expect(said).toContain('call of the app-server 3.params.input[0]\n  - "x"\n  + (nothing)\n');
+    expect(said).toContain('model request 1.reasoning.effort\n  - "high"\n  + "low"\n');
+    expect(said).toMatch(/frame \d+\.data\.delta\n {2}- " you"\n {2}\+ " me"\n/);
+    // Wanted: from now on the story says what is said today.
+    const then = await readStory(file);
+    const accepted = accept(then, await play(then));
+    expect(compare(accepted, await play(accepted))).toEqual([]);
+    expect(compare(then, accepted)).toHaveLength(3);
+  });
+
+  it('holds no secret, and nobody else may read it', async () => {
+    const token = 'Bearer abcdefghijklmnop';
+    const { file } = await ask(
+      '/v1/responses',
+      {
+        ...RESPONSES,
+        input: [
+          { role: 'user', content: `My key is ${proxy.key}, my header ${token}, both mine.` },
+          { type: 'reasoning', summary: [], encrypted_content: 'sealed-before' },
+          { role: 'user', content: 'Go on.' },
+        ],
+      },
+      thinksThenCalls,
+    );
+    const text = await readFile(file, 'utf8');
+    for (const secret of [
+      proxy.key,
+      'abcdefghijklmnop',
+      'sealed-thoughts',
+      'sealed-before',
+      'uthorization"',
+    ]) {
+      expect(text).not.toContain(secret);
+    }
+    expect(text).toContain('My key is ***, my header Bearer ***, both mine.');
+    expect([(await stat(file)).mode & 0o777, (await stat(directory)).mode & 0o777]).toEqual([0o600, 0o700]);
+    const then = await readStory(file);
+    expect(compare(then, await play(then))).toEqual([]);
+  });
+
+  it('that cannot be written disturbs nobody', async () => {
+    await rm(directory, { recursive: true });
+    await writeFile(directory, 'not a directory');
+    proxy.use(hello);
+    const answer = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello' });
+    expect(answer.status).toBe(200);
+    await expect
+      .poll(async () => (await proxy.get('/metrics')).text())
+      .toContain('proxy_stories_lost_total{reason="disk"} 1');
+    await rm(directory);
+  });
+});
+
+describe('kept stories', () => {
+  const stories = path.join(import.meta.dirname, 'stories');
+  it('are told the same today', async () => {
+    const names = (await readdir(stories)).filter((name) => name.endsWith('.jsonl'));
+    expect(names.length).toBeGreaterThan(2);
+    for (const name of names) {
+      const then = await readStory(path.join(stories, name));
+      expect([name, compare(then, await play(then))]).toEqual([name, []]);
+    }
+  });
+});
