@@ -44,7 +44,7 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
 };
 
 /** Hears of bytes that nobody had announced. */
-const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
+export const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
   let size = 0;
   return (bytes) => {
     size += bytes;
