@@ -262,7 +262,8 @@ describe('other settings', () => {
     expect(await answer.json()).toMatchObject({ tools: [{ name: 'get_weather' }, { name: 'get_time' }] });
     expect(sentBody(fresh.model)).not.toHaveProperty('tools');
     const chatTool = { type: 'function', function: { name: 'get_weather' } };
-    await fresh.post('/v1/chat/completions', { ...ask, messages: ask.input, tools: [chatTool] });
+    const { input: messages, ...rest } = ask;
+    await fresh.post('/v1/chat/completions', { ...rest, messages, tools: [chatTool] });
     expect(sentBody(fresh.model)['tools']).toMatchObject([{ name: 'get_weather' }]);
   });
 });
