@@ -10,6 +10,7 @@ export interface BodyBudget {
 
 /** What the body of one request holds of the budget, until it is let go. */
 export interface HeldBytes {
+  readonly caller: string;
   /** How much it holds now. */
   readonly bytes: number;
   /** Before a body is read: waits until there is room for it, or throws that there is none. */
@@ -54,6 +55,7 @@ export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => {
       let held = 0;
       let isOver = false;
       return {
+        caller,
         get bytes() {
           return held;
         },

@@ -57,8 +57,8 @@ export interface Endpoint {
   readonly path: string;
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
-  /** Puts words into a body that are said in it in another way. */
-  readonly spellOut?: (body: unknown) => Promise<unknown>;
+  /** Puts words into a body that are said in it in another way. `onBytes` hears how long they are, and ends it by throwing. */
+  readonly spellOut?: (body: unknown, onBytes: (bytes: number) => void) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
 

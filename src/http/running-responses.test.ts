@@ -21,3 +21,14 @@ it('lets the caller speak to its own response, once it answers and until it ends
   response.end();
   expect([await steer('ann'), said]).toEqual(['response_not_found', ['ann']]);
 });
+
+it('takes only so much for one response', async () => {
+  const running = new RunningResponses();
+  let heard = 0;
+  running.open('resp_1', 'ann').onSteerable(async () => void (heard += 1));
+  const long = 'x'.repeat(1024 * 1024);
+  const said = await Promise.all(
+    Array.from({ length: 9 }, () => codeOf(running.steer('resp_1', 'ann', [long]))),
+  );
+  expect([said.at(6), said.at(-1), heard]).toEqual(['steered', 'response_not_steerable', 7]);
+});

@@ -29,7 +29,7 @@ import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
 
 import type { RunningResponses } from './running-responses.ts';
-import type { ReadLimits } from './guards/read-bytes.ts';
+import { counterOf, type ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
@@ -268,7 +268,7 @@ const readBody = async (
 ): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
   const body = await readJson(http, limits);
-  return spellOut === undefined ? body : spellOut(body);
+  return spellOut === undefined ? body : spellOut(body, counterOf(limits));
 };
 
 /** What is fetched for a request is held as long as its body. */

@@ -30,6 +30,25 @@ describe('Slots', () => {
     expect(begun).toEqual([0, 1, 2, 3]);
   });
 
+  it('lets keys take turns', async () => {
+    const slots = new Slots(1);
+    const first = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const asked = ['greedy', 'greedy', 'greedy', 'other'].map((key, index) =>
+      slots.run(
+        () => {
+          order.push(`${key} ${index}`);
+          return index === 0 ? first.promise : Promise.resolve();
+        },
+        signal,
+        key,
+      ),
+    );
+    first.resolve();
+    await Promise.all(asked);
+    expect(order).toEqual(['greedy 0', 'greedy 1', 'other 3', 'greedy 2']);
+  });
+
   it('forgets who leaves the line', async () => {
     const slots = new Slots(1);
     const gone = new AbortController();

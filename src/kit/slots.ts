@@ -1,15 +1,22 @@
-/** So many at once: the others wait in line, first come, first served. */
+import { FairLine } from './fair-line.ts';
+
+interface Waiter {
+  readonly key: string;
+  readonly enter: () => void;
+}
+
+/** So many at once: the others wait in line. Keys take turns; within a key, who came first is first. */
 export class Slots {
   #free: number;
-  readonly #line = new Set<() => void>();
+  readonly #line = new FairLine<Waiter>();
 
   constructor(count: number) {
     this.#free = count;
   }
 
   /** Who is told to go while waiting leaves the line. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#enter(signal);
+  async run<T>(work: () => Promise<T>, signal: AbortSignal, key = ''): Promise<T> {
+    await this.#enter(signal, key);
     try {
       return await work();
     } finally {
@@ -18,14 +25,15 @@ export class Slots {
     }
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal: AbortSignal, key: string): Promise<void> {
     signal.throwIfAborted();
     const turn = Promise.withResolvers<void>();
+    const waiter: Waiter = { key, enter: turn.resolve };
     const leave = (): void => {
-      this.#line.delete(turn.resolve);
+      this.#line.leave(key, waiter);
       turn.reject(signal.reason);
     };
-    this.#line.add(turn.resolve);
+    this.#line.join(key, waiter);
     signal.addEventListener('abort', leave, { once: true });
     this.#letIn();
     try {
@@ -36,11 +44,12 @@ export class Slots {
   }
 
   #letIn(): void {
-    for (const enter of this.#line) {
-      if (this.#free === 0) return;
+    while (this.#free > 0) {
+      const [next] = this.#line.heads();
+      if (next === undefined) return;
       this.#free -= 1;
-      this.#line.delete(enter);
-      enter();
+      this.#line.serve(next.key, next);
+      next.enter();
     }
   }
 }

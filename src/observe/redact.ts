@@ -91,4 +91,5 @@ export const redactText = (text: string): string =>
   hideTokens(text)
     .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
-    .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@');
+    .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@')
+    .replaceAll(/([?&][\w.-]{0,40}(?:key|token|secret|password|signature|sig)=)[^&#\s"'\\]+/gi, '$1***');

@@ -15,6 +15,11 @@ describe('cleaner', () => {
       { text: 'as it is', n: 1, list: [true, null] },
     ],
     ['a known secret', { text: 'it is hunter-22' }, { text: 'it is ***' }],
+    [
+      'a key in an address',
+      { server_url: 'https://h/mcp?a=1&api_key=abc#x', text: 'why?monkey=1 or &accessToken=abc&b=2' },
+      { server_url: 'https://h/mcp?a=1&api_key=***#x', text: 'why?monkey=*** or &accessToken=***&b=2' },
+    ],
     ['a bearer', { text: 'Bearer abc' }, { text: 'Bearer ***' }],
     [
       'a secret by its name',

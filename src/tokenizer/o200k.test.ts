@@ -84,6 +84,8 @@ describe('the text of tokens', () => {
     ['no number of a token', [-1], null],
     ['half a number', [0.5], null],
     ['half a character', [half], null],
+    // 128 characters each.
+    ['too much', Array.from({ length: 270_000 }, () => 72_056), null],
     // The half before it left nothing behind.
     ['a word', encode('漢字'), '漢字'],
   ])('%s', (_, tokens, text) => {

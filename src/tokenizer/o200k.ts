@@ -17,9 +17,12 @@ export const headOf = (text: string, tokens: number): string => {
   return '';
 };
 
-/** What these tokens say; null: one of them is none, or they are not whole characters. */
+/** More bytes than the longest text of a request has. A token may stand for a hundred of them. */
+const MAX_TEXT_BYTES = 32 * 1024 * 1024;
+
+/** What these tokens say; null: one of them is none, they are not whole characters, or it is too much. */
 export const textOf = (tokens: readonly number[]): string | null => {
-  const bytes = bytesOf(tokens);
+  const bytes = bytesOf(tokens, MAX_TEXT_BYTES);
   if (bytes === null) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -29,17 +32,28 @@ export const textOf = (tokens: readonly number[]): string | null => {
 };
 
 /** Not by the library: it keeps half a character for the next text, and needs a square of time for some. */
-const bytesOf = (tokens: readonly number[]): Uint8Array | null => {
-  const pieces: Uint8Array[] = [];
+const bytesOf = (tokens: readonly number[], maxBytes = Infinity): Uint8Array | null => {
+  let size = 0;
   for (const token of tokens) {
     const said = table[token];
     if (said === undefined) return null;
-    pieces.push(typeof said === 'string' ? TO_BYTES.encode(said) : Uint8Array.from(said));
+    size += typeof said === 'string' ? Buffer.byteLength(said) : said.length;
+    if (size > maxBytes) return null;
   }
-  return Buffer.concat(pieces);
+  // A buffer for each of a million tokens would take a hundred times as much.
+  const bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const token of tokens) {
+    const said = table[token] ?? '';
+    if (typeof said === 'string') at += bytes.write(said, at);
+    else {
+      bytes.set(said, at);
+      at += said.length;
+    }
+  }
+  return bytes;
 };
 
-const TO_BYTES = new TextEncoder();
 const EMPTY = new Uint8Array();
 
 /** The encoder needs a time that grows with the square of a word: longer ones are cut. No language has such. */

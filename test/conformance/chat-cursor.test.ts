@@ -182,6 +182,7 @@ describe('what is wrong is named as it was sent', () => {
   it.each([
     [{ input: 'hi', messages: MESSAGES }, 'invalid_value', 'input'],
     [{ input: [] }, 'empty_array', 'input'],
+    [{ input: [...MESSAGES, { type: 'compaction_trigger' }] }, 'unsupported_value', 'input'],
     [{ input: [{ role: 'robot', content: 'x' }] }, 'invalid_value', 'input[0].role'],
     [{ input: 'hi', previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
     [{ input: 'hi', max_tokens: 5 }, 'unsupported_parameter', 'max_tokens'],

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../kit/json.ts';
 import { projectModels } from '../../openai/models/project.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { jsonResponse } from '../json-response.ts';
 import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
 
@@ -12,7 +13,7 @@ export interface OwnPathsDeps {
   /** That of who answers now. */
   readonly desk: () => CodexDesk;
   readonly models: ModelDirectory;
-  /** The models in the form in which codex keeps them. */
+  /** The models in the form in which codex keeps them, each with its prompts: that is long. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
 }
@@ -35,14 +36,14 @@ export const ownPaths = ({ desk, models, codexModels, clock }: OwnPathsDeps): re
       const list = projectModels(await models.names());
       // Only codex says its version here, and it reads a list of its own form.
       const isCodex = new URL(http.url).searchParams.has('client_version');
-      return Response.json(isCodex ? { ...list, models: codexModels() } : list);
+      return isCodex ? jsonResponse({ ...list, models: codexModels() }, {}) : Response.json(list);
     },
   },
   {
     method: 'GET',
     path: '/backend-api/codex/models',
     access: 'key',
-    handle: () => Response.json({ models: codexModels() }),
+    handle: () => jsonResponse({ models: codexModels() }, {}),
   },
   ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
     method: 'GET',

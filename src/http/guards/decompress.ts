@@ -33,8 +33,15 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 /** Of the whole process: each has a window of up to 16 MB, and a thread of the four that also read files. */
 const decoding = new Slots(2);
 
-/** A body as it was before it was compressed. `onBytes` hears of every piece, and ends it all by throwing. */
-export type Decompress = (bytes: Uint8Array, onBytes: (bytes: number) => void) => Promise<Buffer>;
+/**
+ * A body as it was before it was compressed. `onBytes` hears of every piece, and ends it all by throwing. Callers take
+ * turns: a few bytes of one of them can be work for a while.
+ */
+export type Decompress = (
+  bytes: Uint8Array,
+  onBytes: (bytes: number) => void,
+  caller: string,
+) => Promise<Buffer>;
 
 /**
  * How the body of a request is made readable; null where it was sent as it is. Decoders get bodies that are
@@ -49,7 +56,8 @@ export const decompressorOf = (request: Request): Decompress | null => {
       message: `Unsupported content encoding: '${quoted(encoding)}'. Supported are one of ${[...DECODERS.keys()].join(', ')}, or none.`,
     });
   }
-  return (bytes, onBytes) => decoding.run(() => decode(open(), { bytes, onBytes, encoding }), request.signal);
+  return (bytes, onBytes, caller) =>
+    decoding.run(() => decode(open(), { bytes, onBytes, encoding }), request.signal, caller);
 };
 
 const decode = async (

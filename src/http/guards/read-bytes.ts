@@ -8,6 +8,8 @@ export interface ReadLimits {
 }
 
 export interface BodyRoom {
+  /** Whose body it is. */
+  readonly caller: string;
   /** Called before anything is read, with what was announced. */
   reserve(bytes: number): Promise<void>;
   /** Called as bytes come that were not announced. */
@@ -31,7 +33,7 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
     // cheaper than a web stream. A chunked body declares none and must be counted.
     const sent =
       declared === null ? await countBytes(request, limits) : Buffer.from(await request.arrayBuffer());
-    return decompress === null ? sent : await decompress(sent, counterOf(limits));
+    return decompress === null ? sent : await decompress(sent, counterOf(limits), room?.caller ?? '');
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw new GatewayError(
@@ -42,7 +44,7 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
 };
 
 /** Hears of bytes that nobody had announced. */
-const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
+export const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
   let size = 0;
   return (bytes) => {
     size += bytes;

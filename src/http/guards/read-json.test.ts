@@ -81,6 +81,7 @@ describe('readJson', () => {
   it('announces what it reads: at once where the length is known, else as it comes', async () => {
     const told: unknown[] = [];
     const room = {
+      caller: 'me',
       reserve: async (bytes: number) => void told.push(['reserve', bytes]),
       grow: (bytes: number) => void told.push(['grow', bytes]),
     };
@@ -101,10 +102,12 @@ describe('readJson', () => {
     const grow = (bytes: number): void => {
       if (bytes === 3) throw refused;
     };
-    await expect(readJson(asked, { maxBytes: 1000, room: { reserve, grow } })).rejects.toBe(refused);
+    await expect(readJson(asked, { maxBytes: 1000, room: { caller: 'me', reserve, grow } })).rejects.toBe(
+      refused,
+    );
     expect(seen).toEqual({ pulled: 2, cancelled: true });
     const none = chunked(['{}']);
-    const room = { reserve: () => Promise.reject(refused), grow };
+    const room = { caller: 'me', reserve: () => Promise.reject(refused), grow };
     await expect(readJson(none.asked, { maxBytes: 1000, room })).rejects.toBe(refused);
     expect(none.seen).toEqual({ pulled: 0, cancelled: false });
   });

@@ -14,10 +14,16 @@ export interface CompletionsOptions {
 /** The API before chat, for the clients that still use it. */
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
-  async spellOut(body) {
+  async spellOut(body, onBytes) {
     const prompts = tokenPrompts(body);
     if (prompts.length === 0) return body;
-    const texts = await Promise.all(prompts.map(({ tokens }) => options.textOf(tokens)));
+    const texts: (string | null)[] = [];
+    for (const { tokens } of prompts) {
+      const text = await options.textOf(tokens);
+      // A token of few digits may stand for a hundred characters.
+      onBytes(text?.length ?? 0);
+      texts.push(text);
+    }
     return withTexts(body, prompts, texts);
   },
   read(body, { headers, ambient, models }) {

@@ -1,3 +1,4 @@
+import { asksForCompaction } from '../../canonical/compaction.ts';
 import { gatewayError } from '../../canonical/failure.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { toTurnRequest } from '../responses/to-turn.ts';
@@ -30,6 +31,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
   const read = toTurnRequest(plain, { ...options, toolForm: eitherForm(list, unread) });
   const { given, request } = read;
   refuseUnanswerable(request.tools);
+  refuseCompaction(request);
   const toldAsFunctions = flatCustomNames(list, request.tools);
   return {
     given: { ...given, stream_options: parseBody(streamOptions, plain['stream_options'], 'stream_options') },
@@ -51,6 +53,16 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
       canApprove: false,
     },
   };
+};
+
+/** It would be made, and nobody would see it. */
+const refuseCompaction = (request: ChatAsk['request']): void => {
+  if (!asksForCompaction(request)) return;
+  throw gatewayError('unsupported_value', {
+    param: 'input',
+    message:
+      "Unsupported value: 'input' asks for a compaction, and Chat has no place for that. Use the Responses API.",
+  });
 };
 
 const streamOptions = samplingFields.stream_options;

@@ -43,6 +43,7 @@ describe('who asks', () => {
     ['continue', 'user-agent', { 'user-agent': 'Continue/1.2.3' }],
     ['cline', 'user-agent', { 'user-agent': 'Cline/3.1.0', 'x-stainless-lang': 'js' }],
     ['open-webui', 'x-title', { 'x-title': 'Open WebUI' }],
+    ['open-webui', 'x-openwebui-user-id', { 'x-openwebui-user-id': '7' }],
     ['langchain', 'user-agent', { 'user-agent': 'langchainjs-openai/1.0.0 (node)' }],
     ['ai-sdk', 'user-agent', { 'user-agent': 'ai-sdk/openai-compatible/1.0 runtime/node.js/24' }],
     ['openai-sdk', 'x-stainless-lang', { 'x-stainless-lang': 'python', 'user-agent': 'OpenAI/Python 2.1.0' }],

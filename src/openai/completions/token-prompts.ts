@@ -47,7 +47,7 @@ export const withTexts = (
     const { at } = prompts[index] ?? { at: 'prompt' };
     throw gatewayError('invalid_value', {
       param: at,
-      message: `Invalid '${at}': these tokens are no text. They are read in the encoding 'o200k_base', without special tokens.`,
+      message: `Invalid '${at}': these tokens are no text, or too much of it. They are read in the encoding 'o200k_base', without special tokens.`,
     });
   }
   return isJsonObject(body) ? { ...body, prompt: texts } : body;

@@ -4,8 +4,10 @@ import { fold, type Reply } from '../../canonical/accumulate.ts';
 import { isMessage, isToolCall, wordsOf, type Produced } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
 import { arrange } from '../responses/layout.ts';
 import { tellBlocks } from './obsidian-xml.ts';
+import { reportBlocks } from './report-blocks.ts';
 import { MAX_ARGUMENTS_CHARS } from './use-tool-block.ts';
 
 const message = (id: string, text: string): readonly TurnEvent[] => {
@@ -143,5 +145,30 @@ describe('calls that are told both ways', () => {
       { ...end, outcome: { kind: 'incomplete', reason: 'max_output_tokens' } },
     ]);
     expect(shown(reply.items)).toEqual(['x', 'f {']);
+  });
+});
+
+describe('thousands of calls', () => {
+  const { ids } = fixedAmbient();
+
+  it('are told both ways without keeping everybody else waiting', async () => {
+    const calls = Array.from({ length: 20_000 }, (_, index) =>
+      call(`fc_${index}`, '{}')
+        .slice(0, 1)
+        .concat(call(`fc_${index}`, '{}').slice(3)),
+    );
+    const events = [...calls.flat(), end];
+    const turns = await turnsOfLoop(async () => {
+      await Array.fromAsync(tellBlocks(emit(events), { ids, onNativeOnly: () => {} }));
+    });
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  it('of one text are reported so, too', async () => {
+    const text = '<use_tool><name>f</name></use_tool>'.repeat(20_000);
+    const turns = await turnsOfLoop(async () => {
+      await Array.fromAsync(reportBlocks(emit([...message('msg', text), end]), ids));
+    });
+    expect(turns).toBeGreaterThan(3);
   });
 });

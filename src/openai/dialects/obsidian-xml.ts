@@ -8,6 +8,7 @@ import {
 } from '../../canonical/item.ts';
 import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
+import { breathe } from '../../kit/loop-turns.ts';
 import { callEvents } from './call-events.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlock } from './use-tool-block.ts';
 
@@ -29,13 +30,22 @@ export async function* tellBlocks(
   options: TellBlocksOptions,
 ): AsyncGenerator<TurnEvent> {
   const telling = new BlockTelling(options);
-  for await (const event of events) yield* telling.next(event);
+  for await (const event of events) {
+    for (const told of telling.next(event)) {
+      yield told;
+      // Calls that were held back are told at once, and there may be thousands.
+      if (told.type === 'item-ended') await breathe();
+    }
+  }
 }
 
 /** A message that the model has ended, and that is kept open for blocks. */
 interface KeptOpen {
   readonly ended: Produced<Message>;
+  /** Only ever made longer: whoever looked at it each time would copy all of it each time. */
   added: string;
+  /** What it says last. */
+  last: string;
 }
 
 class BlockTelling {
@@ -110,7 +120,7 @@ class BlockTelling {
       return;
     }
     if (this.#kept !== null) yield* this.#tellCalls();
-    this.#kept = { ended: item, added: '' };
+    this.#kept = { ended: item, added: '', last: wordsOf(item, 'text') };
     yield* this.#writeBlocks(this.#kept);
   }
 
@@ -134,16 +144,16 @@ class BlockTelling {
       role: 'assistant',
       parts: [],
     } as const;
-    this.#kept = { ended: { ...head, status: 'completed' }, added: '' };
+    this.#kept = { ended: { ...head, status: 'completed' }, added: '', last: '' };
     yield { type: 'item-started', item: head };
     return this.#kept;
   }
 
   *#writeBlocks(kept: KeptOpen): Generator<TurnEvent> {
     for (const block of this.#blocks.splice(0)) {
-      const before = kept.added === '' ? wordsOf(kept.ended, 'text') : kept.added;
-      const delta = before === '' || before.endsWith('\n') ? block : `\n${block}`;
+      const delta = kept.last === '' || kept.last.endsWith('\n') ? block : `\n${block}`;
       kept.added += delta;
+      kept.last = delta;
       yield { type: 'item-delta', itemId: kept.ended.id, at: 'text', delta };
     }
   }

@@ -1,6 +1,7 @@
 import { isMessage } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
+import { breathe } from '../../kit/loop-turns.ts';
 import { BlockScan } from './block-scan.ts';
 import { callEvents } from './call-events.ts';
 import { readBlock } from './read-block.ts';
@@ -27,6 +28,8 @@ export async function* reportBlocks(
     if (message === undefined || event.type !== 'item-ended') continue;
     open.delete(event.item.id);
     for (const inner of message.end()) {
+      // A message may hold thousands, and all of them are told at once.
+      await breathe();
       const call = readBlock(inner);
       if (call === null) continue;
       hasCalls = true;

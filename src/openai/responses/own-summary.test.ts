@@ -41,6 +41,7 @@ describe('a summary of ours', () => {
   it.each([
     ['broken', 'v1.%%%'],
     ['of something else', `v1.${Buffer.from('{"summary":1}').toString('base64url')}`],
+    ['of more than a text', `v1.${Buffer.from('{"summary":"Tea.","more":[[]]}').toString('base64url')}`],
     ['of another version', `v2.${Buffer.from('{"summary":"Tea."}').toString('base64url')}`],
     ['too long', wrapSummary('x'.repeat(10_485_761)).replace('codex-app-server-proxy.summary.', '')],
   ])('is refused where it is %s', (_, payload) => {

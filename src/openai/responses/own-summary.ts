@@ -1,5 +1,4 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import { isJsonObject } from '../../kit/json.ts';
 import { longText } from '../bounds.ts';
 import { parseBody } from '../validation.ts';
 
@@ -21,10 +20,8 @@ export const isOwnSummary = (sealed: unknown): sealed is string =>
 export const unwrapSummary = (wrapped: string, at: string): string => {
   const payload = wrapped.slice(MARK.length);
   if (payload.startsWith(VERSION)) {
-    const held = parsed(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
-    if (isJsonObject(held) && typeof held['summary'] === 'string') {
-      return parseBody(longText, held['summary'], at);
-    }
+    const held = textIn(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
+    if (held !== null) return parseBody(longText, held, at);
   }
   throw gatewayError('invalid_value', {
     param: at,
@@ -32,9 +29,17 @@ export const unwrapSummary = (wrapped: string, at: string): string => {
   });
 };
 
-const parsed = (text: string): unknown => {
+const BEFORE = '{"summary":';
+const BEHIND = '}';
+
+/**
+ * Null: it is none. Only the text in it is parsed: whoever writes one by hand could put any JSON there, and this is not
+ * held to the depth and the width of a body.
+ */
+const textIn = (held: string): string | null => {
+  if (!held.startsWith(`${BEFORE}"`) || !held.endsWith(BEHIND)) return null;
   try {
-    return JSON.parse(text);
+    return JSON.parse(held.slice(BEFORE.length, -BEHIND.length)) as string;
   } catch {
     return null;
   }

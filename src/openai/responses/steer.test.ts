@@ -31,6 +31,10 @@ it.each([
   [{}, '400 missing_required_parameter input'],
   [{ input: ' ' }, '400 invalid_value input'],
   [{ input: [] }, '400 invalid_value input'],
+  [
+    { input: Array.from({ length: 2 }, () => ({ role: 'user', content: 'x'.repeat(524_289) })) },
+    '400 invalid_value input',
+  ],
   [{ input: [{ role: 'developer', content: 'x' }] }, '400 unsupported_value input[0]'],
   [
     {
@@ -42,6 +46,6 @@ it.each([
     { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] },
     '400 unsupported_value input[0]',
   ],
-])('refuses %j', (body, refusal) => {
+])('refuses %.200j', (body, refusal) => {
   expect(refusalOf(body)).toBe(refusal);
 });

@@ -7,6 +7,9 @@ import { unreadFields } from '../unread-fields.ts';
 import { parseBody } from '../validation.ts';
 import { readInput } from './input-items.ts';
 
+/** The app-server takes no more in one call. */
+const MAX_CHARS = 1024 * 1024;
+
 const steerSchema = z.object({ input: z.union([longText, list(MAX_ITEMS)]) });
 
 export interface SteerAsk {
@@ -28,6 +31,12 @@ export const readSteer = (body: unknown): SteerAsk => {
   });
   if (texts.every((text) => text.trim() === '')) {
     throw gatewayError('invalid_value', { param: 'input', message: "Invalid 'input': it says nothing." });
+  }
+  if (texts.reduce((sum, text) => sum + text.length, 0) > MAX_CHARS) {
+    throw gatewayError('invalid_value', {
+      param: 'input',
+      message: `Invalid 'input': a running response can be told at most ${MAX_CHARS} characters at once.`,
+    });
   }
   return { texts, ignored: [...unreadFields(steerSchema, object, ''), ...unread] };
 };
