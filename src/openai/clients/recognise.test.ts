@@ -14,6 +14,9 @@ const saying = (text: string, role: 'system' | 'assistant' = 'system'): Partial<
 describe('who asks', () => {
   it.each<[string, string, Record<string, string>]>([
     ['codex', 'originator', { originator: 'codex_cli_rs' }],
+    ['codex', 'x-codex-turn-metadata', { originator: 'an_editor', 'x-codex-turn-metadata': '{}' }],
+    ['cline', 'x-title', { 'x-title': 'Roo Code' }],
+    ['open-webui', 'user-agent', { 'user-agent': 'OpenWebUI/0.6' }],
     ['obsidian-copilot', 'dangerously-allow-browser', { 'dangerously-allow-browser': 'true' }],
     ['obsidian-copilot', 'origin', { 'x-stainless-lang': 'js', origin: 'app://obsidian.md' }],
     [
