@@ -25,7 +25,7 @@ export const storiesOf = async (
   });
 };
 
-/** What translators read of the configuration; nothing of keys, addresses and places. */
+/** What translators read of the configuration; nothing of keys and addresses. */
 const toldConfig = (config: Config): object => {
   const { api, clients, tools, images, codex, upstream, mcpServers } = config;
   const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;

@@ -1,12 +1,13 @@
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/model-names.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { Story } from '../../src/canonical/story.ts';
+import type { OpenStory } from '../../src/canonical/story.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/http/check-format.ts';
 import { dialectsOf } from '../../src/http/dialects.ts';
 import { openExchange } from '../../src/http/exchange.ts';
@@ -39,7 +40,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const told: Told[] = [];
   const clean = cleaner([]);
   let numbers = 0;
-  const now: Story & { end(facts: object): Promise<void> } = {
+  const now: OpenStory = {
     tell: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
@@ -56,7 +57,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const body = factsOf(story, 'body');
   const asked = factsOf(story, 'asked');
   const endpoints = endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer);
-  const endpoint = endpoints.find(({ path }) => path === asked['path']);
+  const endpoint = [...endpoints, ...atCodexPaths(endpoints)].find(({ path }) => path === asked['path']);
   if (endpoint === undefined)
     throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = story.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
@@ -74,7 +75,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     headers: headersOf(objectIn(asked, 'head')),
   });
   const engine = engineOf(...enginePartsOf(story, config, { logger, metrics, tokenizer, guide }));
-  const models = { names: async () => namesOf(objectIn(body, 'models')) };
+  const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
   const serve = serveTurn(endpoint, {
     ...turnDeps(config, logger, metrics, []),
     engine,
@@ -115,13 +116,10 @@ const configOf = (story: readonly Told[]): Config => {
   return config as unknown as Config;
 };
 
-const namesOf = (models: JsonObject): ModelNames => {
+const namesOf = (models: JsonObject, { modelAliases }: Config['clients']): ModelNames => {
   const listed = listIn(models, 'listed') as unknown as readonly ModelInfo[];
-  const names = createModelNames({
-    models: listed,
-    standard: models['standard'] as string | null,
-    unlisted: [],
-  });
+  const list = { models: listed, standard: models['standard'] as string | null, unlisted: [] };
+  const names = createModelNames(list, modelAliases);
   const resolved = models['resolved'] as unknown as ResolvedModel;
   return { ...names, resolve: (name) => (name === models['asked'] ? resolved : names.resolve(name)) };
 };

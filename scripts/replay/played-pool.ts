@@ -44,7 +44,7 @@ export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): W
     );
     await setImmediate();
     if (answer?.kind === 'rpc-failed') throw errorOf(objectIn(answer.facts, 'error'), method);
-    if (method === 'turn/start') void play(textIn(params, 'threadId'));
+    if (STARTS.has(method)) void play(textIn(params, 'threadId'));
     return answer?.facts['result'] ?? {};
   };
 
@@ -59,6 +59,8 @@ export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): W
   return { lease: async () => lease } as unknown as WorkerPool;
 };
 
+/** The app-server and its backend begin to speak. */
+const STARTS: ReadonlySet<string> = new Set(['turn/start', 'review/start']);
 /** Whether they are sent depends on who is faster. */
 export const ENDS: ReadonlySet<string> = new Set(['turn/interrupt', 'thread/unsubscribe']);
 

@@ -83,7 +83,7 @@ export interface ModelNames {
 }
 
 /** Names of this family mean "the default model", whatever it is today. */
-const FAMILY = 'codex-5';
+export const FAMILY = 'codex-5';
 /** What the family's names may end in where the default model does not say which efforts it has. */
 const USUAL_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const FAST = '-fast';
@@ -147,17 +147,17 @@ export const createModelNames = (list: ModelList, aliases: ModelAliases = {}): M
     }),
   );
   const found = (name: string): ModelName | null => ours.get(name) ?? offered.get(name) ?? null;
+  const foundCodev = (name: string): ModelName | null => {
+    const codev = codevOf(name);
+    const info = codev === null ? undefined : found(codev.base)?.info;
+    if (codev === null || info === undefined) return null;
+    const isOffered = codev.effort === null || info.efforts?.includes(codev.effort) !== false;
+    return isOffered ? { id: name, info, meaning: resolve(name) } : null;
+  };
   return {
     list,
     all: [...new Map([...listed.map((one) => [one.id, one] as const), ...ours]).values()],
-    find(name) {
-      const codev = codevOf(name);
-      const base = codev === null ? null : found(codev.base);
-      if (codev === null || base === null) return found(name);
-      const { info } = base;
-      const isOffered = codev.effort === null || info.efforts?.includes(codev.effort) !== false;
-      return found(name) ?? (isOffered ? { id: name, info, meaning: resolve(name) } : null);
-    },
+    find: (name) => found(name) ?? foundCodev(name),
     resolve: (name) => ours.get(name)?.meaning ?? resolve(name),
     smallest: smallestOf(models),
   };

@@ -8,6 +8,12 @@ export interface Story {
   next(): number;
 }
 
+/** A story from the side of who began it. */
+export interface OpenStory extends Story {
+  /** The last word. Resolves when it is written, or will not be. */
+  end(facts: object): Promise<void>;
+}
+
 export type StoryKind =
   /** The settings of this server that translators read. */
   | 'settings'

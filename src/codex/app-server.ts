@@ -75,8 +75,8 @@ const INITIALIZE_TIMEOUT_MS = 20_000;
 
 /**
  * What a turn waits for is answered within milliseconds, and within some seconds if hundreds begin at once. A worker
- * that stands still is found out sooner than this; the limit is for one that lives and forgets a call. An interrupt is none of them: nobody waits for it, and codex forgets it where the turn
- * ends at the same moment.
+ * that stands still is found out sooner than this; the limit is for one that lives and forgets a call. An interrupt is
+ * none of them: nobody waits for it, and codex forgets it where the turn ends at the same moment.
  */
 const TURN_CALL_TIMEOUT_MS = 20_000;
 const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([

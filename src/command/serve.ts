@@ -43,7 +43,8 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
     (http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http, cors),
     {
       ...config.http,
-      refuse: (failed, origin) => running?.refuse(failed, origin) ?? errorResponse(failed),
+      refuse: (failed, origin) =>
+        running?.refuse(failed, origin) ?? cors.share(errorResponse(failed), origin ?? null),
     },
   ).catch((error: unknown) => {
     throw explainListening(error, config.http);

@@ -1,7 +1,7 @@
 import type { SettingRow } from './setting-row.ts';
 import { aliasMap, modelName, oneOf, originList, wholeNumber, yesOrNo } from './value.ts';
 
-/** What single families of clients need: the tongue of their answers, their side requests, their names. */
+/** What single families of clients need: how they are answered, their side requests, their names of models. */
 export const FAMILY_SETTINGS = {
   PROXY_CORS_ALLOWED_ORIGINS: {
     slice: 'http',

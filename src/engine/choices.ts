@@ -14,9 +14,9 @@ export interface ChoicesOptions {
 }
 
 /**
- * Several answers to a request are turns of their own, side by side, each in a place of its own. There are
- * as many places for each plan; the answers to the first plan come first. All of them stand and fall together: when one fails, or its reader leaves it, the others are interrupted and fail
- * for the same reason.
+ * Several answers to a request are turns of their own, side by side, each in a place of its own. Every plan has as
+ * many places; the answers to the first plan come first. All of them stand and fall together: when one fails, or its
+ * reader leaves it, the others are interrupted and fail for the same reason.
  */
 export const runChoices = (
   plans: OneOrMore<Plan>,

@@ -2,8 +2,7 @@ import type { AppServer } from '../codex/app-server.ts';
 
 /**
  * Ends a turn, if it runs, and closes its thread. A turn that waits for a tool call would keep its thread for
- * ever, so it is interrupted first. Nobody waits for the answer to that: codex forgets it where the turn ends at the
- * same moment.
+ * ever, so it is interrupted first. Nobody waits for the answer to that: it may never come.
  */
 export const closeTurn = async (
   appServer: AppServer,

@@ -33,8 +33,7 @@ export const compactConversations = (engine: Engine, options: CompactionOptions)
   const learnt = new Recent<true>(MAX_LEARNT, LEARNT_FOR_MS, options.ambient.clock);
   return {
     plan(request) {
-      const isKnown = learnt.get(circumstancesOf(request)) === undefined;
-      const support = isKnown ? options.support : 'none';
+      const support = learnt.get(circumstancesOf(request)) === undefined ? options.support : 'none';
       const unreadable = support === 'none' ? sealedIn(request) : [];
       if (!asksForCompaction(request)) return refusing(engine.plan(request), unreadable);
       const summary = (): Plan => summaryPlan(engine, request, options.ambient.ids);

@@ -3,7 +3,7 @@ import type { AppServer } from '../codex/app-server.ts';
 import { RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
-/** Speaks to a turn that runs; null: it does not, or there is no use in it. */
+/** Speaks to a turn. Null: it does not run, or its model cannot hear anybody now. */
 export const steerTurn = async (
   appServer: AppServer,
   running: { readonly threadId: string; readonly turnId: string } | null,

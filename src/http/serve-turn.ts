@@ -223,6 +223,7 @@ const answer = async (
   story?.tell('answered', { status: 200, head: headers, body });
   return jsonResponse(body, headers);
 };
+
 interface Reading {
   readonly exchange: Exchange;
   readonly held: HeldBytes;

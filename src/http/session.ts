@@ -15,6 +15,15 @@ export interface NamedSession {
 const THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id'];
 const SESSION_HEADERS = ['session-id', 'session_id', 'x-session-id'];
 const SUBAGENT_HEADER = 'x-openai-subagent';
+const ORIGINATOR_HEADER = 'originator';
+
+/** Every header that is looked at. */
+export const NAMING_HEADERS: readonly string[] = [
+  ...THREAD_HEADERS,
+  ...SESSION_HEADERS,
+  SUBAGENT_HEADER,
+  ORIGINATOR_HEADER,
+];
 
 /**
  * The conversation that a client says its request belongs to. A helper has a prompt of its own, and so a cache of its
@@ -32,7 +41,7 @@ export const namedSessionOf = (headers: Headers): NamedSession | null => {
     thread: saneOf(firstOf(headers, THREAD_HEADERS)),
     session: saneOf(firstOf(headers, SESSION_HEADERS)),
     subagent: saneOf(headers.get(SUBAGENT_HEADER)),
-    originator: saneOf(headers.get('originator')),
+    originator: saneOf(headers.get(ORIGINATOR_HEADER)),
   };
   return Object.values(named).every((value) => value === null) ? null : named;
 };

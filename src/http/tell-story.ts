@@ -1,14 +1,16 @@
 import { failureOf } from '../canonical/failure.ts';
 import type { ModelNames } from '../canonical/model-names.ts';
-import type { Story } from '../canonical/story.ts';
+import type { OpenStory, Story } from '../canonical/story.ts';
 import { isJsonObject } from '../kit/json.ts';
+import { SIGN_HEADERS } from '../openai/clients/signs.ts';
 import { errorBody } from '../openai/error-body.ts';
 import type { Exchange } from './exchange.ts';
+import { NAMING_HEADERS } from './session.ts';
 
 /** Where the stories of requests are written. */
 export interface StoryTellers {
   /** Null: there is no room for one more. */
-  open(requestId: string): (Story & { end(facts: object): Promise<void> }) | null;
+  open(requestId: string): OpenStory | null;
 }
 
 type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promise<Response>;
@@ -40,40 +42,26 @@ export const tellBody = (story: Story, body: unknown, models: ModelNames): void 
     models: {
       asked,
       resolved: models.resolve(asked),
-      listed: models.all
-        .filter(({ id, meaning }) => id === meaning.model)
-        .slice(0, MAX_MODELS)
-        .map(({ info }) => info),
-      standard: models.find(STANDARD)?.meaning.model ?? null,
+      listed: models.list.models.slice(0, MAX_MODELS),
+      standard: models.list.standard,
     },
   });
 };
 
 const MAX_MODELS = 50;
-/** The name of the default model, whichever it is. */
-const STANDARD = 'codex-5';
 
-/** By name: whatever else a client sends may be a secret. */
+/** By name: whatever else a client sends may be a secret. Whatever is looked at must be there when the story is played. */
 const HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'content-encoding',
   'content-length',
   'content-type',
-  'conversation-id',
-  'conversation_id',
-  'http-referer',
-  'origin',
-  'originator',
-  'session-id',
-  'session_id',
-  'thread-id',
-  'user-agent',
   'version',
   'x-request-id',
-  'x-session-id',
-  'x-title',
+  ...NAMING_HEADERS,
+  ...SIGN_HEADERS,
 ]);
-const PREFIXES = ['openai-beta', 'x-codex-', 'x-openai-subagent', 'x-proxy-', 'x-stainless-'];
+const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 
 const headOf = (headers: Headers): Record<string, string> =>
   Object.fromEntries(

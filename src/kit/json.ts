@@ -44,6 +44,10 @@ export const parseJsonObject = (text: string): JsonObject | null => {
   }
 };
 
+/** The object in a text that may have words around it; null: there is none. */
+export const jsonObjectWithin = (text: string): JsonObject | null =>
+  parseJsonObject(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+
 /**
  * JSON text that every parser takes. A client may cut a character in two; the half of it has no form
  * in UTF-8, strict parsers refuse the whole text for it, and so it becomes the replacement character.

@@ -39,6 +39,7 @@ describe('frameTally', () => {
       { event: 'response.output_text.delta', data: {} },
       { event: 'response.output_text.delta', data: {} },
       { event: 'response.their_own_call.dreaming', data: {} },
+      { event: 'codex.review.completed', data: {} },
       { event: null, data: { object: 'chat.completion.chunk' } },
       { event: null, data: { error: {} } },
       { event: null, data: '[DONE]' },
@@ -51,6 +52,7 @@ describe('frameTally', () => {
     expect(await linesOf(metrics.print, 'proxy_response_events_total')).toEqual([
       'proxy_response_events_total{response_event_type="response.output_text.delta"} 2',
       'proxy_response_events_total{response_event_type="other"} 1',
+      'proxy_response_events_total{response_event_type="codex.review.completed"} 1',
       'proxy_response_events_total{response_event_type="chat.completion.chunk"} 1',
       'proxy_response_events_total{response_event_type="error"} 1',
       'proxy_response_events_total{response_event_type="[DONE]"} 1',

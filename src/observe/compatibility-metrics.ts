@@ -18,7 +18,7 @@ export const COMPATIBILITY_METRICS = {
   responseEvents: {
     kind: 'counter',
     name: 'proxy_response_events_total',
-    help: 'Events of streams to clients, by type: that of a Responses or Images event, `chat.completion.chunk`, `text_completion`, `error`, `[DONE]`; `other`: an event that a backend named.',
+    help: 'Events of streams to clients, by type: that of an event of Responses, Images or reviews, `chat.completion.chunk`, `text_completion`, `error`, `[DONE]`; `other`: an event that a backend named.',
     labels: ['response_event_type'],
   },
   unknownItems: {

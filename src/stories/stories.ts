@@ -1,4 +1,4 @@
-import type { Story } from '../canonical/story.ts';
+import type { OpenStory } from '../canonical/story.ts';
 import { within } from '../kit/within.ts';
 import { cleaner } from './cleaned.ts';
 import { Shelf } from './shelf.ts';
@@ -10,10 +10,6 @@ export interface Stories {
   open(requestId: string): OpenStory | null;
   /** Waits for what is still being written, for a moment. */
   close(): Promise<void>;
-}
-
-export interface OpenStory extends Story {
-  end(facts: object): Promise<void>;
 }
 
 export interface StoriesOptions {

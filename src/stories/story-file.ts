@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 
-import type { Story, StoryKind } from '../canonical/story.ts';
+import type { OpenStory, StoryKind } from '../canonical/story.ts';
 import { isLongerThan, writeJsonSteps } from '../kit/json-writer.ts';
 import { inTurns, type Steps } from '../kit/loop-turns.ts';
 import type { Cleaner } from './cleaned.ts';
@@ -42,7 +42,7 @@ interface Told {
  * One story as lines of JSON, written while it happens: what was written stays if we die. Whoever tells it does not
  * wait: what is told is kept here until it is written, and if that takes too long the story ends.
  */
-export class StoryFile implements Story {
+export class StoryFile implements OpenStory {
   readonly #options: StoryFileOptions;
   readonly #startedMs: number;
   #told: Told[] = [];
@@ -73,7 +73,6 @@ export class StoryFile implements Story {
     return this.#numbers;
   }
 
-  /** The last word. Resolves when it is written, or will not be. */
   async end(facts: object): Promise<void> {
     this.tell('end', facts);
     this.#isOver = true;

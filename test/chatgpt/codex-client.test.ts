@@ -10,8 +10,8 @@ import { SCENARIOS, scenarioOf, scenarioScript } from '../clients/codex-scenario
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { CHATGPT_DIFFERENCES } from '../laws/chatgpt-differences.ts';
 import { mapItems, PROVIDER_DIFFERENCES, textOf, without } from '../laws/exact-differences.ts';
-import { startAppServer, type AppServerClient } from '../support/app-server-client.ts';
-import { openCodexRoom, type CodexRoom } from '../support/codex-exec.ts';
+import { openThread, startAppServer, type AppServerClient } from '../support/app-server-client.ts';
+import { openCodexRoom, openProviderRoom, type CodexRoom } from '../support/codex-exec.ts';
 import { hello } from '../support/scripts.ts';
 import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
 import { accountOf, makeTokens } from './login.ts';
@@ -42,25 +42,13 @@ const script: Script = (request, connection) => {
   return (prompt.includes('"text":"compact') ? hello : scenarioScript)(request, connection);
 };
 
-/** As `docs/clients/codex.md` says it. */
-const openRoom = async (model: string, more = '', name = 'proxy'): Promise<CodexRoom> => {
-  const room = await openCodexRoom(
-    `model = "${model}"
-model_provider = "proxy"
-${more}
-[model_providers.proxy]
-name = "${name}"
-base_url = "${hop.url}/v1"
-wire_api = "responses"
-env_key = "PROXY_API_KEY"
-`,
-    { PROXY_API_KEY: KEY },
-  );
+const openRoom = async (model: string, settings = '', name = 'proxy'): Promise<CodexRoom> => {
+  const room = await openProviderRoom({ baseUrl: `${hop.url}/v1`, key: KEY, model, name, settings });
   rooms.push(room);
   return room;
 };
 
-describe('what codex says', () => {
+describe.concurrent('what codex says', () => {
   it.each(SCENARIOS.filter(({ name }) => name === 'tools' || name === 'namespaces'))(
     'reaches the service: $name',
     async (scenario) => {
@@ -102,7 +90,7 @@ const writeProxyLogin = async ({ home }: CodexRoom): Promise<void> => {
   await writeFile(path.join(home, 'auth.json'), JSON.stringify(login));
 };
 
-describe('a codex app-server that is pointed at us', () => {
+describe.concurrent('a codex app-server that is pointed at us', () => {
   const LIMITS_SHOWN = {
     limitId: 'codex',
     primary: {
@@ -140,21 +128,14 @@ describe('a codex app-server that is pointed at us', () => {
   it('compacts a conversation as the service does, and goes on with it', async () => {
     const room = await openRoom('gpt-6.1-sol', '', 'OpenAI');
     await withAppServer(room, async (client) => {
-      const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
-      const threadId = (thread as { readonly id: string }).id;
-      const ask = async (method: string, params: JsonObject): Promise<unknown> => {
-        const ended = client.next('turn/completed');
-        await client.call(method, { threadId, ...params });
-        return ((await ended)['turn'] as JsonObject)['status'];
-      };
-      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, first' }] })).toBe(
-        'completed',
-      );
-      expect(await ask('thread/compact/start', {})).toBe('completed');
-      expect(await ask('turn/start', { input: [{ type: 'text', text: 'compact, second' }] })).toBe(
-        'completed',
-      );
-      const asked = proxy.backend.modelRequests.filter(({ body }) => body['prompt_cache_key'] === threadId);
+      const { id, run, say } = await openThread(client);
+      const ends = [
+        await say('compact, first'),
+        await run('thread/compact/start'),
+        await say('compact, second'),
+      ];
+      expect(ends).toEqual(['completed', 'completed', 'completed']);
+      const asked = proxy.backend.modelRequests.filter(({ body }) => body['prompt_cache_key'] === id);
       const types = asked.map(({ body }) => (body['input'] as readonly JsonObject[]).map(({ type }) => type));
       expect(types.map((one) => one.filter((type) => textOf(type).startsWith('compaction')))).toEqual([
         [],

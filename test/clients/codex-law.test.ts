@@ -7,7 +7,7 @@ import { startModelServer, type ModelServer, type RecordedRequest } from '../../
 import type { JsonObject } from '../../src/kit/json.ts';
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { PROVIDER_DIFFERENCES } from '../laws/exact-differences.ts';
-import { openCodexRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
+import { openProviderRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
 import { SCENARIOS, scenarioOf, scenarioScript, type Scenario } from './codex-scenarios.ts';
@@ -43,19 +43,8 @@ interface Run {
 }
 
 const runScenario = async (scenario: Scenario, baseUrl: string): Promise<Run> => {
-  const { model, provider = 'mine', config = '' } = scenario;
-  const room = await openCodexRoom(
-    `model = "${model}"
-model_provider = "mine"
-${config}
-[model_providers.mine]
-name = "${provider}"
-base_url = "${baseUrl}"
-wire_api = "responses"
-env_key = "MY_KEY"
-`,
-    { MY_KEY: proxy.key },
-  );
+  const { provider: name = 'mine', model, settings = '' } = scenario;
+  const room = await openProviderRoom({ baseUrl, key: proxy.key, name, model, settings });
   const results: ExecResult[] = [];
   for (const words of (await scenario.runs?.(room)) ?? [[scenario.name]]) {
     results.push(await room.exec(...words));

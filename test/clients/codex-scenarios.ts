@@ -16,7 +16,7 @@ export interface Scenario {
   /** As its `config.toml` calls the provider: codex has more to say to one called OpenAI. */
   readonly provider?: string;
   /** Further lines of `config.toml`. */
-  readonly config?: string;
+  readonly settings?: string;
   /** What the model does, once for each request that it gets. */
   readonly rounds: readonly (readonly Step[])[];
   /** What the person types, one run after the other. Default: the name. */
@@ -82,7 +82,8 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'picture',
     model: 'gpt-5.5',
-    config: 'model_reasoning_effort = "high"\nmodel_reasoning_summary = "detailed"\nmodel_verbosity = "high"',
+    settings:
+      'model_reasoning_effort = "high"\nmodel_reasoning_summary = "detailed"\nmodel_verbosity = "high"',
     async runs({ work }) {
       const [image, schema] = [path.join(work, 'a.png'), path.join(work, 'schema.json')];
       await writeFile(image, Buffer.from(PIXEL, 'base64'));
@@ -94,7 +95,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'again',
     model: 'my-own-codex',
-    config: 'service_tier = "priority"',
+    settings: 'service_tier = "priority"',
     runs: async () => [['again, first'], ['resume', '--last', 'again, second']],
     rounds: [[thinks(1), says('First.')], [says('Second.')]],
   },

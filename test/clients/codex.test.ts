@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json.ts';
-import { startAppServer } from '../support/app-server-client.ts';
-import { openCodexRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
+import { openThread, startAppServer } from '../support/app-server-client.ts';
+import { openCodexRoom, openProviderRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import {
   contextLengthExceeded,
@@ -26,19 +26,12 @@ const rooms: CodexRoom[] = [];
 afterAll(() => Promise.all(rooms.map((room) => room.close())));
 
 const openRoom = async ({ name = 'proxy', key = proxy.key } = {}): Promise<CodexRoom> => {
-  const room = await openCodexRoom(
-    `model = "gpt-5.5"
-model_provider = "proxy"
-[model_providers.proxy]
-name = "${name}"
-base_url = "${proxy.url}/v1"
-wire_api = "responses"
-env_key = "PROXY_API_KEY"
-request_max_retries = 0
-stream_max_retries = 1
-`,
-    { PROXY_API_KEY: key },
-  );
+  const room = await openProviderRoom({
+    baseUrl: `${proxy.url}/v1`,
+    key,
+    name,
+    ofProvider: 'request_max_retries = 0\nstream_max_retries = 1',
+  });
   rooms.push(room);
   return room;
 };
@@ -80,15 +73,15 @@ const blocksOfPage = async (): Promise<readonly string[]> => {
   );
 };
 
-describe('the page for people', () => {
-  it.concurrent('says how to set codex up', async () => {
+describe.concurrent('the page for people', () => {
+  it('says how to set codex up', async () => {
     const [config = ''] = await blocksOfPage();
     const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
     expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
   });
 
-  it.concurrent('says how to see limits: none, where nothing is metered', async () => {
+  it('says how to see limits: none, where nothing is metered', async () => {
     const [config = '', front = '', login = ''] = await blocksOfPage();
     const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
@@ -101,8 +94,8 @@ describe('the page for people', () => {
   });
 });
 
-describe('codex exec', () => {
-  it.concurrent.each([
+describe.concurrent('codex exec', () => {
+  it.each([
     ['a wrong value', [/^ERROR: \{"error":\{"message":"Invalid value: 'purple'\."/]],
     ['too many requests', [/Reconnecting/, /^ERROR: exceeded retry limit, last status: 429/]],
     ['used up', [/^ERROR: You.ve hit your usage limit\. Try again at /]],
@@ -115,7 +108,7 @@ describe('codex exec', () => {
     expect(errorsOf(result)).toEqual(expected.map((one) => expect.stringMatching(one)));
   });
 
-  it.concurrent('tells its user that the key is wrong, and does not say it', async () => {
+  it('tells its user that the key is wrong, and does not say it', async () => {
     const room = await openRoom({ key: 'sk-this-is-the-wrong-one' });
     const result = await room.exec('Hello?');
     expect(result.code).toBe(1);
@@ -123,21 +116,21 @@ describe('codex exec', () => {
     expect(result.err).not.toContain('sk-this-is-the-wrong-one');
   });
 
-  it.concurrent('asks again when a stream was cut off', async () => {
+  it('asks again when a stream was cut off', async () => {
     const room = await openRoom();
     const result = await room.exec('cut off');
     expect(result).toMatchObject({ code: 0, out: 'Whole again.\n' });
     expect(errorsOf(result)).toEqual([expect.stringContaining('Reconnecting')]);
   });
 
-  it.concurrent('gets an answer of a megabyte', async () => {
+  it('gets an answer of a megabyte', async () => {
     const room = await openRoom();
     const file = path.join(room.work, 'answer.txt');
     expect(await room.exec('a megabyte', '-o', file)).toMatchObject({ code: 0 });
     expect(await readFile(file, 'utf8')).toBe('All of it. '.repeat(100_000));
   });
 
-  it.concurrent('with its own provider goes on over HTTP: there are no WebSockets here', async () => {
+  it('with its own provider goes on over HTTP: there are no WebSockets here', async () => {
     const room = await openCodexRoom(`model = "gpt-5.5"\nopenai_base_url = "${proxy.url}/v1"\n`, {
       CODEX_API_KEY: proxy.key,
     });
@@ -146,16 +139,13 @@ describe('codex exec', () => {
   });
 });
 
-describe('codex app-server', () => {
+describe.concurrent('codex app-server', () => {
   it('runs turns, and its thread names the conversation in our log', async () => {
     const client = await startAppServer(await openRoom());
-    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
-    const { id } = thread as { readonly id: string };
+    const { id, say } = await openThread(client);
     const said = client.next('item/agentMessage/delta');
-    const ended = client.next('turn/completed');
-    await client.call('turn/start', { threadId: id, input: [{ type: 'text', text: 'Hello?' }] });
+    expect(await say('Hello?')).toBe('completed');
     expect(await said).toMatchObject({ threadId: id });
-    expect(await ended).toMatchObject({ threadId: id, turn: { status: 'completed', error: null } });
     await client.close();
     const asked = proxy.model.requests.find(({ body }) => body['prompt_cache_key'] === id);
     expect(asked?.headers).toMatchObject({ 'thread-id': id, 'session-id': id });
@@ -170,16 +160,9 @@ describe('codex app-server', () => {
 
   it.each(['proxy', 'OpenAI'])('compacts a conversation, and goes on with it: provider %s', async (name) => {
     const client = await startAppServer(await openRoom({ name }));
-    const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
-    const { id } = thread as { readonly id: string };
-    const ask = async (method: string, params: JsonObject): Promise<unknown> => {
-      const ended = client.next('turn/completed');
-      await client.call(method, { threadId: id, ...params });
-      return ((await ended)['turn'] as JsonObject)['status'];
-    };
-    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Hello?' }] })).toBe('completed');
-    expect(await ask('thread/compact/start', {})).toBe('completed');
-    expect(await ask('turn/start', { input: [{ type: 'text', text: 'Go on.' }] })).toBe('completed');
+    const { id, run, say } = await openThread(client);
+    const ends = [await say('Hello?'), await run('thread/compact/start'), await say('Go on.')];
+    expect(ends).toEqual(['completed', 'completed', 'completed']);
     await client.close();
     const asked = proxy.model.requests.filter(({ body }) => body['prompt_cache_key'] === id);
     expect(asked).toHaveLength(3);

@@ -12,9 +12,11 @@ import { collectSse, eventsOf } from '../support/sse.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 
 /** A provider of which nothing is known, one that is known to compact, and one without the relay. */
-const plain = await openProxy(hello);
-const native = await openProxy(hello, { PROXY_UPSTREAM_PARAMS: 'all' });
-const unwired = await openProxy(hello, { PROXY_WIRE: 'off' });
+const [plain, native, unwired] = await Promise.all([
+  openProxy(hello),
+  openProxy(hello, { PROXY_UPSTREAM_PARAMS: 'all' }),
+  openProxy(hello, { PROXY_WIRE: 'off' }),
+]);
 
 const SUMMARY = 'The user wants tea. The kettle is on. „Ü“ 🫖';
 const SEALED = { id: 'cmp_upstream', type: 'compaction', encrypted_content: 'gAAAAA-sealed' };

@@ -147,7 +147,8 @@ describe('an error of our own', () => {
     const error = await apiErrorOf(stranger.openai.responses.create(ASK));
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(error.error).toEqual({
-      message: 'Incorrect API key provided: sk-wr***dy.',
+      message:
+        'Incorrect API key provided: sk-wr***dy. This server has a key of its own: its start-up message shows which.',
       type: 'invalid_request_error',
       param: null,
       code: 'invalid_api_key',

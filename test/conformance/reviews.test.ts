@@ -25,8 +25,7 @@ const ASK = {
   input: '+for (i = 0; i < n - 1; i++)',
 };
 
-const relayed = await openProxy(hello);
-const plain = await openProxy(hello, { PROXY_WIRE: 'off' });
+const [relayed, plain] = await Promise.all([openProxy(hello), openProxy(hello, { PROXY_WIRE: 'off' })]);
 
 describe.each([
   ['with the relay', relayed],

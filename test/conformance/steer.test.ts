@@ -63,8 +63,10 @@ const texts = (response: OpenAI.Responses.Response): unknown =>
       : item.type,
   );
 
-const relayed = await openProxy(hello, KEYS);
-const plain = await openProxy(hello, { ...KEYS, PROXY_WIRE: 'off' });
+const [relayed, plain] = await Promise.all([
+  openProxy(hello, KEYS),
+  openProxy(hello, { ...KEYS, PROXY_WIRE: 'off' }),
+]);
 
 describe.each([
   ['with the relay', relayed],

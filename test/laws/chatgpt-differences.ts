@@ -17,7 +17,7 @@ import {
 export const CHATGPT_ONLY: readonly Difference[] = [
   {
     field:
-      '`temperature`, `top_p`, penalties, `top_logprobs`, `max_output_tokens`, `max_tool_calls`, `truncation`, `metadata`, `user`, `safety_identifier`, `prompt_cache_retention`, `prompt_cache_options`',
+      '`temperature`, `top_p`, penalties, `top_logprobs`, `max_output_tokens`, `max_tool_calls`, `truncation`, `context_management`, `metadata`, `user`, `safety_identifier`, `prompt_cache_retention`, `prompt_cache_options`',
     arrives: 'nothing',
     why: 'The service refuses them. [Parameters](parameters.md) says what happens instead.',
     apply: (own) => without(own, ...REFUSED),
@@ -194,6 +194,7 @@ const REFUSED = [
   'max_output_tokens',
   'max_tool_calls',
   'truncation',
+  'context_management',
   'metadata',
   'user',
   'safety_identifier',

@@ -116,13 +116,13 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: '`text`, `reasoning`, `client_metadata` and `tools` with nothing in them',
+    field: '`text`, `reasoning`, `client_metadata`, `context_management` and `tools` with nothing in them',
     arrives: 'nothing',
     why: 'An empty list of tools is refused by some backends.',
     apply: (own) =>
       without(
         own,
-        ...['text', 'reasoning', 'client_metadata', 'tools'].filter(
+        ...['text', 'reasoning', 'client_metadata', 'context_management', 'tools'].filter(
           (name) => JSON.stringify(own[name])?.length === 2,
         ),
       ),
@@ -148,13 +148,11 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: '`moderation`, `context_management`; a field, also of an item, that OpenAI does not have',
+    field: '`moderation`; a field, also of an item, that OpenAI does not have',
     arrives: 'nothing',
     why: 'They are not read; they are named in `x-proxy-ignored-params`.',
     apply: (own) =>
-      mapItems(without(own, 'moderation', 'context_management', 'no_such_field'), (item) =>
-        without(item, 'no_such_field'),
-      ),
+      mapItems(without(own, 'moderation', 'no_such_field'), (item) => without(item, 'no_such_field')),
   },
   {
     field: '`input` as a text; a message without `type`; `content` as a text',

@@ -176,4 +176,12 @@ export const exactRequest: fc.Arbitrary<JsonObject> = merged(
   ),
   settings,
   tooling,
+  maybe(
+    'context_management',
+    fc.constantFrom<Json>(
+      [{ type: 'compaction', compact_threshold: 200_000, more: { deep: [null] } }],
+      [],
+      null,
+    ),
+  ),
 );

@@ -32,11 +32,16 @@ const storyOf = async (requestId: string): Promise<string> => {
 };
 
 let requests = 0;
-const ask = async (at: string, body: object, script: Script): Promise<{ file: string; text: string }> => {
+const ask = async (
+  at: string,
+  body: object,
+  script: Script,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ file: string; text: string }> => {
   requests += 1;
   const id = `story-${requests}`;
   proxy.use(script);
-  const answer = await proxy.post(at, body, { headers: { 'x-request-id': id } });
+  const answer = await proxy.post(at, body, { headers: { ...headers, 'x-request-id': id } });
   const text = await answer.text();
   return { file: await storyOf(id), text };
 };
@@ -83,7 +88,7 @@ const partsOf = (story: readonly Told[], kind: Told['kind']): number =>
   story.filter((told) => told.kind === kind).length;
 
 describe('a story', () => {
-  it.each([
+  it.each<[string, string, object, Script, Record<string, string>?]>([
     ['a stream of events', '/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls],
     ['a response', '/v1/responses', RESPONSES, thinksThenCalls],
     ['a stream of chunks', '/v1/chat/completions', { ...CHAT, stream: true }, thinksThenCalls],
@@ -94,8 +99,17 @@ describe('a story', () => {
     ['an error of the backend', '/v1/responses', { ...RESPONSES, stream: true }, http429()],
     ['a refusal', '/v1/responses', RESPONSES, http400()],
     ['an error of the client', '/v1/responses', { ...RESPONSES, temperature: 9 }, hello],
-  ])('of %s is played without a difference', async (_, at, body, script) => {
-    const { file, text } = await ask(at, body, script);
+    ['a review', '/v1/codex/reviews', { input: 'a diff', stream: true }, hello],
+    ['a request at a path of codex', '/backend-api/codex/responses', { ...RESPONSES, stream: true }, hello],
+    [
+      'a client that is known by a header',
+      '/v1/responses',
+      { ...RESPONSES, tools: [], stream: true },
+      says([{ text: 'One.' }, { text: 'Two.' }]),
+      { 'dangerously-allow-browser': 'true' },
+    ],
+  ])('of %s is played without a difference', async (_, at, body, script, headers = {}) => {
+    const { file, text } = await ask(at, body, script, headers);
     const then = await readStory(file);
     const now = await play(then);
     expect(compare(then, now)).toEqual([]);

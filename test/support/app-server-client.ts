@@ -56,3 +56,22 @@ export const startAppServer = async (room: CodexRoom): Promise<AppServerClient> 
     },
   };
 };
+
+/** A conversation in it. */
+export interface EditorThread {
+  readonly id: string;
+  /** Runs something to its end, and gives the status that it ended with. */
+  run(method: string, params?: JsonObject): Promise<unknown>;
+  say(text: string): Promise<unknown>;
+}
+
+export const openThread = async (client: AppServerClient): Promise<EditorThread> => {
+  const { thread } = await client.call('thread/start', { approvalPolicy: 'never', sandbox: 'read-only' });
+  const { id } = thread as { readonly id: string };
+  const run: EditorThread['run'] = async (method, params = {}) => {
+    const ended = client.next('turn/completed');
+    await client.call(method, { threadId: id, ...params });
+    return ((await ended)['turn'] as JsonObject)['status'];
+  };
+  return { id, run, say: (text) => run('turn/start', { input: [{ type: 'text', text }] }) };
+};

@@ -62,3 +62,38 @@ export const openCodexRoom = async (
     },
   };
 };
+
+/** Somebody's codex whose provider is this server. */
+export interface ProviderRoomOptions {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly model?: string;
+  /** codex has more to say to one called OpenAI. */
+  readonly name?: string;
+  /** Further lines of `config.toml`, at its top and about the provider. */
+  readonly settings?: string;
+  readonly ofProvider?: string;
+}
+
+/** As `docs/clients/codex.md` says it. */
+export const openProviderRoom = ({
+  baseUrl,
+  key,
+  model = 'gpt-5.5',
+  name = 'proxy',
+  settings = '',
+  ofProvider = '',
+}: ProviderRoomOptions): Promise<CodexRoom> =>
+  openCodexRoom(
+    `model = "${model}"
+model_provider = "proxy"
+${settings}
+[model_providers.proxy]
+name = "${name}"
+base_url = "${baseUrl}"
+wire_api = "responses"
+env_key = "PROXY_API_KEY"
+${ofProvider}
+`,
+    { PROXY_API_KEY: key },
+  );

@@ -46,23 +46,19 @@ import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
 
-/** What we send may be readonly through and through; the generated types are not. */
-type Sent<T> = [JsonValue] extends [T]
+/**
+ * A generated type as JSON has it: large numbers are generated as `bigint`, and what we send may be readonly through
+ * and through.
+ */
+type AsJson<T> = [JsonValue] extends [T]
   ? Json | Extract<T, undefined>
-  : T extends readonly (infer Element)[]
-    ? readonly Sent<Element>[]
-    : T extends object
-      ? { readonly [Key in keyof T]: Sent<T[Key]> }
-      : T;
-
-/** Large numbers are generated as `bigint`; in JSON they are numbers. */
-type AsJson<T> = T extends bigint
-  ? number
-  : T extends readonly (infer Element)[]
-    ? readonly AsJson<Element>[]
-    : T extends object
-      ? { readonly [Key in keyof T]: AsJson<T[Key]> }
-      : T;
+  : T extends bigint
+    ? number
+    : T extends readonly (infer Element)[]
+      ? readonly AsJson<Element>[]
+      : T extends object
+        ? { readonly [Key in keyof T]: AsJson<T[Key]> }
+        : T;
 
 /**
  * The requests that we send. Results that carry a whole thread or turn are cut down to the members
@@ -122,7 +118,7 @@ interface ClientMethods {
 }
 
 export type ClientMethod = keyof ClientMethods;
-export type ParamsOf<M extends ClientMethod> = Sent<ClientMethods[M]['params']>;
+export type ParamsOf<M extends ClientMethod> = AsJson<ClientMethods[M]['params']>;
 export type ResultOf<M extends ClientMethod> = ClientMethods[M]['result'];
 
 /** The notifications that we read. A finished turn is cut down like the results above. */

@@ -7,6 +7,7 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { jsonResponse } from '../json-response.ts';
 import type { Route } from '../server.ts';
+import { projectCredits } from './project.ts';
 
 export interface OwnPathsDeps {
   /** That of who answers now. */
@@ -58,14 +59,7 @@ export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject
   return {
     plan_type: limits?.plan ?? 'unknown',
     rate_limit: first === undefined ? null : rateLimit(first, limits?.isAllowed ?? null, nowMs),
-    credits:
-      first?.credits === null || first?.credits === undefined
-        ? null
-        : {
-            has_credits: first.credits.hasCredits,
-            unlimited: first.credits.isUnlimited,
-            balance: first.credits.balance,
-          },
+    credits: projectCredits(first?.credits ?? null),
     additional_rate_limits: others.map((limit) => ({
       limit_name: limit.name ?? limit.id ?? '',
       metered_feature: limit.id ?? '',

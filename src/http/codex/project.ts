@@ -1,4 +1,11 @@
-import type { Account, LimitWindow, RateLimit, RateLimits, TokenTotals } from '../../canonical/account.ts';
+import type {
+  Account,
+  Credits,
+  LimitWindow,
+  RateLimit,
+  RateLimits,
+  TokenTotals,
+} from '../../canonical/account.ts';
 import { FAILURES } from '../../canonical/failure-catalogue.ts';
 import type { ModelInfo, ModelNames } from '../../canonical/model-names.ts';
 import type { ListedMcp } from '../../engine/mcp-tools.ts';
@@ -66,16 +73,14 @@ const projectRateLimit = (limit: RateLimit) => ({
   name: limit.name,
   primary: projectWindow(limit.primary),
   secondary: projectWindow(limit.secondary),
-  credits:
-    limit.credits === null
-      ? null
-      : {
-          has_credits: limit.credits.hasCredits,
-          unlimited: limit.credits.isUnlimited,
-          balance: limit.credits.balance,
-        },
+  credits: projectCredits(limit.credits),
   reached: limit.reached,
 });
+
+export const projectCredits = (credits: Credits | null) =>
+  credits === null
+    ? null
+    : { has_credits: credits.hasCredits, unlimited: credits.isUnlimited, balance: credits.balance };
 
 const projectWindow = (window: LimitWindow | null) =>
   window === null

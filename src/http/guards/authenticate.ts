@@ -45,7 +45,9 @@ export const createAuthenticator = (keys: readonly string[]): Authenticator => {
       if (timingSafeEqual(candidate.hash, hash)) caller = candidate.caller;
     }
     if (caller === null) {
-      throw gatewayError('invalid_api_key', { message: `Incorrect API key provided: ${masked(token)}.` });
+      throw gatewayError('invalid_api_key', {
+        message: `Incorrect API key provided: ${masked(token)}. This server has a key of its own: its start-up message shows which.`,
+      });
     }
     return caller;
   };

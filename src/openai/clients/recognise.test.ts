@@ -14,6 +14,9 @@ const saying = (text: string, role: 'system' | 'assistant' = 'system'): Partial<
 describe('who asks', () => {
   it.each<[string, string, Record<string, string>]>([
     ['codex', 'originator', { originator: 'codex_cli_rs' }],
+    ['codex', 'x-codex-turn-metadata', { originator: 'an_editor', 'x-codex-turn-metadata': '{}' }],
+    ['cline', 'x-title', { 'x-title': 'Roo Code' }],
+    ['open-webui', 'user-agent', { 'user-agent': 'OpenWebUI/0.6' }],
     ['obsidian-copilot', 'dangerously-allow-browser', { 'dangerously-allow-browser': 'true' }],
     ['obsidian-copilot', 'origin', { 'x-stainless-lang': 'js', origin: 'app://obsidian.md' }],
     [
@@ -40,6 +43,7 @@ describe('who asks', () => {
     ['continue', 'user-agent', { 'user-agent': 'Continue/1.2.3' }],
     ['cline', 'user-agent', { 'user-agent': 'Cline/3.1.0', 'x-stainless-lang': 'js' }],
     ['open-webui', 'x-title', { 'x-title': 'Open WebUI' }],
+    ['open-webui', 'x-openwebui-user-id', { 'x-openwebui-user-id': '7' }],
     ['langchain', 'user-agent', { 'user-agent': 'langchainjs-openai/1.0.0 (node)' }],
     ['ai-sdk', 'user-agent', { 'user-agent': 'ai-sdk/openai-compatible/1.0 runtime/node.js/24' }],
     ['openai-sdk', 'x-stainless-lang', { 'x-stainless-lang': 'python', 'user-agent': 'OpenAI/Python 2.1.0' }],

@@ -18,7 +18,7 @@ export const recogniseClient = (headers: Headers, request: AskedTurn): ClientSee
   byHeaders(headers, PROGRAM_SIGNS) ?? byPrompt(request) ?? byHeaders(headers, LIBRARY_SIGNS) ?? NOBODY;
 
 const byHeaders = (headers: Headers, signs: readonly HeaderSign[]): ClientSeen | null => {
-  const found = signs.filter(({ isIn }) => isIn(headers));
+  const found = signs.filter((sign) => isIn(headers, sign));
   const family = found[0]?.family;
   if (family === undefined) return null;
   return {
@@ -27,6 +27,9 @@ const byHeaders = (headers: Headers, signs: readonly HeaderSign[]): ClientSeen |
     reasons: found.filter((sign) => sign.family === family).map(({ name }) => name),
   };
 };
+
+const isIn = (headers: Headers, sign: HeaderSign): boolean =>
+  Object.entries(sign.headers).every(([name, pattern]) => pattern.test(headers.get(name) ?? ''));
 
 /** Who declares tools has no use for blocks: that its conversation holds one says nothing. */
 const byPrompt = (request: AskedTurn): ClientSeen | null => {

@@ -1,4 +1,4 @@
-import { parseJsonObject, textIn, wellFormedJson } from '../../kit/json.ts';
+import { jsonObjectWithin, textIn, wellFormedJson } from '../../kit/json.ts';
 
 /** Longer titles are cut by the clients themselves, wherever that falls. */
 const MAX_TITLE = 50;
@@ -17,8 +17,7 @@ export const titleOf = (text: string): string | null => {
 
 /** The JSON that is somewhere in the text, with both of its members; null: there is none. */
 export const summaryOf = (text: string): string | null => {
-  const said = withoutThought(text);
-  const json = parseJsonObject(said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1));
+  const json = jsonObjectWithin(withoutThought(text));
   if (json === null) return null;
   const title = titleOf(textIn(json, 'title'));
   const summary = textIn(json, 'summary').trim();

@@ -12,74 +12,70 @@ export type ClientFamily =
   | 'openai-sdk'
   | 'other';
 
-/** Something in the headers of a request that tells who sent it. */
+/** What headers of a request tell who sent it. */
 export interface HeaderSign {
   readonly family: ClientFamily;
   /** What it is called in the log. */
   readonly name: string;
-  readonly isIn: (headers: Headers) => boolean;
+  /** All of them must look so. */
+  readonly headers: Readonly<Record<string, RegExp>>;
 }
 
-const has =
-  (header: string, pattern: RegExp) =>
-  (headers: Headers): boolean =>
-    pattern.test(headers.get(header) ?? '');
-
-const agent = (pattern: RegExp): HeaderSign['isIn'] => has('user-agent', pattern);
-
-const isInAll =
-  (...tests: readonly HeaderSign['isIn'][]): HeaderSign['isIn'] =>
-  (headers) =>
-    tests.every((test) => test(headers));
-
-const isJavaScript = has('x-stainless-lang', /^js$/);
+const isJavaScript = { 'x-stainless-lang': /^js$/ };
 
 /** Signs of one program. The families stand in the order in which they are believed. */
 export const PROGRAM_SIGNS: readonly HeaderSign[] = [
-  { family: 'codex', name: 'originator', isIn: has('originator', /^codex_/) },
+  { family: 'codex', name: 'originator', headers: { originator: /^codex_/ } },
   // An editor that runs codex gives its own name as the originator.
-  { family: 'codex', name: 'x-codex-turn-metadata', isIn: has('x-codex-turn-metadata', /./) },
+  { family: 'codex', name: 'x-codex-turn-metadata', headers: { 'x-codex-turn-metadata': /./ } },
   {
     family: 'obsidian-copilot',
     name: 'dangerously-allow-browser',
-    isIn: has('dangerously-allow-browser', /^true$/),
+    headers: { 'dangerously-allow-browser': /^true$/ },
   },
   {
     family: 'obsidian-copilot',
     name: 'origin',
-    isIn: isInAll(isJavaScript, has('origin', /^app:\/\/obsidian\.md$/)),
+    headers: { ...isJavaScript, origin: /^app:\/\/obsidian\.md$/ },
   },
   {
     family: 'obsidian-copilot',
     name: 'user-agent-obsidian',
-    isIn: isInAll(isJavaScript, agent(/ obsidian\//i)),
+    headers: { ...isJavaScript, 'user-agent': / obsidian\//i },
   },
   {
     family: 'obsidian-copilot',
     name: 'user-agent-langchain-browser',
-    isIn: agent(/^langchainjs-openai\/.* ?\(browser\)/),
+    headers: { 'user-agent': /^langchainjs-openai\/.* ?\(browser\)/ },
   },
   {
     family: 'obsidian-copilot',
     name: 'referer-and-title',
-    isIn: isInAll(
-      has('http-referer', /^https:\/\/obsidiancopilot\.com\/?$/),
-      has('x-title', /^Obsidian Copilot$/),
-    ),
+    headers: {
+      'http-referer': /^https:\/\/obsidiancopilot\.com\/?$/,
+      'x-title': /^Obsidian Copilot$/,
+    },
   },
-  { family: 'obsidian-copilot', name: 'x-copilot-trace-id', isIn: has('x-copilot-trace-id', /./) },
-  { family: 'opencode', name: 'user-agent', isIn: agent(/^opencode\//i) },
-  { family: 'cursor', name: 'user-agent', isIn: agent(/^cursor\b/i) },
-  { family: 'continue', name: 'user-agent', isIn: agent(/^continue\b/i) },
-  { family: 'cline', name: 'user-agent', isIn: agent(/^(?:cline|roo-?code)\b/i) },
-  { family: 'cline', name: 'x-title', isIn: has('x-title', /^(?:Cline|Roo Code)$/) },
-  { family: 'open-webui', name: 'x-title', isIn: has('x-title', /^Open WebUI$/) },
-  { family: 'open-webui', name: 'user-agent', isIn: agent(/^open-?webui\b/i) },
+  { family: 'obsidian-copilot', name: 'x-copilot-trace-id', headers: { 'x-copilot-trace-id': /./ } },
+  { family: 'opencode', name: 'user-agent', headers: { 'user-agent': /^opencode\//i } },
+  { family: 'cursor', name: 'user-agent', headers: { 'user-agent': /^cursor\b/i } },
+  { family: 'continue', name: 'user-agent', headers: { 'user-agent': /^continue\b/i } },
+  { family: 'cline', name: 'user-agent', headers: { 'user-agent': /^(?:cline|roo-?code)\b/i } },
+  { family: 'cline', name: 'x-title', headers: { 'x-title': /^(?:Cline|Roo Code)$/ } },
+  { family: 'open-webui', name: 'x-title', headers: { 'x-title': /^Open WebUI$/ } },
+  // Sent to every provider where it is set to tell who asks; its title goes to OpenRouter alone.
+  { family: 'open-webui', name: 'x-openwebui-user-id', headers: { 'x-openwebui-user-id': /./ } },
+  { family: 'open-webui', name: 'user-agent', headers: { 'user-agent': /^open-?webui\b/i } },
 ];
 
 /** Signs of a library that many programs are made with: they count where nothing else tells. */
 export const LIBRARY_SIGNS: readonly HeaderSign[] = [
-  { family: 'langchain', name: 'user-agent', isIn: agent(/^langchain/i) },
-  { family: 'ai-sdk', name: 'user-agent', isIn: agent(/\bai-sdk\//i) },
-  { family: 'openai-sdk', name: 'x-stainless-lang', isIn: has('x-stainless-lang', /./) },
+  { family: 'langchain', name: 'user-agent', headers: { 'user-agent': /^langchain/i } },
+  { family: 'ai-sdk', name: 'user-agent', headers: { 'user-agent': /\bai-sdk\//i } },
+  { family: 'openai-sdk', name: 'x-stainless-lang', headers: { 'x-stainless-lang': /./ } },
 ];
+
+/** Every header that is looked at. */
+export const SIGN_HEADERS: readonly string[] = [...PROGRAM_SIGNS, ...LIBRARY_SIGNS].flatMap((sign) =>
+  Object.keys(sign.headers),
+);

@@ -1,10 +1,9 @@
 import type { ClientSeen } from '../clients/recognise.ts';
 import { invalidChoice } from '../validation.ts';
 
-/** How calls are told: natively, or also as `<use_tool>` blocks in the text. */
-export type OutputMode = 'openai-json' | 'obsidian-xml';
-
 const MODES = ['openai-json', 'obsidian-xml'] as const;
+/** How calls are told: natively, or also as `<use_tool>` blocks in the text. */
+export type OutputMode = (typeof MODES)[number];
 const MODE_HEADER = 'x-proxy-output-mode';
 
 export interface ChosenMode {

@@ -1,10 +1,8 @@
-import { isJsonObject, objectsIn, parseJsonObject, textIn, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, jsonObjectWithin, objectsIn, textIn, type JsonObject } from '../../kit/json.ts';
 
 /** A review as codex's reviewer writes it; null: what it wrote is none. */
 export const readReview = (text: string): JsonObject | null => {
-  // Some models put words around it.
-  const review =
-    parseJsonObject(text) ?? parseJsonObject(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
+  const review = jsonObjectWithin(text);
   return review !== null && Array.isArray(review['findings']) ? review : null;
 };
 

@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import type { ModelNames } from '../../canonical/model-names.ts';
+import { FAMILY, type ModelNames } from '../../canonical/model-names.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../parameter-names.ts';
@@ -17,13 +17,10 @@ export interface ReviewAsk {
   readonly ignored: readonly string[];
 }
 
-/** Whatever is the default. */
-const DEFAULT_MODEL = 'codex-5';
-
 export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
   const object = bodyObject(body);
   const given = parseBody(createReviewSchema, object);
-  const name = given.model ?? DEFAULT_MODEL;
+  const name = given.model ?? FAMILY;
   const model = models.resolve(name);
   return {
     given: { model: name, stream: given.stream ?? false },
