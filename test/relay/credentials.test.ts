@@ -102,8 +102,15 @@ describe('what is said about trouble', () => {
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
       const { log, relayUrl, run } = await signIn(script);
-      const { outcome } = await run({});
+      const told: string[] = [];
+      const story = {
+        tell: (_: string, facts: object) => void told.push(JSON.stringify(facts)),
+        next: () => 0,
+      };
+      const { outcome } = await run({ story });
       expect(outcome.kind).toBe('failed');
+      expect(told).not.toEqual([]);
+      expectNoSecrets(told.join(''), relayUrl);
       expectNoSecrets(JSON.stringify(outcome), relayUrl);
       expectNoSecrets(log.join(''), relayUrl);
     }
