@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { checkGrammar } from '../../test/support/grammar.ts';
 import { planOf } from '../../test/support/plan.ts';
+import { messageTold } from '../../test/support/told-items.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { failure, gatewayError, GatewayError } from '../canonical/failure.ts';
@@ -32,14 +33,7 @@ const ended = (outcome: Outcome = { kind: 'completed' }): TurnEvent => ({
   usage: USAGE,
   at: 1_800_000_000_000,
 });
-const says = (text: string, id = 'msg_1'): readonly TurnEvent[] => [
-  { type: 'item-started', item: { kind: 'message', id, role: 'assistant', parts: [] } },
-  { type: 'item-delta', itemId: id, at: 'text', delta: text },
-  {
-    type: 'item-ended',
-    item: { kind: 'message', id, role: 'assistant', parts: [{ kind: 'text', text }], status: 'completed' },
-  },
-];
+const says = (text: string, id = 'msg_1'): readonly TurnEvent[] => messageTold(id, text);
 const thinks: readonly TurnEvent[] = [
   { type: 'item-started', item: { kind: 'reasoning', id: 'rs', summary: [] } },
   { type: 'item-ended', item: { kind: 'reasoning', id: 'rs', summary: [], status: 'completed' } },

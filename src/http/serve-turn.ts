@@ -27,14 +27,13 @@ import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
-
-import type { RunningResponses } from './running-responses.ts';
 import { counterOf, type ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
@@ -239,7 +238,7 @@ const readAsk = async (
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held };
-  const body = await unlessAborted(readBody(endpoint, http, { limits, forms: deps.forms }), signal);
+  const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
@@ -261,7 +260,7 @@ const withRepair = (
   });
 };
 
-const readBody = async (
+const readGiven = async (
   { bodyOf, spellOut }: Endpoint,
   http: Request,
   { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },

@@ -2,8 +2,6 @@ import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/account
 import type { CodexDesk } from '../../engine/codex-desk.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
-import { projectModels } from '../../openai/models/project.ts';
-import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { jsonResponse } from '../json-response.ts';
 import type { Route } from '../server.ts';
@@ -12,7 +10,6 @@ import { projectCredits } from './project.ts';
 export interface OwnPathsDeps {
   /** That of who answers now. */
   readonly desk: () => CodexDesk;
-  readonly models: ModelDirectory;
   /** The models in the form in which codex keeps them, each with its prompts: that is long. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
@@ -27,18 +24,7 @@ export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[
   );
 
 /** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */
-export const ownPaths = ({ desk, models, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
-  {
-    method: 'GET',
-    path: '/v1/models',
-    access: 'key',
-    handle: async (http) => {
-      const list = projectModels(await models.names());
-      // Only codex says its version here, and it reads a list of its own form.
-      const isCodex = new URL(http.url).searchParams.has('client_version');
-      return isCodex ? jsonResponse({ ...list, models: codexModels() }, {}) : Response.json(list);
-    },
-  },
+export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
   {
     method: 'GET',
     path: '/backend-api/codex/models',
@@ -52,6 +38,13 @@ export const ownPaths = ({ desk, models, codexModels, clock }: OwnPathsDeps): re
     handle: async () => Response.json(codexUsage(await desk().rateLimits(), clock.now())),
   })),
 ];
+
+/** What stands beside the list of models: only codex says its version there, and it reads a list of its own form. */
+export const modelsForCodex = (
+  http: Request,
+  { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
+): { readonly models?: readonly JsonObject[] } =>
+  new URL(http.url).searchParams.has('client_version') ? { models: codexModels() } : {};
 
 /** The limits as codex reads them. Null: nothing is metered, and codex shows no limits. */
 export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {

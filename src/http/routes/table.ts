@@ -3,10 +3,11 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/mcp/project.ts';
-import { projectOneModel } from '../../openai/models/project.ts';
-import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { jsonResponse } from '../json-response.ts';
 import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
@@ -37,7 +38,16 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   })),
   steerRoute(deps.turns),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
-  ...ownPaths({ ...deps.codex, models: deps.models }),
+  {
+    method: 'GET',
+    path: '/v1/models',
+    access: 'key',
+    async handle(http) {
+      const list = projectModels(await deps.models.names());
+      return jsonResponse({ ...list, ...modelsForCodex(http, deps.codex) }, {});
+    },
+  },
+  ...ownPaths(deps.codex),
   {
     method: 'GET',
     path: '/v1/models/:id{.+}',

@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { failureOf } from '../../canonical/failure.ts';
+import { refused } from '../../../test/support/refused.ts';
 import { tokenPrompts, withTexts } from './token-prompts.ts';
 
 const refusalOf = (act: () => unknown): string => {
-  try {
-    act();
-  } catch (error) {
-    const { status, code, param } = failureOf(error);
-    return `${status} ${code} ${param}`;
-  }
-  return 'taken';
+  const { status, code, param } = refused(act);
+  return `${status} ${code} ${param}`;
 };
 
 describe('prompts of tokens', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { failureOf } from '../../canonical/failure.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { refused } from '../../../test/support/refused.ts';
+import { END, messageTold } from '../../../test/support/told-items.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
@@ -49,13 +50,7 @@ describe('the output mode', () => {
   });
 
   it('is refused where there is no such mode', () => {
-    let failed: unknown;
-    try {
-      dialect({ 'x-proxy-output-mode': 'xml' });
-    } catch (error) {
-      failed = error;
-    }
-    expect(failureOf(failed)).toMatchObject({
+    expect(refused(() => dialect({ 'x-proxy-output-mode': 'xml' }))).toMatchObject({
       status: 400,
       code: 'invalid_value',
       param: 'x-proxy-output-mode',
@@ -95,13 +90,7 @@ describe('the early end', () => {
 describe('the text of a model that was told to write blocks', () => {
   const text =
     'Let me see.\n<use_tool><name>f</name><q>a & b</q></use_tool> and <use_tool><name>g</name><l>[1]</l>';
-  const head = { kind: 'message', id: 'msg_1', role: 'assistant', parts: [] } as const;
-  const events: readonly TurnEvent[] = [
-    { type: 'item-started', item: head },
-    { type: 'item-delta', itemId: 'msg_1', at: 'text', delta: text },
-    { type: 'item-ended', item: { ...head, parts: [{ kind: 'text', text }], status: 'completed' } },
-    { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 },
-  ];
+  const events = [...messageTold('msg_1', text), END];
   const told = ({ tell }: Dialect): Promise<TurnEvent[]> => collect(tell(emit(events)));
 
   it('passes as it is', async () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fold } from '../../canonical/accumulate.ts';
 import { isMessage, isToolCall, wordsOf } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { callTold, END, messageTold } from '../../../test/support/told-items.ts';
 import { emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { stopAfterTools } from './stop-after-tools.ts';
 import type { StopRules } from './stop-rules.ts';
@@ -10,25 +11,7 @@ import type { StopRules } from './stop-rules.ts';
 const { clock } = fixedAmbient();
 const NONE: StopRules = { callsAre: 'items', maxCalls: null, graceMs: null, dropsTail: false };
 
-const message = (id: string, ...deltas: readonly string[]): readonly TurnEvent[] => {
-  const head = { kind: 'message', id, role: 'assistant', parts: [] } as const;
-  const text = deltas.join('');
-  return [
-    { type: 'item-started', item: head },
-    ...deltas.map((delta): TurnEvent => ({ type: 'item-delta', itemId: id, at: 'text', delta })),
-    { type: 'item-ended', item: { ...head, parts: [{ kind: 'text', text }], status: 'completed' } },
-  ];
-};
-
-const call = (id: string): readonly TurnEvent[] => {
-  const head = { kind: 'tool-call', id, callId: id, tool: 'function', name: id, input: '' } as const;
-  return [
-    { type: 'item-started', item: head },
-    { type: 'item-delta', itemId: id, at: 'input', delta: '{}' },
-    { type: 'item-ended', item: { ...head, input: '{}', status: 'completed' } },
-  ];
-};
-const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
+const call = (id: string): readonly TurnEvent[] => callTold(id, '{}');
 
 const told = async (events: AsyncIterable<TurnEvent>, rules: Partial<StopRules>) => {
   let left = 0;
@@ -36,19 +19,19 @@ const told = async (events: AsyncIterable<TurnEvent>, rules: Partial<StopRules>)
   const { items, outcome } = await fold(stopAfterTools(events, { ...NONE, ...rules }, { clock, leave }));
   const shown = items.map((item) => {
     if (isMessage(item)) return wordsOf(item, 'text');
-    return isToolCall(item) ? item.name : item.kind;
+    return isToolCall(item) ? item.id : item.kind;
   });
   return { shown, outcome: outcome.kind, left };
 };
 
 describe('an answer with calls', () => {
   const events = [
-    ...message('m', 'One.'),
+    ...messageTold('m', 'One.'),
     ...call('f'),
     ...call('g'),
-    ...message('n', 'Two.'),
+    ...messageTold('n', 'Two.'),
     ...call('h'),
-    end,
+    END,
   ];
 
   it('ends with the first, or with so many', async () => {
@@ -64,7 +47,7 @@ describe('an answer with calls', () => {
   it('shows nothing of a call that is too much, also of one that began in time', async () => {
     const [begin, ...rest] = call('f');
     if (begin === undefined) throw new Error('a call begins');
-    const mixed = [begin, ...call('g'), ...rest, end];
+    const mixed = [begin, ...call('g'), ...rest, END];
     expect((await told(emit(mixed), { maxCalls: 1 })).shown).toEqual(['f']);
   });
 
@@ -74,9 +57,9 @@ describe('an answer with calls', () => {
       outcome: 'completed',
       left: 0,
     });
-    const [begin, first, second, ended] = message('m', 'in time', ' too late');
+    const [begin, first, second, ended] = messageTold('m', 'in time', ' too late');
     if (!begin || !first || !second || !ended) throw new Error('a message of two pieces');
-    const late = [begin, first, ...call('f'), second, ended, end];
+    const late = [begin, first, ...call('f'), second, ended, END];
     expect((await told(emit(late), { dropsTail: true })).shown).toEqual(['in time', 'f']);
   });
 });
@@ -85,7 +68,7 @@ describe('an answer with blocks', () => {
   const F = '<use_tool><name>f</name></use_tool>';
   const G = '<use_tool><name>g</name></use_tool>';
   const blocks = (rules: Partial<StopRules>, ...deltas: readonly string[]) =>
-    told(emit([...message('m', ...deltas), end]), { ...rules, callsAre: 'blocks' });
+    told(emit([...messageTold('m', ...deltas), END]), { ...rules, callsAre: 'blocks' });
 
   it('ends where the first ends, however it is cut', async () => {
     const text = `Look: ${F} and ${G} more`;
@@ -103,7 +86,7 @@ describe('an answer with blocks', () => {
   });
 
   it('counts one that is not closed', async () => {
-    const turn = [...message('m', '<use_tool><name>f'), ...message('n', 'more'), end];
+    const turn = [...messageTold('m', '<use_tool><name>f'), ...messageTold('n', 'more'), END];
     expect(await told(emit(turn), { callsAre: 'blocks', maxCalls: 1 })).toEqual({
       shown: ['<use_tool><name>f'],
       outcome: 'completed',
@@ -130,7 +113,7 @@ describe('a burst of calls', () => {
     const silent = Promise.withResolvers<void>();
     async function* turn(): AsyncGenerator<TurnEvent> {
       // What is under way is waited for, however long it takes.
-      yield* slowly(call('f'), 299, begin, 5_000, rest, 100, message('m', 'tail'));
+      yield* slowly(call('f'), 299, begin, 5_000, rest, 100, messageTold('m', 'tail'));
       await silent.promise;
       yield* call('h');
     }
@@ -150,7 +133,7 @@ describe('a burst of calls', () => {
   });
 
   it('ends with the turn if that comes first', async () => {
-    expect(await told(slowly(call('f'), [end]), { graceMs: 300 })).toMatchObject({
+    expect(await told(slowly(call('f'), [END]), { graceMs: 300 })).toMatchObject({
       outcome: 'completed',
       left: 0,
     });
