@@ -273,6 +273,12 @@ describe('loadConfig', () => {
     ['PROXY_MODEL_ALIASES', '{"my house": "gpt"}'],
     ['PROXY_MODEL_ALIASES', '{"house": "house"}'],
     ['PROXY_MODEL_ALIASES', '{"a": "gpt", "b": "c", "c": "d", "d": "b"}'],
+    [
+      'PROXY_MODEL_ALIASES',
+      JSON.stringify(
+        Object.fromEntries([...'abcdefghijkl'].map((name, at) => [name, 'bcdefghijklm'.charAt(at)])),
+      ),
+    ],
   ])('refuses %s=%s', (name, value) => {
     const problems = problemsOf({ [name]: value });
     expect(problems).toHaveLength(1);

@@ -132,7 +132,7 @@ export const originList: ValueType<readonly string[]> = {
 /** Names of a deployment, and the names that they stand for. */
 export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
   allowed:
-    'a JSON object whose keys and values are names of models, and in which no name leads back to itself',
+    'a JSON object whose keys and values are names of models, and in which no name leads back to itself or on to ten others',
   schema: z
     .string()
     .transform((text, context) => {
@@ -144,16 +144,20 @@ export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
       }
     })
     .pipe(z.record(MODEL_NAME, MODEL_NAME))
-    .refine((aliases) =>
-      Object.keys(aliases).every((name) => hasEnd(name, new Map(Object.entries(aliases)))),
-    ),
+    .refine((aliases) => {
+      const map = new Map(Object.entries(aliases));
+      return [...map.keys()].every((name) => hasEnd(name, map));
+    }),
 };
+
+/** More than anybody needs; each step of each name is gone again for every list of models. */
+const MAX_STEPS = 10;
 
 /** Whether a name stands for something in the end, and not for itself by way of others. */
 const hasEnd = (name: string, aliases: ReadonlyMap<string, string>): boolean => {
   const seen = new Set<string>();
   for (let next: string | undefined = name; next !== undefined; next = aliases.get(next)) {
-    if (seen.has(next)) return false;
+    if (seen.has(next) || seen.size > MAX_STEPS) return false;
     seen.add(next);
   }
   return true;

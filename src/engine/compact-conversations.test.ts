@@ -43,6 +43,7 @@ const open = (support: CompactionSupport, ...attempts: readonly (readonly TurnEv
   return {
     requests,
     learnt,
+    plan: (request: TurnRequest) => engine.plan(request),
     async run(request: TurnRequest) {
       const plan = engine.plan(request);
       const settled: number[] = [];
@@ -86,7 +87,7 @@ describe('compactConversations', () => {
     ['has none for the model', refused('Compaction is not supported with this model.')],
     ['overlooks the trigger', TALK],
   ])('makes a summary where the backend %s, and keeps the place of the turn until then', async (_, first) => {
-    const { run, learnt, requests } = open('native', first, TALK, TALK);
+    const { run, plan, learnt, requests } = open('native', first, TALK, TALK);
     const request = compacting(turnRequest({}));
     const { events, settled } = await run(request);
     expect(events[2]).toMatchObject({ item: { kind: 'compaction', summary: 'Tea.' } });
@@ -94,6 +95,8 @@ describe('compactConversations', () => {
     expect(learnt).toEqual([request.model]);
     await run(request);
     expect(requests).toHaveLength(3);
+    // What was sealed before is left to the backend.
+    expect(plan(turnRequest({ items: [SEALED] })).refused).toEqual([]);
   });
 
   it.each([

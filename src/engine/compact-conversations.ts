@@ -33,7 +33,8 @@ export const compactConversations = (engine: Engine, options: CompactionOptions)
   const learnt = new Recent<true>(MAX_LEARNT, LEARNT_FOR_MS, options.ambient.clock);
   return {
     plan(request) {
-      const support = learnt.get(circumstancesOf(request)) === undefined ? options.support : 'none';
+      // It may have been one odd answer: what the backend has made before it can still read.
+      const support = learnt.get(circumstancesOf(request)) === undefined ? options.support : 'unknown';
       const unreadable = support === 'none' ? sealedIn(request) : [];
       if (!asksForCompaction(request)) return refusing(engine.plan(request), unreadable);
       const summary = (): Plan => summaryPlan(engine, request, options.ambient.ids);

@@ -7,7 +7,7 @@ interface SentFrame {
   readonly data: unknown;
 }
 
-/** Counts what one stream sends; a delta costs one look into a map, and the numbers are added at the end. */
+/** Counts what one stream sends; a delta costs a look into two tables, and the numbers are added at the end. */
 export interface FrameTally {
   sent(frame: SentFrame): void;
   ended(): void;
@@ -17,11 +17,12 @@ export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>):
   const counts = new Map<string, number>();
   return {
     sent(frame) {
-      const type = typeof frame.data === 'string' ? frame.data : (frame.event ?? typeOf(frame.data));
+      // A backend may name any number of events in one stream.
+      const type = labelOf(typeof frame.data === 'string' ? frame.data : (frame.event ?? typeOf(frame.data)));
       counts.set(type, (counts.get(type) ?? 0) + 1);
     },
     ended() {
-      for (const [type, count] of counts) responseEvents.inc({ response_event_type: labelOf(type) }, count);
+      for (const [type, count] of counts) responseEvents.inc({ response_event_type: type }, count);
       counts.clear();
     },
   };

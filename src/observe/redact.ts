@@ -92,4 +92,6 @@ export const redactText = (text: string): string =>
     .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
     .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@')
+    // The secret in the addresses of our own loopback servers: codex quotes them.
+    .replaceAll(/(\b127\.0\.0\.1:\d{1,5}\/)[\w-]{32}(?=\/)/g, '$1***')
     .replaceAll(/([?&][\w.-]{0,40}(?:key|token|secret|password|signature|sig)=)[^&#\s"'\\]+/gi, '$1***');

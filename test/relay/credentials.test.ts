@@ -11,7 +11,9 @@ import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
+import { atOnce } from '../../src/kit/loop-turns.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { cleaner } from '../../src/stories/cleaned.ts';
 import { engineOn } from '../support/engine.ts';
 import { placeLogged } from '../support/placed-relay.ts';
 import { startRealPool } from '../support/real-pool.ts';
@@ -102,8 +104,16 @@ describe('what is said about trouble', () => {
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
       const { log, relayUrl, run } = await signIn(script);
-      const { outcome } = await run({});
+      const told: string[] = [];
+      const clean = cleaner([]);
+      const story = {
+        tell: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
+        next: () => 0,
+      };
+      const { outcome } = await run({ story });
       expect(outcome.kind).toBe('failed');
+      expect(told).not.toEqual([]);
+      expectNoSecrets(told.join(''), relayUrl);
       expectNoSecrets(JSON.stringify(outcome), relayUrl);
       expectNoSecrets(log.join(''), relayUrl);
     }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
+import { hideSecrets } from '../../kit/hide-secrets.ts';
 import { silentFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isLasting, readShortBody } from './connection.ts';
@@ -82,7 +83,8 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       await streamBack(hop, call, begun, patience, options);
       return 'over';
     }
-    const error = await readShortBody(answer);
+    const said = await readShortBody(answer);
+    const error = call === null ? said : withoutSecrets(hop, said);
     const failed = failureIn(hop, answer, error);
     const isBlocked = failed.kind === 'upstream_blocked';
     if (hop.purpose === 'model' && isBlocked) options.onBlocked();
@@ -122,6 +124,13 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
 const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
   const { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type } = headers;
   return { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type };
+};
+
+/** Some backends quote the account. Neither codex, who tells it in its own words, nor a story is to do so. */
+const withoutSecrets = ({ target, headers, apiKey }: Hop, body: Buffer): Buffer => {
+  const said = body.toString('utf8');
+  const hidden = hideSecrets(sourceOf(target, headers, apiKey).secrets)(said);
+  return hidden === said ? body : Buffer.from(hidden);
 };
 
 const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {

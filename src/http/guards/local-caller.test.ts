@@ -30,6 +30,7 @@ describe('isLocalCaller', () => {
     { forwarded: 'for=10.0.0.1' },
     { via: '1.1 proxy' },
     { 'x-real-ip': '10.0.0.1' },
+    { 'cf-connecting-ip': '10.0.0.1' },
     { 'x-forwarded-for': '127.0.0.1' },
     { 'x-forwarded-whatever': '' },
     { 'sec-fetch-site': 'cross-site' },

@@ -1,7 +1,20 @@
 import type { Arrival } from '../arrival.ts';
 
 /** Headers that say that a request was passed on, or that a page in a browser sends it. */
-const FROM_ELSEWHERE = ['forwarded', 'via', 'x-real-ip', 'origin', 'referer'];
+const FROM_ELSEWHERE = [
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-external-address',
+  'x-original-host',
+  'cf-connecting-ip',
+  'true-client-ip',
+  'fly-client-ip',
+  'origin',
+  'referer',
+];
 /** What a browser says of a request that a page of another site sends, also where it has no origin. */
 const FETCH_SITE = 'sec-fetch-site';
 
