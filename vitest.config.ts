@@ -27,8 +27,8 @@ export default defineConfig({
           name: 'together',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ALONE,
-          // Most of their time is spent waiting, so two run at once even on two cores.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
+          // Most of their time is spent waiting, so three run at once even on two cores.
+          maxWorkers: Math.max(3, availableParallelism() - 1),
           sequence: { groupOrder: 1 },
         },
       },
