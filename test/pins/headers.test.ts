@@ -102,7 +102,8 @@ describe('headers of answers', () => {
       'retry-after': '3',
       vary: 'origin',
       'access-control-allow-origin': 'http://page.test',
-      'access-control-expose-headers': 'retry-after, x-request-id',
+      'access-control-expose-headers':
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
     });
     const asked = {
       'access-control-request-method': 'POST',
@@ -119,7 +120,8 @@ describe('headers of answers', () => {
       'access-control-allow-headers': 'authorization,x-stainless-lang',
       'access-control-allow-private-network': 'true',
       'access-control-max-age': '600',
-      'access-control-expose-headers': 'x-request-id',
+      'access-control-expose-headers':
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
     });
     expect(headersOf(await call('OPTIONS', '/who', { origin: 'http://other.test', ...asked }))).toEqual({
       'x-request-id': 'req_1',

@@ -114,11 +114,14 @@ describe('an answer', () => {
       'cache-control': 'no-cache',
       vary: 'accept, origin',
       'access-control-allow-origin': 'http://page.test',
-      'access-control-expose-headers': 'openai-processing-ms, retry-after-ms, x-codex-plan-type',
+      'access-control-expose-headers':
+        'openai-processing-ms, retry-after, retry-after-ms, x-codex-plan-type, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
     });
     expect(share('http://page.test', {})).toEqual({
       vary: 'origin',
       'access-control-allow-origin': 'http://page.test',
+      'access-control-expose-headers':
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
     });
   });
 

@@ -16,6 +16,8 @@ const MAX_ASKED_CHARS = 4_096;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 /** Headers of answers that a page cannot see unless they are named. */
 const TELLING = /^(?:x-|openai-|retry-after)/;
+/** Named in every answer, whether it has them or not: the list looks the same to whoever tests it. */
+const ALWAYS_TOLD = ['retry-after', 'x-proxy-ignored-params', 'x-proxy-output-mode', 'x-request-id'];
 const ASKED_ABOUT =
   'access-control-request-method, access-control-request-headers, access-control-request-private-network';
 
@@ -47,7 +49,8 @@ export const createCors = (origins: readonly string[]): Cors => {
       if (origin === null || !isAllowed(origin)) return response;
       headers.set('access-control-allow-origin', origin);
       const told = [...headers.keys()].filter((name) => TELLING.test(name));
-      if (told.length > 0) headers.set('access-control-expose-headers', told.join(', '));
+      const named = [...new Set([...ALWAYS_TOLD, ...told])].toSorted();
+      headers.set('access-control-expose-headers', named.join(', '));
       return response;
     },
   };
