@@ -271,6 +271,7 @@ describe('loadConfig', () => {
     ['PROXY_MODEL_ALIASES', '["gpt"]'],
     ['PROXY_MODEL_ALIASES', '{"house": 1}'],
     ['PROXY_MODEL_ALIASES', '{"my house": "gpt"}'],
+    ['PROXY_MODEL_ALIASES', '{"__proto__": "gpt"}'],
     ['PROXY_MODEL_ALIASES', '{"house": "house"}'],
     ['PROXY_MODEL_ALIASES', '{"a": "gpt", "b": "c", "c": "d", "d": "b"}'],
     [

@@ -2,6 +2,8 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
+import { isJsonObject } from '../kit/json.ts';
+
 /** How one setting is read from its text: what is allowed, in words and as a schema. */
 export interface ValueType<Output> {
   /** Completes the sentence "allowed is …". */
@@ -143,6 +145,8 @@ export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
         return z.NEVER;
       }
     })
+    // zod leaves this name out of a record without a word.
+    .refine((value) => !isJsonObject(value) || !Object.hasOwn(value, '__proto__'))
     .pipe(z.record(MODEL_NAME, MODEL_NAME))
     .refine((aliases) => {
       const map = new Map(Object.entries(aliases));

@@ -16,7 +16,7 @@ const MAX_ASKED_CHARS = 4_096;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 /** Headers of answers that a page cannot see unless they are named. */
 const TELLING = /^(?:x-|openai-|retry-after)/;
-/** Named in every answer, whether it has them or not: the list looks the same to whoever tests it. */
+/** Named in every answer, also in one that has none of them: so a page can see at any answer what it may read. */
 const ALWAYS_TOLD = ['retry-after', 'x-proxy-ignored-params', 'x-proxy-output-mode', 'x-request-id'];
 const ASKED_ABOUT =
   'access-control-request-method, access-control-request-headers, access-control-request-private-network';
