@@ -27,6 +27,7 @@ const defaults: Config = {
     maxQueuedTurns: 1024,
     queueTimeoutMs: 30_000,
     maxBytesInFlightMb: 256,
+    maxModelRequests: 64,
   },
   upstream: {
     baseUrl: null,
@@ -105,6 +106,7 @@ describe('loadConfig', () => {
       PROXY_MAX_QUEUED_TURNS: '0',
       PROXY_QUEUE_TIMEOUT_MS: '500',
       PROXY_MAX_BYTES_IN_FLIGHT_MB: '64',
+      PROXY_MAX_MODEL_REQUESTS: '7',
       PROXY_UPSTREAM_BASE_URL: 'https://models.example/v1//',
       PROXY_UPSTREAM_API_KEY: 'sk-up',
       CODEX_HOME: '/srv/codex',
@@ -168,7 +170,13 @@ describe('loadConfig', () => {
         drainTimeoutMs: 0,
         corsAllowedOrigins: ['*', 'https://notes.example:8443'],
       },
-      load: { maxConcurrentTurns: 4, maxQueuedTurns: 0, queueTimeoutMs: 500, maxBytesInFlightMb: 64 },
+      load: {
+        maxConcurrentTurns: 4,
+        maxQueuedTurns: 0,
+        queueTimeoutMs: 500,
+        maxBytesInFlightMb: 64,
+        maxModelRequests: 7,
+      },
       upstream: {
         baseUrl: 'https://models.example/v1',
         apiKey: 'sk-up',

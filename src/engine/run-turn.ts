@@ -1,4 +1,4 @@
-import type { Failure } from '../canonical/failure.ts';
+import { GatewayError, type Failure } from '../canonical/failure.ts';
 import { isToolCall } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
@@ -73,6 +73,7 @@ async function* runTurn(
   const tried: Approach[] = [first.approach];
   let draft = first;
   for (let losses = 0; ;) {
+    if (request.budget.isSpent) throw new GatewayError(request.budget.exceeded());
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
@@ -97,14 +98,15 @@ async function* runTurn(
       else {
         const { refusal } = error;
         const { failure } = refusal.outcome;
-        if (trial === 'none' && failure.kind === 'invalid_prompt') {
+        const mayAskAgain = !request.budget.isSpent;
+        if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;
           draft = draftTurn(request, draft.approach, deps);
           continue;
         }
         trial = 'over';
-        const next = nextDraft(asked, tried, failure, deps);
+        const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
         if (next === null) {
           const failed = deps.approaches.told(failure);
           deps.onRefused(failed);

@@ -1,6 +1,7 @@
 import { GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
+import type { ModelBudget } from '../canonical/model-budget.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -9,8 +10,7 @@ import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
-import { retryWhole } from '../engine/retry-whole.ts';
+import type { RepairResult } from '../engine/repair-calls.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -32,13 +32,13 @@ import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
+import { planAnswer } from './plan-answer.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
-import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -66,6 +66,8 @@ export interface TurnDeps {
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  /** The model requests that one answer may cost. */
+  readonly openBudget: (exchange: Exchange) => ModelBudget;
   readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
@@ -104,6 +106,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
+      budget: deps.openBudget(exchange),
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(story === null ? {} : { story }),
@@ -132,9 +135,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         nameOf: (path) => ask.nameOf(path),
       });
       await breathe();
-      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
-      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
-      return ask.stream ? stopped : retryWhole(stopped);
+      return planAnswer(request, { ask, exchange, deps });
     };
     const plans = await Promise.all(
       mapAll(asked, (one, index) => {
@@ -244,22 +245,6 @@ const readAsk = async (
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
-};
-
-const withRepair = (
-  plan: Plan,
-  request: TurnRequest,
-  { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
-): Plan => {
-  const { attempts, inStreams, onRepair } = deps.repair;
-  if (isStream && !inStreams) return plan;
-  return repairCalls(plan, request, {
-    plan: (again) => deps.engine.plan(again),
-    attempts,
-    holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
-    onRepair,
-  });
 };
 
 const readGiven = async (

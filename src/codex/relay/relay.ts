@@ -124,7 +124,14 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
     const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
     const ticket = turn?.ticket ?? null;
-    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
+    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) {
+      options.onUnplaced();
+      // Not the turn's own request, but caused by it, and paid for like one.
+      if (tickets.get(threadId)?.ticket.budget.take() === false) {
+        gone(outgoing);
+        return;
+      }
+    }
     if (ticket !== null && !ticket.isFirstRequest) {
       await ticket.begun;
       // Who steers makes codex hang up and ask anew, which may be seen in another order.
