@@ -17,8 +17,16 @@ export interface CommandRoom {
   /** The home of the person who types: empty, and thrown away. */
   readonly home: string;
   readonly stateDir: string;
-  /** `stdout`: a file of the caller's in place of a pipe that is read. */
-  start(words: readonly string[], env?: Readonly<Record<string, string>>, stdout?: number): RunningCommand;
+  /**
+   * `stdout`: a file of the caller's in place of a pipe that is read. `maxOpenFiles`: how many file descriptors the
+   * process may have.
+   */
+  start(
+    words: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    stdout?: number,
+    maxOpenFiles?: number,
+  ): RunningCommand;
   /** A provider for what is started, which goes with the room. */
   startModel(options: ModelServerOptions): Promise<ModelServer>;
   close(): Promise<void>;
@@ -35,8 +43,10 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   return {
     home,
     stateDir,
-    start(words, env = {}, stdout) {
-      const child = spawn(process.execPath, [BIN, ...words], {
+    start(words, env = {}, stdout, maxOpenFiles) {
+      const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles}; `;
+      const command = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, BIN, ...words];
+      const child = spawn('sh', command, {
         env: {
           PATH: process.env['PATH'],
           HOME: home,
