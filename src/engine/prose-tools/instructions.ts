@@ -29,13 +29,13 @@ If no tool is needed, respond with plain text.`;
 export const proseInstructions = async (
   tools: readonly ProseTool[],
   choice: ToolChoice,
-  guide: ToolGuide,
+  { guide, caller }: { readonly guide: ToolGuide; readonly caller: string },
 ): Promise<string> => {
   const schemas: string[] = [];
   for (const { parameters } of tools) {
     schemas.push((await inTurns(writeJsonSteps(parameters))).join(''));
   }
-  const guidance = await guide.guide(schemas);
+  const guidance = await guide.guide(schemas, caller);
   const conditions = [...choiceLines(choice), ...strictLines(tools)];
   return [
     RULES,

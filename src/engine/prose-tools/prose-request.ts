@@ -48,9 +48,10 @@ export class ProseRequest {
 
   async write(): Promise<TurnRequest> {
     const items = await writeHistory(this.#history);
-    const { toolChoice } = this.#request;
+    const { toolChoice, caller } = this.#request;
+    const { guide } = this.#options;
     const text =
-      this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, this.#options.guide);
+      this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, { guide, caller });
     return this.#around(items, text);
   }
 
