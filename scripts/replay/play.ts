@@ -66,6 +66,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
+    isLocal: false,
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });
