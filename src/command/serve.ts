@@ -12,7 +12,6 @@ import { listen, type Listener } from '../http/listen.ts';
 import { startingFetch } from '../http/starting.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
-import { VERSION } from '../version.ts';
 import type { Run, CommandContext } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
@@ -49,7 +48,6 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
     destination: logLines(sink, config.log.format, world),
     secrets: secretsOf(config),
   });
-  logger.info({ version: VERSION }, 'starting codex-app-server-proxy …');
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
   const cors = createCors(config.http.corsAllowedOrigins);
