@@ -123,12 +123,15 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
-        sideTurns: createSideTurns(config.clients, {
-          engine: board.engine,
-          models: board.models,
-          logger,
-          metrics,
-        }),
+        sideTurns: createSideTurns(
+          { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+          {
+            engine: board.engine,
+            models: board.models,
+            logger,
+            metrics,
+          },
+        ),
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },

@@ -81,7 +81,10 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     ...turnDeps(config, logger, metrics, []),
     engine,
     models,
-    sideTurns: createSideTurns(config.clients, { engine, models, logger, metrics }),
+    sideTurns: createSideTurns(
+      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+      { engine, models, logger, metrics },
+    ),
     forms: { read: async () => [] },
     formats,
     stories: { open: () => now },
