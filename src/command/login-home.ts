@@ -11,7 +11,8 @@ import { commandLine, thisInvocation } from './invocation.ts';
 export const loginHomeOf = (config: Config): string =>
   config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
 
-export const signInOptions = ({ environment, say }: CommandContext): SignIn & { readonly config: Config } => {
+export const signInOptions = (world: CommandContext): SignIn & { readonly config: Config } => {
+  const { environment } = world;
   const config = loadConfig(environment);
   const device = commandLine(thisInvocation(environment), 'login', '--device');
   return {
@@ -21,7 +22,7 @@ export const signInOptions = ({ environment, say }: CommandContext): SignIn & { 
     loginHome: loginHomeOf(config),
     environment,
     stdio: 'inherit',
-    onErrorLine: (line) => say(inOurWords(line, device)),
+    onErrorLine: (line) => world.say(inOurWords(line, device)),
   };
 };
 

@@ -83,7 +83,7 @@ describe('start', () => {
     // The server holds npm's standard output until it has ended.
     await npm.exited;
     expect(messagesOf(npm)).toEqual(expect.arrayContaining(['stopping', 'request']));
-    await expect(fetch(`${at.url}/healthz`)).rejects.toThrow();
+    await expect(fetch(`${at.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
   it('shows the key that it makes once; later only the file that holds it', async () => {
