@@ -58,6 +58,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       ...config.http,
       refuse: (failed, origin) =>
         running?.refuse(failed, origin) ?? cors.share(errorResponse(failed), origin ?? null),
+      onAcceptError: (err) => logger.warn({ err }, 'a connection could not be accepted'),
     },
   ).catch((error: unknown) => {
     throw explainListening(error, config.http);

@@ -17,8 +17,16 @@ export interface CommandRoom {
   /** The home of the person who types: empty, and thrown away. */
   readonly home: string;
   readonly stateDir: string;
-  /** `stdout`: a file of the caller's in place of a pipe that is read. */
-  start(words: readonly string[], env?: Readonly<Record<string, string>>, stdout?: number): RunningCommand;
+  /**
+   * `stdout`: a file of the caller's in place of a pipe that is read. `maxOpenFiles`: how many file descriptors the
+   * process may have.
+   */
+  start(
+    words: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    stdout?: number,
+    maxOpenFiles?: number,
+  ): RunningCommand;
   /** The same by way of npm: `npm run SCRIPT`. The child is npm. */
   startByNpm(script: string, env?: Readonly<Record<string, string>>): RunningCommand;
   /** A provider for what is started, which goes with the room. */
@@ -65,7 +73,11 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   return {
     home,
     stateDir,
-    start: (words, env = {}, stdout) => spawned(process.execPath, [BIN, ...words], env, stdout),
+    start(words, env = {}, stdout, maxOpenFiles) {
+      const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles}; `;
+      const command = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, BIN, ...words];
+      return spawned('sh', command, env, stdout);
+    },
     startByNpm: (script, env = {}) => spawned('npm', ['run', '--silent', script], env),
     async startModel(options) {
       const model = await startModelServer(options);
