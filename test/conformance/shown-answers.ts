@@ -16,7 +16,9 @@ interface Ask {
 export const shownBy = async (responses: CheckedClient, chat: CheckedChat, ask: Ask) => {
   const whole = await responses.openai.responses.create(ask);
   const streamed = await responses.openai.responses.stream(ask).finalResponse();
-  const deltas = (await responses.lastEvents()).flatMap((event) => event['delta'] ?? []);
+  const deltas = (await responses.lastEvents()).flatMap(({ delta }) =>
+    typeof delta === 'string' ? [delta] : [],
+  );
   const tools = ask.tools.map(({ name }) => ({ type: 'function' as const, function: { name } }));
   const asked = { model: ask.model, messages: [{ role: 'user' as const, content: ask.input }], tools };
   const completion = await chat.openai.chat.completions.create(asked);
