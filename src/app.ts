@@ -5,7 +5,7 @@ import { createChooser } from './backend.ts';
 import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
-import { prepareHomes } from './codex/home/prepare-home.ts';
+import { prepareHomes, type CodexHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
@@ -72,17 +72,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const homes = await prepareHomes({
-    stateDir: config.state.dir,
-    binary: findCodexBinary(),
-    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
-    allowsFeedback: config.codex.feedback,
-    onUnsavedLogin: (err) =>
-      logger.error(
-        { err },
-        'renewed tokens could not be saved: after a restart somebody has to sign in again',
-      ),
-  });
+  const homes = await openHomes(config, environment, logger);
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
@@ -182,6 +172,23 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     },
   };
 };
+
+const openHomes = (
+  config: Config,
+  environment: AppDeps['environment'],
+  logger: Logger,
+): Promise<CodexHomes> =>
+  prepareHomes({
+    stateDir: config.state.dir,
+    binary: findCodexBinary(),
+    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
+    onUnsavedLogin: (err) =>
+      logger.error(
+        { err },
+        'renewed tokens could not be saved: after a restart somebody has to sign in again',
+      ),
+  });
 
 /** Work whose length a client decides. */
 const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {

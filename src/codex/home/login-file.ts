@@ -45,7 +45,7 @@ export const readWholeLogin = async (file: string): Promise<string | null> => {
 };
 
 /** A link to the login, as people keep among their dotfiles, stays a link. */
-export const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
+const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
 
 /**
  * Replaces an `auth.json` in one step, if `isStillWanted` says so at the last moment. The file keeps its owner.
