@@ -35,6 +35,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
+import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
@@ -179,6 +180,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
