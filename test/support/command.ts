@@ -27,12 +27,15 @@ export interface CommandRoom {
     stdout?: number,
     maxOpenFiles?: number,
   ): RunningCommand;
+  /** The same by way of npm: `npm run SCRIPT`. The child is npm. */
+  startByNpm(script: string, env?: Readonly<Record<string, string>>): RunningCommand;
   /** A provider for what is started, which goes with the room. */
   startModel(options: ModelServerOptions): Promise<ModelServer>;
   close(): Promise<void>;
 }
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/codex-app-server-proxy.js');
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const BIN = path.join(ROOT, 'bin/codex-app-server-proxy.js');
 
 /** Runs the real command, as a person on a fresh machine would. Nothing it asks for leaves this machine. */
 export const openCommandRoom = async (): Promise<CommandRoom> => {
@@ -40,32 +43,42 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   const stateDir = path.join(home, 'state');
   const children: RunningCommand[] = [];
   const models: ModelServer[] = [];
+  const spawned = (
+    program: string,
+    words: readonly string[],
+    env: Readonly<Record<string, string>>,
+    stdout?: number,
+  ): RunningCommand => {
+    const child = spawn(program, words, {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        HTTPS_PROXY: 'http://127.0.0.1:9',
+        PORT: '0',
+        PROXY_STATE_DIR: stateDir,
+        PROXY_CODEX_WORKDIR: path.join(home, 'work'),
+        ...env,
+      },
+      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
+    });
+    const output = { out: '', err: '' };
+    child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
+    const exited = once(child, 'close') as RunningCommand['exited'];
+    const running = { child, output, exited };
+    children.push(running);
+    return running;
+  };
   return {
     home,
     stateDir,
     start(words, env = {}, stdout, maxOpenFiles) {
       const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles}; `;
       const command = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, BIN, ...words];
-      const child = spawn('sh', command, {
-        env: {
-          PATH: process.env['PATH'],
-          HOME: home,
-          HTTPS_PROXY: 'http://127.0.0.1:9',
-          PORT: '0',
-          PROXY_STATE_DIR: stateDir,
-          PROXY_CODEX_WORKDIR: path.join(home, 'work'),
-          ...env,
-        },
-        stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
-      });
-      const output = { out: '', err: '' };
-      child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
-      child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
-      const exited = once(child, 'close') as RunningCommand['exited'];
-      const running = { child, output, exited };
-      children.push(running);
-      return running;
+      return spawned('sh', command, env, stdout);
     },
+    startByNpm: (script, env = {}) => spawned('npm', ['run', '--silent', script], env),
     async startModel(options) {
       const model = await startModelServer(options);
       models.push(model);
