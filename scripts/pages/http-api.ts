@@ -50,6 +50,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
   'POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
+  'GET /':
+    'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
+  'GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
   'GET /healthz': 'Whether the process is alive.',
   'GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -88,6 +91,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       takesFeedback: false,
     },
     metrics: { print: notCalled, contentType: '' },
+    front: { front: { version: '', about: notCalled }, docs: { read: notCalled } },
     isReady: notCalled,
     backendHealth: notCalled,
   }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));

@@ -66,6 +66,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
+    isLocal: false,
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });
@@ -149,6 +150,7 @@ const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Pa
       identity: 'story',
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(story, relay),
+      wasRenewedSince: async () => false,
       deps: {
         ...tools,
         config,

