@@ -87,6 +87,7 @@ export const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  passesImageUrls: config.images.urls === 'auto',
   onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     ...standing,

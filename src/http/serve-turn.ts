@@ -50,6 +50,8 @@ export interface TurnDeps {
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -130,6 +132,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe();
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });

@@ -20,7 +20,7 @@ let client: CheckedClient;
 let images: Server;
 let imageUrl: string;
 beforeAll(async () => {
-  proxy = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+  proxy = await startProxy(hello, { PROXY_IMAGE_URLS: 'fetch', PROXY_IMAGE_FETCH_PRIVATE: 'true' });
   client = checkedClient(proxy);
   images = createServer((request, response) => {
     if (request.url === '/cat.png') {
@@ -91,7 +91,7 @@ describe('images', () => {
     ).toEqual(user(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }));
   });
 
-  it('as an http URL, which is fetched', async () => {
+  it('as an http URL, which is fetched where the deployment wants it', async () => {
     const [message] = (await seen(
       ask({ type: 'input_image', image_url: `${imageUrl}/cat.png`, detail: 'auto' }),
     )) as { content: unknown[] }[];
