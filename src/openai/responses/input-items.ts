@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
 import {
   saysNothing,
   type HostedCall,
@@ -13,7 +12,7 @@ import {
   type RawItem,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import {
   idText,
   jsonObject,
@@ -29,6 +28,7 @@ import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { References, type Recall } from './item-references.ts';
 import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
 
@@ -117,6 +117,7 @@ const schemas = {
     role: z.literal('developer'),
     tools: list(MAX_TOOLS),
   }),
+  item_reference: z.object({ type: z.literal('item_reference').nullish(), id: idText }),
   /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
   raw: z.looseObject({ type: idText, id }),
 } as const;
@@ -124,48 +125,67 @@ const schemas = {
 type ItemType = keyof typeof schemas;
 const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
 
-export const readInput = (input: string | readonly unknown[]): ReadItems => {
+export const readInput = (input: string | readonly unknown[], recall: Recall = () => null): ReadItems => {
   if (typeof input === 'string') {
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
     return { items: [item], places: ['input'], unread: [] };
   }
   refuseTooManyParts(input, 'input');
   const unread: string[] = [];
+  const references = new References(recall);
   const read = input.flatMap((value, index) => {
     const place = `input[${index}]`;
-    const item = readItem(value, place, unread);
+    const item = readItem(value, place, { unread, references });
     return item === null ? [] : [{ item, place }];
   });
   return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
 };
 
-/** Null for an item that says nothing: the empty assistant message of our own message-first layout. */
-const readItem = (value: unknown, at: string, unread: string[]): Item | null => {
+interface Reading {
+  readonly unread: string[];
+  readonly references: References;
+}
+
+/** Null for what has no content: an empty assistant message, such as that of the layout message-first. */
+const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
   const type = typeOf(value, at);
   noteUnread(unread, schemas[type], value, at);
-  const item = translate(type, value, at, unread);
-  const isEmpty = item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts);
-  return isEmpty ? null : item;
+  if (type === 'item_reference') {
+    const found = references.resolve(parseBody(schemas.item_reference, value, at).id, at);
+    if (found === 'lost') unread.push(at);
+    return typeof found === 'string' ? null : unlessEmpty(found);
+  }
+  return unlessEmpty(translate(type, value, at, unread));
 };
+
+const unlessEmpty = (item: Item): Item | null =>
+  item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts) ? null : item;
 
 const typeOf = (value: unknown, at: string): ItemType => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
-  const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
+  const type = value['type'] ?? untypedAs(value);
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
   // What is sealed under this name goes on under it.
   if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
-  if (name === 'item_reference') {
-    throw gatewayError('unsupported_value', {
-      param: at,
-      message: `Item references are not supported at '${at}': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).`,
-    });
-  }
   return 'raw';
 };
 
-const translate = (type: ItemType, value: unknown, at: string, unread: string[]): Item => {
+/** The items that need no type: messages, and references, which have an id and nothing else. */
+const untypedAs = (value: JsonObject): ItemType | undefined => {
+  if (value['role'] !== undefined) return 'message';
+  return typeof value['id'] === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')
+    ? 'item_reference'
+    : undefined;
+};
+
+const translate = (
+  type: Exclude<ItemType, 'item_reference'>,
+  value: unknown,
+  at: string,
+  unread: string[],
+): Item => {
   switch (type) {
     case 'message':
       return message(parseBody(schemas.message, value, at), at, unread);
