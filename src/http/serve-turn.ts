@@ -36,6 +36,7 @@ import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
+import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
@@ -181,6 +182,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
