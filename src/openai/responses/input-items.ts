@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 
 import {
   saysNothing,
@@ -13,28 +13,16 @@ import {
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-import {
-  idText,
-  jsonObject,
-  list,
-  listOf,
-  longText,
-  MAX_ID_CHARS,
-  MAX_PARTS,
-  MAX_TOOLS,
-  refuseTooManyParts,
-} from '../bounds.ts';
+import { idText, refuseTooManyParts } from '../bounds.ts';
 import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';
 import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
-
-/** The field for what codex notes about an item. */
-const NOTES = 'internal_chat_message_metadata_passthrough';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -42,99 +30,6 @@ export interface ReadItems {
   readonly places: readonly string[];
   readonly unread: readonly string[];
 }
-
-const id = z.string().max(MAX_ID_CHARS).nullish();
-const status = z.string().nullish();
-const notes = { [NOTES]: jsonObject.nullish() };
-
-const caller = jsonObject.nullish();
-/** Fields of a call that only a backend reads. */
-const callFields = { caller, async: z.boolean().nullish() };
-
-/** Other names under which a compaction comes back. */
-const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
-
-/** Only what is read: clients replay whole output items, with fields that nobody needs. */
-const schemas = {
-  message: z.object({
-    type: z.literal('message').optional(),
-    id,
-    status,
-    ...notes,
-    role: z.enum(['user', 'assistant', 'system', 'developer']),
-    content: z.union([longText, list(MAX_PARTS)]),
-    phase: z.enum(['commentary', 'final_answer']).nullish(),
-  }),
-  reasoning: z.object({
-    type: z.literal('reasoning'),
-    id,
-    status,
-    ...notes,
-    summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
-    content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
-    encrypted_content: z.string().nullish(),
-  }),
-  function_call: z.object({
-    type: z.literal('function_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    arguments: longText,
-    ...callFields,
-  }),
-  function_call_output: z.object({
-    type: z.literal('function_call_output'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
-    name: z.string().nullish(),
-    namespace: z.string().nullish(),
-  }),
-  custom_tool_call: z.object({
-    type: z.literal('custom_tool_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    input: longText,
-    ...callFields,
-  }),
-  custom_tool_call_output: z.object({
-    type: z.literal('custom_tool_call_output'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
-  }),
-  compaction: z.object({
-    type: z.enum(['compaction', ...COMPACTION_TOO]),
-    id,
-    ...notes,
-    encrypted_content: z.string(),
-  }),
-  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
-  additional_tools: z.looseObject({
-    type: z.literal('additional_tools'),
-    role: z.literal('developer'),
-    tools: list(MAX_TOOLS),
-  }),
-  item_reference: z.object({ type: z.literal('item_reference').nullish(), id: idText }),
-  /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
-  raw: z.looseObject({ type: idText, id }),
-} as const;
-
-type ItemType = keyof typeof schemas;
-const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
 
 export const readInput = (input: string | readonly unknown[], recall: Recall = () => null): ReadItems => {
   if (typeof input === 'string') {
