@@ -42,6 +42,7 @@ import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { rpcMetrics } from './observe/rpc-metrics.ts';
+import { reportOddities } from './observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
 import { VERSION } from './version.ts';
@@ -206,7 +207,7 @@ export const engineOf = (
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
-    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+    onOddity: reportOddities(metrics, deps.logger),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
       if (kind === 'model_not_found') offered.refresh();

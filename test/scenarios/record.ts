@@ -97,6 +97,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onInput() {},
         onRenewalHeld() {},
         onFirstByte() {},
+        mintCallId: () => 'call_ours',
         cookies: null,
         onBlocked() {},
         onServed() {},
