@@ -41,7 +41,7 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
-import { rpcMetrics } from './observe/rpc-metrics.ts';
+import { malformedLines, rpcMetrics } from './observe/rpc-metrics.ts';
 import { reportOddities } from './observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
@@ -278,7 +278,7 @@ const createPool = (
         onCall: rpcMetrics(metrics, logger),
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
-        onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
+        onMalformedLine: malformedLines(metrics, logger),
         onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
       }),
       workdir: config.codex.workDir,
