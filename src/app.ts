@@ -2,9 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createChooser } from './backend.ts';
+import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
-import { prepareHomes } from './codex/home/prepare-home.ts';
+import { prepareHomes, type CodexHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
@@ -13,7 +14,8 @@ import { Detour, DETOUR_MS } from './detour.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
-import { loadOrCreateApiKey } from './http/api-key-file.ts';
+import { loadOrCreateApiKey, type OwnKey } from './http/api-key-file.ts';
+import { createDocPages } from './http/front/doc-pages.ts';
 import { createFormatChecks } from './http/check-format.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
@@ -36,6 +38,7 @@ import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { VERSION } from './version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -44,7 +47,7 @@ export interface App {
   /** Who answers now. */
   state(): BackendState;
   /** The key that was made at the first start; null where the configuration names keys. */
-  readonly ownKey: string | null;
+  readonly ownKey: OwnKey | null;
   workers(): readonly WorkerDescription[];
   /** How many requests have not got their whole answer yet. */
   answersUnderWay(): number;
@@ -69,15 +72,10 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const homes = await prepareHomes({
-    stateDir: config.state.dir,
-    binary: findCodexBinary(),
-    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
-    allowsFeedback: config.codex.feedback,
-  });
+  const homes = await openHomes(config, environment, logger);
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
-  const stories = await storiesOf(config, ownKey, { logger, metrics });
+  const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -120,12 +118,15 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         models: board.models,
         forms,
         formats,
-        sideTurns: createSideTurns(config.clients, {
-          engine: board.engine,
-          models: board.models,
-          logger,
-          metrics,
-        }),
+        sideTurns: createSideTurns(
+          { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+          {
+            engine: board.engine,
+            models: board.models,
+            logger,
+            metrics,
+          },
+        ),
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
@@ -140,10 +141,14 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         takesFeedback: config.codex.feedback,
       },
       metrics: config.log.metrics ? metrics : null,
+      front: {
+        front: { version: VERSION, about: (isLocal) => aboutServer(board.south.state, ownKey, isLocal) },
+        docs: createDocPages(),
+      },
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
-    authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey.key]),
     cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,
@@ -167,6 +172,23 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
     },
   };
 };
+
+const openHomes = (
+  config: Config,
+  environment: AppDeps['environment'],
+  logger: Logger,
+): Promise<CodexHomes> =>
+  prepareHomes({
+    stateDir: config.state.dir,
+    binary: findCodexBinary(),
+    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
+    onUnsavedLogin: (err) =>
+      logger.error(
+        { err },
+        'renewed tokens could not be saved: after a restart somebody has to sign in again',
+      ),
+  });
 
 /** Work whose length a client decides. */
 const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
@@ -223,14 +245,14 @@ type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
 const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   const { config, logger, metrics } = deps;
   const detour = new Detour(systemAmbient.clock);
-  const choose = createChooser(config.upstream, deps.homes);
+  const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
   /** Null until the first south is there: it may meet a page while it is being made. */
   let board: Switchboard | null = null;
   /** Pages that stand in the relay's way lead around it for a while. */
-  const watchFor = (wire: 'on' | 'off') => ({
+  const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
     onBlocked() {
       metrics.relayBlocked.inc();
-      if (wire === 'off' || !detour.blocked()) return;
+      if (wire === 'bypass' || !detour.blocked()) return;
       logger.error(
         { minutes: DETOUR_MS / 60_000 },
         'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
@@ -243,7 +265,7 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   board = await createSwitchboard({
     async choose() {
       const chosen = await choose();
-      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
+      const wire = detour.isOpen() ? 'bypass' : config.upstream.wire;
       return {
         identity: `${chosen.identity}, wire ${wire}`,
         revision: chosen.revision,

@@ -66,6 +66,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
+    isLocal: false,
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });
@@ -80,7 +81,10 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     ...turnDeps(config, logger, metrics, []),
     engine,
     models,
-    sideTurns: createSideTurns(config.clients, { engine, models, logger, metrics }),
+    sideTurns: createSideTurns(
+      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+      { engine, models, logger, metrics },
+    ),
     forms: { read: async () => [] },
     formats,
     stories: { open: () => now },
@@ -146,6 +150,7 @@ const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Pa
       identity: 'story',
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(story, relay),
+      wasRenewedSince: async () => false,
       deps: {
         ...tools,
         config,

@@ -115,7 +115,8 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
   });
 
   const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject);
+  // Stays: a connection that cannot be accepted later on (EMFILE) must not end the process.
+  server.on('error', listening.reject);
   server.listen(options.port ?? 0, '127.0.0.1', listening.resolve);
   await listening.promise;
   const address = server.address();
@@ -178,7 +179,7 @@ const readBody = async (incoming: IncomingMessage): Promise<Body> => {
 
 const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
   try {
-    const value = await inTurns(readJsonSteps(bytes));
+    const value = await inTurns(readJsonSteps(bytes), null);
     return isJsonObject(value) ? value : null;
   } catch {
     // The caller is told so by the null.

@@ -11,8 +11,12 @@ import type { Tokenizer } from './tokenizer.ts';
 export interface Emulation {
   /** What the backend is asked for instead. */
   request(request: TurnRequest): TurnRequest;
-  /** The events of that, as the caller is to see them. `request` is the caller's own. */
-  events(events: AsyncIterable<TurnEvent>, request: TurnRequest): AsyncIterable<TurnEvent>;
+  /** The events of that, as the caller is to see them. `request` is the caller's own, the signal the turn's. */
+  events(
+    events: AsyncIterable<TurnEvent>,
+    request: TurnRequest,
+    signal: AbortSignal,
+  ): AsyncIterable<TurnEvent>;
 }
 
 /** The plan for what is asked instead, with the caller's own view of its events. */
@@ -21,7 +25,7 @@ export const emulate = (engine: Engine, emulation: Emulation): Engine => ({
     const plan = engine.plan(emulation.request(request));
     return {
       ...plan,
-      run: (signal, onSettled) => emulation.events(plan.run(signal, onSettled), request),
+      run: (signal, onSettled) => emulation.events(plan.run(signal, onSettled), request, signal),
     };
   },
 });
@@ -29,8 +33,8 @@ export const emulate = (engine: Engine, emulation: Emulation): Engine => ({
 /** No backend behind an app-server has stops. */
 const stops = (clock: Clock): Emulation => ({
   request: (request) => (request.stop.length === 0 ? request : { ...request, stop: [] }),
-  events: (events, { stop }) =>
-    stop.length === 0 ? events : wellFormed(stopAt(events, stop, clock), { clock }),
+  events: (events, { stop }, signal) =>
+    stop.length === 0 ? events : wellFormed(stopAt(events, stop, { clock, signal }), { clock }),
 });
 
 /** A backend that keeps the limit itself is left to it: so the request goes on as it is. */

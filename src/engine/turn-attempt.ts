@@ -184,10 +184,14 @@ export class TurnAttempt {
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
-      await breathe();
+      await breathe(this.#signal);
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
       if (items.length > 0 && request.isReview !== true) {
-        const injecting = appServer.request('thread/inject_items', { threadId, items });
+        const injecting = appServer.request(
+          'thread/inject_items',
+          { threadId, items },
+          { signal: this.#signal },
+        );
         await unlessAborted(injecting, this.#signal);
       }
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {

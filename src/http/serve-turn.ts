@@ -11,7 +11,7 @@ import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
@@ -35,6 +35,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
+import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
@@ -94,7 +95,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
-    await breathe();
+    await breathe(signal);
     const session = sessionOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
@@ -130,7 +131,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         signal,
         nameOf: (path) => ask.nameOf(path),
       });
-      await breathe();
+      await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
       const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
       return ask.stream ? stopped : retryWhole(stopped);
@@ -179,6 +180,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
@@ -214,13 +216,13 @@ const answer = async (
       onBug: (error) => deps.onBug(error, exchange),
     });
   }
-  const replies = await Promise.all(mapAll(turns, fold));
+  const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
   const body = ask.project(replies);
   story?.tell('answered', { status: 200, head: headers, body });
-  return jsonResponse(body, headers);
+  return jsonResponse(body, headers, exchange.signal);
 };
 
 interface Reading {
@@ -237,7 +239,7 @@ const readAsk = async (
   { exchange, held, deps, story }: Reading,
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
-  const limits = { maxBytes: deps.maxBodyBytes, room: held };
+  const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);

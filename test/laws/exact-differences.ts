@@ -265,7 +265,7 @@ const bringsTools = ({ input }: JsonObject): boolean =>
 const isClients = (tool: JsonObject): boolean => tool['type'] === 'function' || tool['type'] === 'custom';
 
 /** Items that nobody reads. */
-const isCarried = (item: JsonObject): boolean => !READ_TYPES.has(textOf(item['type'] ?? 'message'));
+export const isCarried = (item: JsonObject): boolean => !READ_TYPES.has(textOf(item['type'] ?? 'message'));
 
 const READ_TYPES: ReadonlySet<string> = new Set([
   'message',

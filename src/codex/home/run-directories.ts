@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type FileLock, lockIfPresent, lockNewFile } from './file-lock.ts';
@@ -54,20 +54,31 @@ const newName = async (
       lock.release();
     } else if (attempt >= ATTEMPTS) {
       if (isThere) return { directory, lock: null };
+      // SQLite does not say why it failed; the system does, such as EMFILE or ENOSPC.
+      await writeFile(lockFileOf(directory), '', { mode: 0o600 });
+      await removeBoth(directory, null);
       throw new Error(`a lock file could not be made in ${parent}`);
     }
     await removeBoth(directory, null);
   }
 };
 
-/** Removes what dead processes left. What cannot be asked for its lock stays. */
-export const sweepRunDirectories = async (parent: string): Promise<void> => {
+/**
+ * Removes what dead processes left. What cannot be asked for its lock stays. `rescue` is called for each
+ * directory before its removal.
+ */
+export const sweepRunDirectories = async (
+  parent: string,
+  rescue: (directory: string) => Promise<void> = async () => {},
+): Promise<void> => {
   const names = (await readdir(parent)).flatMap((name) => OURS.exec(name)?.[1] ?? []);
   await Promise.all(
     [...new Set(names)].map(async (name) => {
       const directory = path.join(parent, name);
       const lock = await lockIfPresent(lockFileOf(directory));
       if (lock === 'taken' || lock === 'unknown') return;
+      // A home that cannot be read must not keep the server from starting.
+      await rescue(directory).catch(() => {});
       await removeBoth(directory, lock === 'missing' ? null : lock);
     }),
   );

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { createLineDecoder } from '../../kit/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from './environment.ts';
-import { readIfPresent, writeAtomically } from './files.ts';
+import { readIfPresent } from './files.ts';
+import { readLoginFile, replaceLogin } from './login-file.ts';
 import { createRunDirectory } from './run-directories.ts';
 
 /**
@@ -22,6 +24,8 @@ export interface SignIn {
   readonly environment: Environment;
   /** `ignore` is for tests: a person must see and answer what codex says. */
   readonly stdio: 'inherit' | 'ignore';
+  /** Takes each line that codex writes to standard error, with its line end. */
+  readonly onErrorLine: (line: string) => void;
 }
 
 const CONFIG = [
@@ -41,7 +45,7 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
     if (code !== 0) return code;
     const auth = await readIfPresent(path.join(home, 'auth.json'));
     if (auth === null) throw new Error('codex says that it signed in, but left no login');
-    await writeAtomically(await realFile(path.join(options.loginHome, 'auth.json')), auth);
+    await replaceLogin(path.join(options.loginHome, 'auth.json'), auth);
     return 0;
   });
 };
@@ -49,10 +53,11 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
 /** Takes the login back from its issuer too, where that can be reached. */
 export const signOut = async (options: SignIn): Promise<number> => {
   const file = path.join(options.loginHome, 'auth.json');
-  const auth = await readIfPresent(file);
-  if (auth === null) return 0;
+  const found = await readLoginFile(file);
+  if (found.kind === 'missing') return 0;
+  if (found.kind === 'refused') throw new Error(`${found.why} Delete it to sign out.`);
   return inScratchHome(options, async (home) => {
-    await writeFile(path.join(home, 'auth.json'), auth, { mode: 0o600 });
+    await writeFile(path.join(home, 'auth.json'), found.text, { mode: 0o600 });
     const code = await runCodex(options, home, ['logout']);
     if (code === 0) await rm(file, { force: true });
     return code;
@@ -73,20 +78,20 @@ const inScratchHome = async (
   }
 };
 
-/** A link to the login, as people keep among their dotfiles, stays a link. */
-const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
-
 /** What the terminal sends, codex gets too; we wait for what it makes of it, and clean up. */
 const runCodex = async (
-  { binary, environment, stdio }: SignIn,
+  { binary, environment, stdio, onErrorLine }: SignIn,
   home: string,
   words: readonly string[],
 ): Promise<number> => {
   const child = spawn(binary.path, words, {
     cwd: home,
     env: { ...signInEnvironment(environment), CODEX_HOME: home },
-    stdio,
+    stdio: [stdio, stdio, 'pipe'],
   });
+  const lines = createLineDecoder();
+  const say = (some: readonly string[]): void => some.forEach((line) => onErrorLine(`${line}\n`));
+  child.stderr?.on('data', (chunk: Buffer) => say(lines.push(chunk)));
   const stay = (): void => {};
   const end = (): void => void child.kill('SIGTERM');
   process.on('SIGINT', stay).on('SIGTERM', end);
@@ -94,9 +99,10 @@ const runCodex = async (
     return await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
       // As a shell says it: a process that a signal ended has no code of its own.
-      child.once('exit', (code) => resolve(code ?? 130));
+      child.once('close', (code) => resolve(code ?? 130));
     });
   } finally {
+    say(lines.end());
     process.off('SIGINT', stay).off('SIGTERM', end);
   }
 };

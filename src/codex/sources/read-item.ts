@@ -9,7 +9,7 @@ import {
   type Slot,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 
 /** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([
@@ -224,8 +224,18 @@ const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
     name,
     ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
     input: written,
+    ...furtherFields(raw),
     status: statusOf(raw),
   };
+};
+
+/** What of a call only a client and its backend understand: the client sends it back. */
+const furtherFields = ({ caller, async }: JsonObject): { more?: JsonObject } => {
+  const said = {
+    ...(isJsonObject(caller) ? { caller } : {}),
+    ...(typeof async === 'boolean' ? { async } : {}),
+  };
+  return Object.keys(said).length === 0 ? {} : { more: said };
 };
 
 const rawOf = (raw: JsonObject, type: string): RawItem => {

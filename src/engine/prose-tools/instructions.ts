@@ -30,10 +30,11 @@ export const proseInstructions = async (
   tools: readonly ProseTool[],
   choice: ToolChoice,
   guide: ToolGuide,
+  signal: AbortSignal,
 ): Promise<string> => {
   const schemas: string[] = [];
   for (const { parameters } of tools) {
-    schemas.push((await inTurns(writeJsonSteps(parameters))).join(''));
+    schemas.push((await inTurns(writeJsonSteps(parameters), signal)).join(''));
   }
   const guidance = await guide.guide(schemas);
   const conditions = [...choiceLines(choice), ...strictLines(tools)];

@@ -46,11 +46,14 @@ export class ProseRequest {
     );
   }
 
-  async write(): Promise<TurnRequest> {
-    const items = await writeHistory(this.#history);
+  /** Throws the signal's reason once it is aborted. */
+  async write(signal: AbortSignal): Promise<TurnRequest> {
+    const items = await writeHistory(this.#history, signal);
     const { toolChoice } = this.#request;
     const text =
-      this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, this.#options.guide);
+      this.tools.length === 0
+        ? ''
+        : await proseInstructions(this.tools, toolChoice, this.#options.guide, signal);
     return this.#around(items, text);
   }
 

@@ -13,7 +13,7 @@ import {
   type RawItem,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
 import {
   idText,
   jsonObject,
@@ -25,6 +25,7 @@ import {
   MAX_TOOLS,
   refuseTooManyParts,
 } from '../bounds.ts';
+import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
@@ -45,6 +46,10 @@ export interface ReadItems {
 const id = z.string().max(MAX_ID_CHARS).nullish();
 const status = z.string().nullish();
 const notes = { [NOTES]: jsonObject.nullish() };
+
+const caller = jsonObject.nullish();
+/** Fields of a call that only a backend reads. */
+const callFields = { caller, async: z.boolean().nullish() };
 
 /** Other names under which a compaction comes back. */
 const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
@@ -78,6 +83,7 @@ const schemas = {
     name: idText,
     namespace: z.string().nullish(),
     arguments: longText,
+    ...callFields,
   }),
   function_call_output: z.object({
     type: z.literal('function_call_output'),
@@ -86,6 +92,9 @@ const schemas = {
     ...notes,
     call_id: idText,
     output: z.unknown(),
+    caller,
+    name: z.string().nullish(),
+    namespace: z.string().nullish(),
   }),
   custom_tool_call: z.object({
     type: z.literal('custom_tool_call'),
@@ -96,6 +105,7 @@ const schemas = {
     name: idText,
     namespace: z.string().nullish(),
     input: longText,
+    ...callFields,
   }),
   custom_tool_call_output: z.object({
     type: z.literal('custom_tool_call_output'),
@@ -104,6 +114,7 @@ const schemas = {
     ...notes,
     call_id: idText,
     output: z.unknown(),
+    caller,
   }),
   compaction: z.object({
     type: z.enum(['compaction', ...COMPACTION_TOO]),
@@ -189,6 +200,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.arguments,
+        ...further({ caller: given.caller, async: given.async }),
       };
     }
     case 'function_call_output': {
@@ -199,6 +211,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
+        ...further({ caller: given.caller, name: given.name, namespace: given.namespace }),
       };
     }
     case 'custom_tool_call': {
@@ -211,6 +224,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.input,
+        ...further({ caller: given.caller, async: given.async }),
       };
     }
     case 'custom_tool_call_output': {
@@ -221,6 +235,7 @@ const translate = (type: ItemType, value: unknown, at: string, unread: string[])
         ...about(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
+        ...further({ caller: given.caller }),
       };
     }
     case 'compaction': {
@@ -246,12 +261,19 @@ const message = (given: z.output<typeof schemas.message>, at: string, unread: st
   kind: 'message',
   ...about(given),
   role: given.role,
-  parts:
-    typeof given.content === 'string'
-      ? [{ kind: 'text', text: given.content }]
-      : parts(given.content, `${at}.content`, unread),
+  parts: messageParts(given, `${at}.content`, unread),
   ...(given.phase ? { phase: given.phase } : {}),
 });
+
+const messageParts = (
+  { content, role }: z.output<typeof schemas.message>,
+  at: string,
+  unread: string[],
+): readonly Part[] => {
+  if (typeof content === 'string') return [{ kind: 'text', text: content }];
+  const parts = parseParts(content, at, unread);
+  return role === 'assistant' ? withoutBreakpoints(parts, at, unread) : parts;
+};
 
 const rawItem = (raw: RawItem): HostedCall | Opaque => ({
   kind: raw.type.endsWith('_call') ? 'hosted-call' : 'opaque',
@@ -270,8 +292,11 @@ const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): Loade
 const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
   typeof given === 'string' && given !== '' ? { id: given } : {};
 
-const parts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
-  parseParts(given, at, unread);
+/** The fields that are not null. */
+const further = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return said.length === 0 ? {} : { more: Object.fromEntries(said) };
+};
 
 const about = (given: {
   readonly id?: string | null | undefined;
