@@ -115,7 +115,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       deps.strictParams,
     );
     if (refused !== null) throw refused;
-    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
+    const keepsFormat = await unlessAborted(
+      deps.formats.of(ask.request.format, ask.formatPlace, caller),
+      signal,
+    );
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({
@@ -257,7 +260,7 @@ const withRepair = (
     plan: (again) => deps.engine.plan(again),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
     onRepair,
   });
 };
@@ -269,7 +272,8 @@ const readGiven = async (
 ): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
   const body = await readJson(http, limits);
-  return spellOut === undefined ? body : spellOut(body, counterOf(limits));
+  if (spellOut === undefined) return body;
+  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
 };
 
 /** What is fetched for a request is held as long as its body. */
