@@ -61,7 +61,10 @@ export interface Endpoint {
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
   /** Puts words into a body that are said in it in another way. `onBytes` hears how long they are, and ends it by throwing. */
-  readonly spellOut?: (body: unknown, onBytes: (bytes: number) => void) => Promise<unknown>;
+  readonly spellOut?: (
+    body: unknown,
+    how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
+  ) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
 

@@ -48,6 +48,7 @@ it('has these metrics', () => {
     'counter proxy_rpc_errors_total{rpc_method,rpc_error_code}',
     'counter proxy_response_events_total{response_event_type}',
     'counter proxy_unknown_items_total{type}',
+    'counter proxy_response_item_parse_errors_total{response_item_parse_error}',
     'counter proxy_parse_failures_total{of}',
     'counter proxy_ignored_params_total{param}',
     'counter proxy_stories_lost_total{reason}',
