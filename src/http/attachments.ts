@@ -157,7 +157,8 @@ export const resolveAttachments = async (
   const images = new Images();
   const jobs = new Map<string, string>();
   for (const { part, param } of placed) {
-    if (isDataUrl(part.url)) images.checked(part, await inTurns(canonicalDataUrl(part.url, param)));
+    if (isDataUrl(part.url))
+      images.checked(part, await inTurns(canonicalDataUrl(part.url, param), options.signal));
     else if (part.url.length > MAX_URL_CHARS) throw urlTooLong(param);
     else if (!jobs.has(part.url)) jobs.set(part.url, param);
   }

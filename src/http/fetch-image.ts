@@ -49,10 +49,15 @@ const headerOf = (answer: Dispatcher.ResponseData, name: string): string => {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 };
 
+interface Reading {
+  readonly maxBytes: number;
+  readonly param: string;
+  readonly signal: AbortSignal;
+}
+
 const readImage = async (
   answer: Dispatcher.ResponseData,
-  maxBytes: number,
-  param: string,
+  { maxBytes, param, signal }: Reading,
 ): Promise<string> => {
   const tooLarge = invalidImage(`The image at the URL is larger than the ${maxBytes} bytes allowed.`, param);
   if (Number(headerOf(answer, 'content-length')) > maxBytes) throw tooLarge;
@@ -69,21 +74,21 @@ const readImage = async (
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param));
+  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param), signal);
 };
 
 type Hop = { readonly image: string } | { readonly location: string };
 
-const readAnswer = async (answer: Dispatcher.ResponseData, maxBytes: number, param: string): Promise<Hop> => {
+const readAnswer = async (answer: Dispatcher.ResponseData, reading: Reading): Promise<Hop> => {
   const location = headerOf(answer, 'location');
   if ([301, 302, 303, 307, 308].includes(answer.statusCode) && location !== '') return { location };
   if (answer.statusCode !== 200) {
     throw invalidImage(
       `Error while downloading the image. Upstream status code: ${answer.statusCode}.`,
-      param,
+      reading.param,
     );
   }
-  return { image: await readImage(answer, maxBytes, param) };
+  return { image: await readImage(answer, reading) };
 };
 
 export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => {
@@ -102,7 +107,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       });
       // What is not read of the body ends with the agent; its error has nobody else to go to.
       answer.body.on('error', () => {});
-      return await readAnswer(answer, maxBytes, param);
+      return await readAnswer(answer, { maxBytes, param, signal });
     } finally {
       await agent.destroy();
     }
