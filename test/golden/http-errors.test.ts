@@ -5,7 +5,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { INVALID_REQUESTS } from './invalid-requests.ts';
 
-/** The whole HTTP answer to requests that are refused. `npx vitest run -u test/golden` writes the files anew. */
+/** The whole HTTP answer to requests that are refused. `npx vitest run test/golden --update` writes the files anew. */
 const proxy = await openProxy(hello);
 
 const golden = (name: string): string => path.join(import.meta.dirname, 'http-errors', `${name}.json`);
