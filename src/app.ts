@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createChooser } from './backend.ts';
 import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
-import { prepareHomes } from './codex/home/prepare-home.ts';
+import { prepareHomes, type CodexHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
@@ -33,6 +32,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
+import { placeFolders } from './place-folders.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
@@ -68,17 +68,12 @@ const LOOK_EVERY_MS = 2_000;
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (config: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+  const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const homes = await prepareHomes({
-    stateDir: config.state.dir,
-    binary: findCodexBinary(),
-    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
-    allowsFeedback: config.codex.feedback,
-  });
-  await mkdir(config.codex.workDir, { recursive: true });
+  const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
@@ -178,6 +173,23 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
+const openHomes = (
+  config: Config,
+  environment: AppDeps['environment'],
+  logger: Logger,
+): Promise<CodexHomes> =>
+  prepareHomes({
+    stateDir: config.state.dir,
+    binary: findCodexBinary(),
+    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
+    onUnsavedLogin: (err) =>
+      logger.error(
+        { err },
+        'renewed tokens could not be saved: after a restart somebody has to sign in again',
+      ),
+  });
+
 /** Work whose length a client decides. */
 const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
@@ -233,14 +245,14 @@ type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
 const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   const { config, logger, metrics } = deps;
   const detour = new Detour(systemAmbient.clock);
-  const choose = createChooser(config.upstream, deps.homes);
+  const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
   /** Null until the first south is there: it may meet a page while it is being made. */
   let board: Switchboard | null = null;
   /** Pages that stand in the relay's way lead around it for a while. */
-  const watchFor = (wire: 'on' | 'off') => ({
+  const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
     onBlocked() {
       metrics.relayBlocked.inc();
-      if (wire === 'off' || !detour.blocked()) return;
+      if (wire === 'bypass' || !detour.blocked()) return;
       logger.error(
         { minutes: DETOUR_MS / 60_000 },
         'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
@@ -253,7 +265,7 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   board = await createSwitchboard({
     async choose() {
       const chosen = await choose();
-      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
+      const wire = detour.isOpen() ? 'bypass' : config.upstream.wire;
       return {
         identity: `${chosen.identity}, wire ${wire}`,
         revision: chosen.revision,

@@ -11,7 +11,7 @@ import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
@@ -33,6 +33,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -46,10 +47,13 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
+  readonly items: RecentItems;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -95,7 +99,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
-    await breathe();
+    await breathe(signal);
     const session = sessionOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
@@ -115,7 +119,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       deps.strictParams,
     );
     if (refused !== null) throw refused;
-    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
+    const keepsFormat = await unlessAborted(
+      deps.formats.of(ask.request.format, ask.formatPlace, caller),
+      signal,
+    );
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({
@@ -130,8 +137,9 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
-      await breathe();
+      await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
       const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
       return ask.stream ? stopped : retryWhole(stopped);
@@ -216,13 +224,13 @@ const answer = async (
       onBug: (error) => deps.onBug(error, exchange),
     });
   }
-  const replies = await Promise.all(mapAll(turns, fold));
+  const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
   const body = ask.project(replies);
   story?.tell('answered', { status: 200, head: headers, body });
-  return jsonResponse(body, headers);
+  return jsonResponse(body, headers, exchange.signal);
 };
 
 interface Reading {
@@ -239,11 +247,12 @@ const readAsk = async (
   { exchange, held, deps, story }: Reading,
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
-  const limits = { maxBytes: deps.maxBodyBytes, room: held };
+  const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const withRepair = (
@@ -257,7 +266,7 @@ const withRepair = (
     plan: (again) => deps.engine.plan(again),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
     onRepair,
   });
 };
@@ -269,7 +278,8 @@ const readGiven = async (
 ): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
   const body = await readJson(http, limits);
-  return spellOut === undefined ? body : spellOut(body, counterOf(limits));
+  if (spellOut === undefined) return body;
+  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
 };
 
 /** What is fetched for a request is held as long as its body. */
