@@ -75,7 +75,7 @@ const RESPONSES: Bodies = {
   'an output without its call': responses({
     input: [{ type: 'function_call_output', call_id: 'call_9', output: 'x' }],
   }),
-  'a reference to an item': responses({ input: [{ type: 'item_reference', id: 'rs_1' }] }),
+  'a reference to an item': responses({ input: [{ type: 'item_reference', id: 'msg_1' }] }),
   'an unknown content part': responses({ input: [{ role: 'user', content: [{ type: 'input_video' }] }] }),
   messages: responses({ messages: [USER] }),
   max_tokens: responses({ max_tokens: 5 }),

@@ -23,7 +23,7 @@ const ENDING = new Set(['turn/interrupt', 'thread/unsubscribe']);
 
 const callsOf = (told: readonly Told[]): readonly unknown[] =>
   told.flatMap(({ kind, facts }) =>
-    kind === 'rpc-sent' && !ENDING.has(String(facts['method']))
+    kind === 'rpc-sent' && typeof facts['method'] === 'string' && !ENDING.has(facts['method'])
       ? [{ method: facts['method'], params: facts['params'] }]
       : [],
   );

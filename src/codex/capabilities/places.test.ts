@@ -13,7 +13,7 @@ import { SETTINGS } from './settings.ts';
 
 const TOOL = functionTool('now');
 
-/** A value for each setting that differs from that of a plain request. */
+/** A value for each setting that differs from that of a plain request; fields of calls need a call, which is an item. */
 const DIFFERENT: Readonly<Record<Setting, Partial<TurnRequest>>> = {
   model: { model: 'other' },
   instructions: { instructions: 'Be brief.' },
@@ -25,6 +25,7 @@ const DIFFERENT: Readonly<Record<Setting, Partial<TurnRequest>>> = {
   'reasoning.effort': { reasoning: { effort: 'high', summary: null, context: null } },
   'reasoning.summary': { reasoning: { effort: null, summary: 'auto', context: null } },
   'reasoning.context': { reasoning: { effort: null, summary: null, context: 'all_turns' } },
+  'reasoning.mode': { reasoning: { effort: null, summary: null, context: null, mode: 'pro' } },
   format: {
     format: { kind: 'json-schema', name: 'a', schema: { type: 'object' }, strict: null, description: null },
   },
@@ -44,6 +45,18 @@ const DIFFERENT: Readonly<Record<Setting, Partial<TurnRequest>>> = {
   'cache.key': { cache: { ...turnRequest().cache, key: 'k' } },
   'cache.retention': { cache: { ...turnRequest().cache, retention: '24h' } },
   'cache.options': { cache: { ...turnRequest().cache, options: { mode: 'explicit' } } },
+  'cache.breakpoints': {
+    items: [
+      {
+        kind: 'message',
+        role: 'user',
+        parts: [{ kind: 'text', text: 'hi', cacheBreakpoint: { mode: 'explicit' } }],
+      },
+    ],
+  },
+  callFields: {},
+  accessPrograms: { accessPrograms: { a: 'b' } },
+  imageOptions: { imageOptions: { a: 'b' } },
   metadata: { metadata: { a: 'b' } },
   clientMetadata: { clientMetadata: { a: 'b' } },
   user: { user: 'ann' },
