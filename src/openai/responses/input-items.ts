@@ -86,7 +86,7 @@ const schemas = {
     ...callFields,
   }),
   function_call_output: z.object({
-    type: z.literal('function_call_output'),
+    type: z.enum(['function_call_output', 'tool_output']),
     id,
     status,
     ...notes,
@@ -165,6 +165,7 @@ const typeOf = (value: unknown, at: string): ItemType => {
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
+  if (name === 'tool_output') return 'function_call_output';
   // What is sealed under this name goes on under it.
   if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
   if (name === 'item_reference') {
