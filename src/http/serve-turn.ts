@@ -33,6 +33,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -46,10 +47,13 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
+  readonly items: RecentItems;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -133,6 +137,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
@@ -246,7 +251,8 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const withRepair = (

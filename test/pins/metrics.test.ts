@@ -22,6 +22,7 @@ it('has these metrics', () => {
     'gauge proxy_bytes_in_flight{}',
     'gauge proxy_bytes_unread{}',
     'gauge proxy_reasoning_memory_bytes{}',
+    'gauge proxy_item_memory_bytes{}',
     'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
