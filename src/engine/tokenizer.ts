@@ -5,7 +5,8 @@
 export interface Tokenizer {
   /** Questions are about to come. */
   warmUp(): void;
-  count(text: string): Promise<number>;
+  /** In the encoding of this model; left out: in that of current models. */
+  count(text: string, model?: string): Promise<number>;
   /** The longest beginning of the text that is at most this many tokens. */
   head(text: string, tokens: number): Promise<string>;
 }

@@ -2,10 +2,14 @@ import { gatewayError } from '../canonical/failure.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
-/** A beginning of so many tokens is asked for, or, with null, how many there are; or what tokens say. */
-export type TokenJob =
+/**
+ * A beginning of so many tokens is asked for, or, with null, how many there are; or what tokens say. The name of
+ * the model decides about the encoding.
+ */
+export type TokenJob = { readonly model: string } & (
   | { readonly text: string; readonly tokens: number | null }
-  | { readonly written: readonly number[] };
+  | { readonly written: readonly number[] }
+);
 
 /** Null: they say nothing. */
 type TokenResult = number | string | null;
@@ -16,10 +20,13 @@ export interface ThreadedTokenizerOptions {
 }
 
 export interface ThreadedTokenizer extends Tokenizer {
-  /** What these tokens say; null: they are no text. Rejects where nobody can say it now. */
-  textOf(tokens: readonly number[]): Promise<string | null>;
+  /** The text of tokens in the encoding of a model; null: they are no text. Rejects when the tokenizer does not answer. */
+  textOf(tokens: readonly number[], model: string): Promise<string | null>;
   close(): Promise<void>;
 }
+
+/** No model's name: the encoding of current models. */
+const CURRENT = '';
 
 const TIMEOUT_MS = 5_000;
 /** The first one who asks waits until the table is loaded. */
@@ -51,16 +58,16 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
   };
   return {
     warmUp: () => pool.warmUp(),
-    async count(text) {
-      const count = await ask({ text, tokens: null });
+    async count(text, model = CURRENT) {
+      const count = await ask({ model, text, tokens: null });
       return typeof count === 'number' ? count : Math.ceil(text.length / CHARS_PER_TOKEN);
     },
     async head(text, tokens) {
-      const head = await ask({ text, tokens });
+      const head = await ask({ model: CURRENT, text, tokens });
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
     },
-    async textOf(written) {
-      const outcome = await pool.run({ written });
+    async textOf(written, model) {
+      const outcome = await pool.run({ model, written });
       // A guess would be another text.
       if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
       return typeof outcome.result === 'string' ? outcome.result : null;

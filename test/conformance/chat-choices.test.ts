@@ -134,6 +134,31 @@ describe('completions', () => {
     await untilIdle(proxy);
   });
 
+  it('reads tokens in the encoding of the requested model', async () => {
+    proxy.use(repeats);
+    const { choices } = await client.openai.completions.create({
+      model: 'gpt-3.5-turbo-instruct',
+      prompt: [15339, 1917],
+    });
+    expect(choices.map(({ text }) => text)).toEqual(['hello world!']);
+  });
+
+  it.each([
+    ['nothing', false, ''],
+    ['its prompt', true, 'hello world'],
+  ])('answers %s where no output is wanted, without asking the model', async (_, echo, text) => {
+    const before = proxy.requests.length;
+    const asked = { model: 'gpt-5.5', prompt: 'hello world', max_tokens: 0, echo };
+    const { choices } = await client.openai.completions.create(asked);
+    const choice = { index: 0, text, logprobs: null, finish_reason: 'length' };
+    expect(choices).toEqual([choice]);
+    const chunks: string[] = [];
+    for await (const chunk of await client.openai.completions.create({ ...asked, stream: true })) {
+      chunks.push(...chunk.choices.map((one) => one.text));
+    }
+    expect([chunks.join(''), proxy.requests.length]).toEqual([text, before]);
+  });
+
   it('says which prompt is none', async () => {
     const error = await failureOf(
       client.openai.completions.create({ model: 'gpt-5.5', prompt: [[1], [199_999]] }),

@@ -1,14 +1,14 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
-import { tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
+import { modelOf, tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
-  /** What tokens say; null: they are no text. */
-  readonly textOf: (tokens: readonly number[]) => Promise<string | null>;
+  /** The text of tokens in the encoding of a model; null: they are no text. */
+  readonly textOf: (tokens: readonly number[], model: string) => Promise<string | null>;
 }
 
 /** The API before chat, for the clients that still use it. */
@@ -19,7 +19,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
     if (prompts.length === 0) return body;
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
-      const text = await options.textOf(tokens);
+      const text = await options.textOf(tokens, modelOf(body));
       // A token of few digits may stand for a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);

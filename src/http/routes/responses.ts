@@ -69,7 +69,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       sideRequest: sideRequestOf(request, common.choices),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
-      formatPlace: 'text.format.schema',
+      formatPlace: read.formatPlace,
       arrange: (events) => separate(dialect.tell(arrange(events, layout, ambient.ids))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),

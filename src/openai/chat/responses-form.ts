@@ -46,7 +46,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
     ],
     isLegacy: false,
     toldAsFunctions,
-    formatPlace: 'text.format.schema',
+    formatPlace: read.formatPlace,
     request: {
       ...request,
       items: asCustomCalls(request.items, toldAsFunctions),

@@ -37,6 +37,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     asks: ['format', 'verbosity'],
     note: '`format` with its name, description and strictness; `verbosity`.',
   },
+  response_format: {
+    asks: ['format'],
+    note: "Chat's name for `text.format`, in Chat's form or in that of `text.format`. Both at once must say the same.",
+  },
   max_output_tokens: { asks: ['maxOutputTokens'], note: 'An answer that is cut has `status: incomplete`.' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
   top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
