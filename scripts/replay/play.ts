@@ -80,6 +80,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     ...turnDeps(config, logger, metrics, []),
     engine,
     models,
+    tokens: tokenizer,
     sideTurns: createSideTurns(config.clients, { engine, models, logger, metrics }),
     forms: { read: async () => [] },
     formats,

@@ -65,6 +65,7 @@ describe('withEmulations', () => {
         type: 'turn-ended',
         outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
         usage: null,
+        isEndedHere: true,
         at: clock.now(),
       },
     ]);

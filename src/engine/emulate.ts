@@ -58,7 +58,7 @@ async function* nothing(
   onSettled?.();
   yield { type: 'turn-accepted', ignored, limitsOutput: true, headers: {} };
   const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-  yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
+  yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
 }
 
 export const withEmulations = (engine: Engine, tokenizer: Tokenizer, clock: Clock): Engine =>

@@ -45,6 +45,7 @@ const CUT: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
   usage: null,
+  isEndedHere: true,
   at: 1_800_000_000_000,
 };
 

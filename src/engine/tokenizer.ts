@@ -5,8 +5,13 @@
 export interface Tokenizer {
   /** Questions are about to come. */
   warmUp(): void;
-  /** In the encoding of this model; left out: in that of current models. */
-  count(text: string, model?: string): Promise<number>;
+  count(text: string): Promise<number>;
   /** The longest beginning of the text that is at most this many tokens. */
   head(text: string, tokens: number): Promise<string>;
+}
+
+/** Counts what is not cut afterwards, in the encoding of its model. */
+export interface TokenCounter {
+  /** The tokens of all texts together, each counted by itself. */
+  countTexts(texts: readonly string[], model: string): Promise<number>;
 }

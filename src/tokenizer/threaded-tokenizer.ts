@@ -1,13 +1,14 @@
 import { gatewayError } from '../canonical/failure.ts';
-import type { Tokenizer } from '../engine/tokenizer.ts';
+import type { TokenCounter, Tokenizer } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
 /**
- * A beginning of so many tokens is asked for, or, with null, how many there are; or what tokens say. The name of
- * the model decides about the encoding.
+ * How many tokens texts have; the beginning of a text with so many tokens; or the text of tokens. The name of the model
+ * decides about the encoding.
  */
 export type TokenJob = { readonly model: string } & (
-  | { readonly text: string; readonly tokens: number | null }
+  | { readonly texts: readonly string[] }
+  | { readonly text: string; readonly tokens: number }
   | { readonly written: readonly number[] }
 );
 
@@ -19,7 +20,7 @@ export interface ThreadedTokenizerOptions {
   readonly onGuess: (reason: GiveUpReason) => void;
 }
 
-export interface ThreadedTokenizer extends Tokenizer {
+export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
   /** The text of tokens in the encoding of a model; null: they are no text. Rejects when the tokenizer does not answer. */
   textOf(tokens: readonly number[], model: string): Promise<string | null>;
   close(): Promise<void>;
@@ -56,12 +57,15 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     options.onGuess(outcome.reason);
     return null;
   };
+  const countTexts = async (texts: readonly string[], model: string): Promise<number> => {
+    const count = await ask({ model, texts });
+    if (typeof count === 'number') return count;
+    return texts.reduce((all, text) => all + Math.ceil(text.length / CHARS_PER_TOKEN), 0);
+  };
   return {
     warmUp: () => pool.warmUp(),
-    async count(text, model = CURRENT) {
-      const count = await ask({ model, text, tokens: null });
-      return typeof count === 'number' ? count : Math.ceil(text.length / CHARS_PER_TOKEN);
-    },
+    count: (text) => countTexts([text], CURRENT),
+    countTexts,
     async head(text, tokens) {
       const head = await ask({ model: CURRENT, text, tokens });
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();

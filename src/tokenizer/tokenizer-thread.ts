@@ -5,5 +5,6 @@ import type { TokenJob } from './threaded-tokenizer.ts';
 serveJobs(async (job: TokenJob) => {
   const encoding = await encodingOf(job.model);
   if ('written' in job) return textOf(job.written, encoding);
-  return job.tokens === null ? countTokens(job.text, encoding) : headOf(job.text, job.tokens, encoding);
+  if ('text' in job) return headOf(job.text, job.tokens, encoding);
+  return job.texts.reduce((all, text) => all + countTokens(text, encoding), 0);
 });

@@ -36,6 +36,35 @@ describe('max_output_tokens', () => {
     });
     expect(response.output_text).not.toBe('');
     expect(text.startsWith(response.output_text)).toBe(true);
+    expect(response.usage).toEqual({
+      input_tokens: 7,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 16,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 23,
+    });
+  });
+
+  it('says that it has counted the usage itself, where the upstream gave none', async () => {
+    proxy.use(says([{ text }]));
+    const headerOf = async (ask: object): Promise<string | null> =>
+      (await proxy.post('/v1/responses', { ...ASK, ...ask })).headers.get('x-proxy-usage');
+    expect([await headerOf({ max_output_tokens: 16 }), await headerOf({})]).toEqual(['counted', null]);
+    const stream = await proxy.post('/v1/chat/completions', {
+      model: 'gpt-5.5',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 16,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const blocks = (await stream.text()).trim().split('\n\n');
+    const usage = JSON.parse(blocks.at(-2)?.slice('data: '.length) ?? '') as Record<string, unknown>;
+    expect([blocks.at(-3), usage['choices'], blocks.at(-1)]).toEqual([
+      ': x-proxy-usage: counted',
+      [],
+      'data: [DONE]',
+    ]);
+    expect(usage['usage']).toMatchObject({ prompt_tokens: 7, completion_tokens: 16, total_tokens: 23 });
   });
 
   it('stops the model', async () => {

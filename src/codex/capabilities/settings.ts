@@ -91,9 +91,12 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   maxOutputTokens: {
     field: 'max_output_tokens',
     otherwise: 'emulated',
-    note: 'Emulated: the visible text is counted with a tokenizer and cut; the turn is interrupted there, and then the upstream gives no usage.',
+    note: 'Emulated: the visible text is counted with a tokenizer and cut; the turn is interrupted there, and `usage` is counted here (see token-counting.md).',
   },
-  stop: { always: 'emulated', note: 'The turn is interrupted there, and then the upstream gives no usage.' },
+  stop: {
+    always: 'emulated',
+    note: 'The turn is interrupted there, and `usage` is counted here (see token-counting.md).',
+  },
   'sampling.temperature': {
     field: 'temperature',
     otherwise: 'ignored',

@@ -22,11 +22,12 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly dialect: DialectSettings;
 }
 
+export const RESPONSES_PATH = '/v1/responses';
 const LAYOUT_HEADER = 'x-proxy-output-layout';
 const LAYOUTS = ['message-first', 'natural'] as const;
 
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
-  path: '/v1/responses',
+  path: RESPONSES_PATH,
   read(body, { headers, ambient, models }) {
     const asked = askedLayout(headers);
     const read = toTurnRequest(body, {
