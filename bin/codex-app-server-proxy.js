@@ -24,5 +24,10 @@ if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
   );
   process.exitCode = 1;
 } else {
+  // Loading the sources takes a moment, in which a person would otherwise see nothing.
+  const words = process.argv.slice(2);
+  if (process.stderr.isTTY && (words.length === 0 || words.join(' ') === 'serve')) {
+    console.error('starting codex-app-server-proxy ' + JSON.parse(read('package.json')).version + ' …');
+  }
   void import(isClone ? source.href : new URL('../dist/main.js', import.meta.url).href);
 }

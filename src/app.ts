@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createChooser } from './backend.ts';
+import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
 import { prepareHomes } from './codex/home/prepare-home.ts';
@@ -13,7 +14,8 @@ import { Detour, DETOUR_MS } from './detour.ts';
 import { ReasoningMemory } from './engine/reasoning-memory.ts';
 import { createMcpDirectory } from './engine/mcp-directory.ts';
 import { UnreadTotal } from './engine/unread-total.ts';
-import { loadOrCreateApiKey } from './http/api-key-file.ts';
+import { loadOrCreateApiKey, type OwnKey } from './http/api-key-file.ts';
+import { createDocPages } from './http/front/doc-pages.ts';
 import { createFormatChecks } from './http/check-format.ts';
 import { createAgentPinner } from './http/pinned-agent.ts';
 import { createAuthenticator } from './http/guards/authenticate.ts';
@@ -37,6 +39,7 @@ import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
 import { createSwitchboard, type Switchboard } from './switchboard.ts';
 import { createThreadedTokenizer } from './tokenizer/threaded-tokenizer.ts';
+import { VERSION } from './version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -45,7 +48,7 @@ export interface App {
   /** Who answers now. */
   state(): BackendState;
   /** The key that was made at the first start; null where the configuration names keys. */
-  readonly ownKey: string | null;
+  readonly ownKey: OwnKey | null;
   workers(): readonly WorkerDescription[];
   /** How many requests have not got their whole answer yet. */
   answersUnderWay(): number;
@@ -78,7 +81,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   });
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
-  const stories = await storiesOf(config, ownKey, { logger, metrics });
+  const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -122,12 +125,15 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         tokens: tokenizer,
         forms,
         formats,
-        sideTurns: createSideTurns(config.clients, {
-          engine: board.engine,
-          models: board.models,
-          logger,
-          metrics,
-        }),
+        sideTurns: createSideTurns(
+          { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+          {
+            engine: board.engine,
+            models: board.models,
+            logger,
+            metrics,
+          },
+        ),
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
@@ -146,10 +152,14 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         takesFeedback: config.codex.feedback,
       },
       metrics: config.log.metrics ? metrics : null,
+      front: {
+        front: { version: VERSION, about: (isLocal) => aboutServer(board.south.state, ownKey, isLocal) },
+        docs: createDocPages(),
+      },
       isReady: () => board.south.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
-    authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey]),
+    authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey.key]),
     cors: createCors(config.http.corsAllowedOrigins),
     ambient: systemAmbient,
     logger,

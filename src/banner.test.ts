@@ -1,18 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
-import { banner, type BackendState } from './banner.ts';
+import { banner, type BackendState, type BannerFacts } from './banner.ts';
 
-const show = (
-  state: BackendState,
-  ownKey: string | null = 'sk-proxy-1',
-  captureDir: string | null = null,
-): string =>
+const show = (state: BackendState, different: Partial<BannerFacts> = {}): string =>
   banner({
     url: 'http://127.0.0.1:11435',
-    ownKey,
+    key: { description: 'sk-proxy-1', inCommand: 'sk-proxy-1' },
     state,
-    captureDir,
+    captureDir: null,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
+    secretSettings: [],
+    ...different,
   });
 
 const TRY_IT = [
@@ -21,11 +19,11 @@ const TRY_IT = [
   `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
   '',
 ];
-const DOCTOR = ['  Something is wrong? With the same settings: npm run doctor', '', ''];
+const DOCTOR = ['  Something is wrong? npm run doctor', '', ''];
 
 describe('banner', () => {
   it('warns of files that hold what people write', () => {
-    expect(show({ kind: 'demo' }, null, '/var/stories').split('\n').slice(0, 3)).toEqual([
+    expect(show({ kind: 'demo' }, { captureDir: '/var/stories' }).split('\n').slice(0, 3)).toEqual([
       '',
       '  What requests and answers say is written to files in /var/stories (PROXY_CAPTURE_DIR).',
       '',
@@ -57,9 +55,11 @@ describe('banner', () => {
     expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
   });
 
-  it('does not show keys that the user has set', () => {
-    expect(show({ kind: 'demo' }, null)).toContain('  key      one of PROXY_API_KEY\n');
-    expect(show({ kind: 'demo' }, null)).toContain('Bearer <key>');
+  it('names the settings that the doctor needs too, without their values', () => {
+    const text = show({ kind: 'demo' }, { secretSettings: ['PROXY_API_KEY', 'PROXY_UPSTREAM_API_KEY'] });
+    expect(text).toContain(
+      '  Something is wrong? npm run doctor\n    (with PROXY_API_KEY and PROXY_UPSTREAM_API_KEY set as for this server)\n',
+    );
   });
 
   it.each<readonly [boolean, string]>([

@@ -10,32 +10,37 @@ export type BackendState =
 
 export interface BannerFacts {
   readonly url: string;
-  /** The key that was made at the first start; null where the configuration names keys. */
-  readonly ownKey: string | null;
+  /** What a person is shown of the key, and how a command line refers to it. */
+  readonly key: { readonly description: string; readonly inCommand: string };
   readonly state: BackendState;
   /** Where the stories of requests are written; null: nowhere. */
   readonly captureDir: string | null;
   /** Command lines that work where the person is. */
   readonly commands: { readonly login: string; readonly doctor: string };
+  /** Settings that the doctor needs and whose values are not shown. */
+  readonly secretSettings: readonly string[];
 }
 
 /** What a person sees at the start: what answers, where, with which key, and what to try. */
-export const banner = ({ url, ownKey, state, captureDir, commands }: BannerFacts): string =>
+export const banner = ({ url, key, state, captureDir, commands, secretSettings }: BannerFacts): string =>
   [
     '',
     ...warningOf(state, commands.login),
     ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
-    `  key      ${ownKey ?? 'one of PROXY_API_KEY'}`,
+    `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
     '',
     '  Try it:',
-    `    curl ${url}/v1/responses -H "Authorization: Bearer ${ownKey ?? '<key>'}" \\`,
+    `    curl ${url}/v1/responses -H "Authorization: Bearer ${key.inCommand}" \\`,
     `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
     '',
     ...signInOf(state, commands.login),
-    `  Something is wrong? With the same settings: ${commands.doctor}`,
+    `  Something is wrong? ${commands.doctor}`,
+    ...(secretSettings.length === 0
+      ? []
+      : [`    (with ${secretSettings.join(' and ')} set as for this server)`]),
     '',
     '',
   ].join('\n');

@@ -66,6 +66,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
+    isLocal: false,
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });
@@ -81,7 +82,10 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     engine,
     models,
     tokens: tokenizer,
-    sideTurns: createSideTurns(config.clients, { engine, models, logger, metrics }),
+    sideTurns: createSideTurns(
+      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+      { engine, models, logger, metrics },
+    ),
     forms: { read: async () => [] },
     formats,
     stories: { open: () => now },

@@ -275,13 +275,13 @@ export const FAILURES = {
     status: 503,
     type: TYPES.server,
     message: 'No app-server is ready. Please try again shortly.',
-    when: 'the app-server is starting, overloaded or cannot be started',
+    when: 'the app-server is starting, overloaded or cannot be started, for example because the disk is full, which the message says then',
   },
   out_of_resources: {
     status: 503,
     type: TYPES.server,
     message: 'This server has no room for another connection right now. Please try again shortly.',
-    when: 'the process has run out of open files or memory for connections (`EMFILE`): raise its limits',
+    when: 'the process has run out of open files or memory for connections (`EMFILE`), or clients hold half of its open files: raise its limits',
   },
   shutting_down: {
     status: 503,

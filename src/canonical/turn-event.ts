@@ -28,6 +28,8 @@ export interface TurnAccepted {
   readonly limitsOutput: boolean;
   /** What the backend said about the request in headers, for the caller's answer. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The model that answers, where that is not the requested one. */
+  readonly servedModel?: string;
 }
 
 export interface ItemStarted {

@@ -38,6 +38,8 @@ export const startLoopback = async ({ serve, onError, ...options }: LoopbackOpti
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // A connection that could not be accepted (EMFILE) must not end our process: whoever wanted it sees that it failed.
+  server.on('error', () => {});
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${secret}`,
     async close() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { commandLine, type Invocation } from './invocation.ts';
+import { commandLine, secretSettings, type Invocation } from './invocation.ts';
 
 const clone: Invocation = {
   root: '/src/proxy/',
@@ -56,10 +56,19 @@ describe('commandLine', () => {
       String.raw`CODEX_HOME=~/.codex PROXY_STATE_DIR='/data/it'\''s' npm run login`,
     ],
     [
-      'the port, for the doctor to look at',
-      { ...clone, environment: { PROXY_STATE_DIR: '/data', PORT: '1' } },
+      'every setting, for the doctor to check the same backend, but no secret',
+      {
+        ...clone,
+        environment: {
+          HOME: '/root',
+          PROXY_UPSTREAM_API_KEY: 'sk-secret',
+          PROXY_UPSTREAM_BASE_URL: 'http://127.0.0.1:1/v1',
+          PROXY_STATE_DIR: '/data',
+          PORT: '1',
+        },
+      },
       ['doctor'],
-      'PROXY_STATE_DIR=/data PORT=1 npm run doctor',
+      'PORT=1 PROXY_UPSTREAM_BASE_URL=http://127.0.0.1:1/v1 PROXY_STATE_DIR=/data npm run doctor',
     ],
     [
       'an empty setting is none',
@@ -76,4 +85,10 @@ describe('commandLine', () => {
   ])('%s', (_, invocation, [command, ...flags], expected) => {
     expect(commandLine(invocation, command, ...flags)).toBe(expected);
   });
+});
+
+it('lists the secret settings that are set', () => {
+  expect(secretSettings({ PROXY_API_KEY: ' ', PROXY_UPSTREAM_API_KEY: 'sk-secret', PORT: '1' })).toEqual([
+    'PROXY_UPSTREAM_API_KEY',
+  ]);
 });

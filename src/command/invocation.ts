@@ -1,6 +1,10 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { SETTINGS } from '../config/schema.ts';
+import type { SettingRow } from '../config/setting-row.ts';
+import { shellQuoted } from '../kit/shell-quoted.ts';
+
 /** How this program was started: what a person has to type to start it again. */
 export interface Invocation {
   /** The project or package folder. */
@@ -20,9 +24,20 @@ const NAME = 'codex-app-server-proxy';
 /** Names a login to sign in to, or where our own is kept: a command without them would mean another one. */
 const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR'];
 
-/** The doctor also looks for the server that is running, and says that there is none at any other port. */
+/** The doctor checks what the server would do with its settings, so it gets all that may be shown. */
 const carriedTo = (command: string): readonly string[] =>
-  command === 'doctor' ? [...CARRIED, 'PORT'] : CARRIED;
+  command === 'doctor' ? SETTING_NAMES.filter((name) => !isSecret(name)) : CARRIED;
+
+const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[];
+
+const isSecret = (name: keyof typeof SETTINGS): boolean =>
+  (SETTINGS as Readonly<Record<string, SettingRow>>)[name]?.secret === true;
+
+const isSet = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
+
+/** The settings in force whose values a command line must not show. */
+export const secretSettings = (environment: Invocation['environment']): readonly string[] =>
+  SETTING_NAMES.filter((name) => isSecret(name) && isSet(environment[name]));
 
 export const thisInvocation = (environment: Invocation['environment']): Invocation => ({
   root: fileURLToPath(new URL('../..', import.meta.url)),
@@ -38,7 +53,7 @@ export const commandLine = (invocation: Invocation, command: string, ...flags: r
   const { environment, platform } = invocation;
   const settings = carriedTo(command).flatMap((name) => {
     const value = environment[name];
-    return value === undefined || value.trim() === '' ? [] : [setting(name, value, platform)];
+    return isSet(value) ? [setting(name, value, platform)] : [];
   });
   return [...settings, ...programOf(invocation, command, flags)].join(' ');
 };
@@ -49,7 +64,9 @@ const programOf = (invocation: Invocation, command: string, flags: readonly stri
     return [name, ...(command === 'serve' ? [] : [command]), ...flags];
   }
   const isThere = path.resolve(invocation.directory) === path.resolve(invocation.root);
-  const npm = isThere ? 'npm' : `npm --prefix ${quoted(path.resolve(invocation.root), invocation.platform)}`;
+  const npm = isThere
+    ? 'npm'
+    : `npm --prefix ${shellQuoted(path.resolve(invocation.root), invocation.platform)}`;
   const script = command === 'serve' ? 'start' : `run ${command}`;
   // npm keeps flags for itself unless they stand behind `--`.
   return [npm, script, ...(flags.length === 0 ? [] : ['--', ...flags])];
@@ -62,10 +79,6 @@ const isOnPath = ({ script, environment }: Invocation): boolean =>
   path.basename(script).startsWith(NAME);
 
 const setting = (name: string, value: string, platform: string): string =>
-  platform === 'win32' ? `$env:${name}=${quoted(value, platform)};` : `${name}=${quoted(value, platform)}`;
-
-/** For a shell to read back as it is: PowerShell on Windows, else the shells of Unix. */
-const quoted = (text: string, platform: string): string => {
-  if (platform === 'win32') return `'${text.replaceAll("'", "''")}'`;
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-};
+  platform === 'win32'
+    ? `$env:${name}=${shellQuoted(value, platform)};`
+    : `${name}=${shellQuoted(value, platform)}`;

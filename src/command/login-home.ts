@@ -5,13 +5,16 @@ import type { SignIn } from '../codex/home/sign-in.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { CommandContext } from './command.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
 
 /** The home whose login the server would use. `~/.codex` is only looked at when it is the named one. */
 export const loginHomeOf = (config: Config): string =>
   config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
 
-export const signInOptions = ({ environment }: CommandContext): SignIn & { readonly config: Config } => {
+export const signInOptions = (world: CommandContext): SignIn & { readonly config: Config } => {
+  const { environment } = world;
   const config = loadConfig(environment);
+  const device = commandLine(thisInvocation(environment), 'login', '--device');
   return {
     config,
     binary: findCodexBinary(),
@@ -19,5 +22,10 @@ export const signInOptions = ({ environment }: CommandContext): SignIn & { reado
     loginHome: loginHomeOf(config),
     environment,
     stdio: 'inherit',
+    onErrorLine: (line) => world.say(inOurWords(line, device)),
   };
 };
+
+/** codex recommends a command of its own, which people who have only this server do not have. */
+export const inOurWords = (line: string, device: string): string =>
+  line.replace('codex login --device-auth', () => device);

@@ -5,7 +5,6 @@ import { readLogin } from '../codex/home/read-login.ts';
 import { signIn } from '../codex/home/sign-in.ts';
 import type { Run } from './command.ts';
 import { describeLogin } from './describe-login.ts';
-import { commandLine, thisInvocation } from './invocation.ts';
 import { signInOptions } from './login-home.ts';
 
 /** What a shell says of a program that Ctrl-C ended. */
@@ -17,10 +16,7 @@ const NETWORK =
 
 export const login: Run = async (flags, world) => {
   const { config, ...options } = signInOptions(world);
-  const device = commandLine(thisInvocation(world.environment), 'login', '--device');
   world.say(`Signing in for ${options.loginHome}\n`);
-  // codex will name a command of its own for this, which nobody has who has only this server.
-  if (!flags.has('device')) world.say(`On a machine without a browser: ${device}\n`);
   const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
   if (code !== 0) {
     world.say('Not signed in; nothing was changed.\n');

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 
 import { createApp, type App } from '../app.ts';
+import { shownKey } from '../about-server.ts';
 import { banner } from '../banner.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -13,7 +14,9 @@ import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
 import type { Run, CommandContext } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
-import { commandLine, thisInvocation } from './invocation.ts';
+import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
+import { logLines } from './log-lines.ts';
+import { watchParent } from './parent-ended.ts';
 import { watchSignals } from './signals.ts';
 import { standardOutput } from './standard-output.ts';
 
@@ -24,17 +27,27 @@ export const serve: Run = async (_flags, world) => {
   const config = loadConfig(world.environment);
   if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
   const sink = createLogSink(standardOutput());
+  const stopWatching = watchParent({
+    environment: world.environment,
+    parentId: () => process.ppid,
+    onEnded: () => void process.kill(process.pid, 'SIGTERM'),
+  });
   // Also when something unforeseen ends the process.
   process.on('exit', () => sink.close());
   try {
     return await run(config, sink, world);
   } finally {
+    stopWatching();
     await sink.flush(LAST_LINES_MS);
   }
 };
 
 const run = async (config: Config, sink: LogSink, world: CommandContext): Promise<number> => {
-  const logger = createLogger({ level: config.log.level, destination: sink, secrets: secretsOf(config) });
+  const logger = createLogger({
+    level: config.log.level,
+    destination: logLines(sink, config.log.format, world),
+    secrets: secretsOf(config),
+  });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);
   const cors = createCors(config.http.corsAllowedOrigins);
@@ -45,6 +58,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       ...config.http,
       refuse: (failed, origin) =>
         running?.refuse(failed, origin) ?? cors.share(errorResponse(failed), origin ?? null),
+      onAcceptError: (err) => logger.warn({ err }, 'a connection could not be accepted'),
     },
   ).catch((error: unknown) => {
     throw explainListening(error, config.http);
@@ -80,10 +94,11 @@ const bannerOf = (
   const invocation = thisInvocation(environment);
   return banner({
     url,
-    ownKey: app.ownKey,
+    key: shownKey(app.ownKey, process.platform),
     state: app.state(),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
+    secretSettings: secretSettings(environment),
   });
 };
 

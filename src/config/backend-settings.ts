@@ -201,6 +201,14 @@ export const BACKEND_SETTINGS = {
     default: 'info',
     description: 'The least important level that is logged.',
   },
+  PROXY_LOG_FORMAT: {
+    slice: 'log',
+    field: 'format',
+    type: oneOf(['auto', 'json', 'pretty']),
+    default: 'auto',
+    description:
+      'How log lines look: one JSON object each (`json`), short lines for people (`pretty`), or `pretty` in a terminal and `json` elsewhere (`auto`). `NO_COLOR` removes the colours.',
+  },
   PROXY_LOG_CONTENT: {
     slice: 'log',
     field: 'content',

@@ -8,9 +8,12 @@ const LETTERS = [
   [' ### ', '#   #', '#   #', '#   #', '#   #', '#   #', ' ### '],
 ] as const;
 const ROWS = [0, 1, 2, 3, 4, 5, 6] as const;
-/** Pixels in a point, and points around the word. */
-const SCALE = 8;
+/** Points around the word. */
 const MARGIN = '  ';
+/** Pixels in a point of an image of no particular size. */
+const SCALE = 8;
+/** Of one side. Larger images than any model draws would only keep the process busy. */
+const MAX_SIDE = 4_096;
 
 /** The word DEMO, line by line, with space around it. */
 const points = (): readonly string[] => {
@@ -27,28 +30,59 @@ const chunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([length, named, sum]);
 };
 
-/** A PNG with a byte of grey for each pixel. */
-const encode = (lines: readonly string[]): { readonly png: Buffer; readonly size: string } => {
-  const [width, height] = [(lines[0]?.length ?? 0) * SCALE, lines.length * SCALE];
+/** The colour of each pixel of a line: the point under it, in the middle of the line. */
+const stretched = (line: string, pixels: number, scale: number): readonly string[] => {
+  const offset = Math.floor((pixels - line.length * scale) / 2);
+  return Array.from({ length: pixels }, (_, at) => line[Math.floor((at - offset) / scale)] ?? ' ');
+};
+
+/** One bit for each pixel, set where it is white. The row begins with its filter: none. */
+const packed = (pixels: readonly string[]): Buffer => {
+  const row = Buffer.alloc(1 + Math.ceil(pixels.length / 8));
+  pixels.forEach((point, at) => {
+    const byte = 1 + Math.floor(at / 8);
+    if (point !== '#') row[byte] = (row[byte] ?? 0) | (0x80 >> (at % 8));
+  });
+  return row;
+};
+
+/** A PNG in black and white. */
+const encode = (lines: readonly string[], width: number, height: number): Buffer => {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // Eight bits of grey; no compression, filter or interlacing but the usual.
-  header[8] = 8;
-  const stretched = <One>(list: readonly One[]): readonly One[] =>
-    list.flatMap((one) => Array.from({ length: SCALE }, () => one));
-  // Each row begins with its filter: none.
-  const rows = lines.map((line) => [0, ...stretched(Array.from(line, (point) => (point === '#' ? 0 : 255)))]);
-  const png = Buffer.concat([
+  // One bit of grey; no compression, filter or interlacing but the usual.
+  header[8] = 1;
+  const scale = Math.max(1, Math.floor(Math.min(width / (lines[0]?.length ?? 1), height / lines.length)));
+  const empty = packed(stretched('', width, scale));
+  const rows = lines.map((line) => packed(stretched(line, width, scale)));
+  const offset = Math.floor((height - lines.length * scale) / 2);
+  const body = Array.from({ length: height }, (_, at) => rows[Math.floor((at - offset) / scale)] ?? empty);
+  return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.from(stretched(rows).flat()))),
+    chunk('IDAT', deflateSync(Buffer.concat(body), { level: 1 })),
     chunk('IEND', Buffer.alloc(0)),
   ]);
-  return { png, size: `${width}x${height}` };
 };
 
-const { png, size } = encode(points());
+interface DemoImage {
+  readonly base64: string;
+  /** Width and height in pixels, as in `1024x1536`. */
+  readonly size: string;
+}
 
-/** What the demo model draws, whatever it is asked for: an image that says what it is. */
-export const DEMO_IMAGE = { base64: png.toString('base64'), size } as const;
+const draw = (width: number, height: number): DemoImage => ({
+  base64: encode(points(), width, height).toString('base64'),
+  size: `${width}x${height}`,
+});
+
+/** In its own size. */
+export const DEMO_IMAGE: DemoImage = draw((points()[0]?.length ?? 0) * SCALE, points().length * SCALE);
+
+/** What the demo model draws, whatever it is asked for: an image that says what it is, in the requested size. */
+export const demoImage = (size: string | null): DemoImage => {
+  const [, width, height] = /^(\d{1,4})x(\d{1,4})$/.exec(size ?? '') ?? [];
+  const sides = [Number(width), Number(height)] as const;
+  return sides.every((side) => side >= 1 && side <= MAX_SIDE) ? draw(...sides) : DEMO_IMAGE;
+};

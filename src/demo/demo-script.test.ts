@@ -3,6 +3,7 @@ import { validateStreamEvent } from '../../test/support/schema.ts';
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
 import type { JsonObject } from '../kit/json.ts';
 import { cutToTokens, demoScript, demoSteps } from './demo-script.ts';
+import { essenceOf } from './essence.ts';
 import { startModelServer } from './model-server.ts';
 import type { ModelServer } from './model-server.ts';
 
@@ -44,6 +45,16 @@ describe('demoSteps', () => {
     ]);
     expect(steps({ input: `long ${'x'.repeat(300)}` })).toEqual([
       { text: `${HELLO} You wrote: “long ${'x'.repeat(154)}…”. Sign in.` },
+    ]);
+  });
+
+  it('looks for a tool in the words of the user only', () => {
+    const said =
+      '<current_datetime>2026-11-02</current_datetime>\n\nHello there\n<reminder>weather</reminder>';
+    const tools = [weather, { ...weather, name: 'current_datetime', description: 'Current datetime' }];
+    const ask = { input: [user(said), user('<system-reminder>The weather tool exists.</system-reminder>')] };
+    expect(steps(essenceOf({ ...ask, tools }))).toEqual([
+      { text: `${HELLO} You wrote: “Hello there”. Sign in.` },
     ]);
   });
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../kit/json.ts';
 import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
 import { chooseTool, argumentsFor } from './choose-tool.ts';
-import { DEMO_IMAGE } from './demo-image.ts';
+import { demoImage } from './demo-image.ts';
 import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
 import { imageStep } from './image-step.ts';
 import type { Script } from './model-server.ts';
@@ -17,6 +17,7 @@ import {
   lastUserMessage,
   maxOutputTokens,
   toolWish,
+  type AskedImage,
 } from './read-request.ts';
 import type { Step } from './step.ts';
 import { hintsOf, shorten } from './words.ts';
@@ -58,8 +59,8 @@ export const demoScript = (options: DemoOptions = {}): Script => {
 /** What the demo model does with a request. */
 export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoStep[] => {
   const { text } = lastUserMessage(body);
-  const previews = askedImage(body);
-  if (previews !== null) return [imageOf(text, previews)];
+  const image = askedImage(body);
+  if (image !== null) return [imageOf(text, image)];
   const wish = toolWish(body);
   const tool =
     wish.mode === 'always' || endsWithUserMessage(body) ? chooseTool(declaredTools(body), wish, text) : null;
@@ -83,18 +84,20 @@ const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoSte
   chunkSize: 8,
 });
 
-const imageOf = (text: string, previews: number): DemoStep =>
-  imageStep({
-    result: DEMO_IMAGE.base64,
-    previews: Array.from({ length: previews }, () => DEMO_IMAGE.base64),
+const imageOf = (text: string, asked: AskedImage): DemoStep => {
+  const { base64, size } = demoImage(asked.size);
+  return imageStep({
+    result: base64,
+    previews: Array.from({ length: asked.previews }, () => base64),
     said: {
       revised_prompt: `An image of the demo model, which cannot draw. You wrote: “${shorten(text, 160)}”.`,
-      size: DEMO_IMAGE.size,
+      size,
       quality: 'low',
       background: 'opaque',
       output_format: 'png',
     },
   });
+};
 
 const reasoningSteps = (body: JsonObject, toolName: string | null): readonly DemoStep[] => {
   const asked = askedReasoning(body);

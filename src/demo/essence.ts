@@ -1,6 +1,7 @@
 import { isJsonObject } from '../kit/json.ts';
 import type { Json, JsonObject } from '../kit/json.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
+import { ownWords } from './own-words.ts';
 
 /** What the demo model looks at in a request. A model of its size need not read books. */
 const FIELDS = ['tool_choice', 'reasoning', 'include', 'max_output_tokens'] as const;
@@ -35,12 +36,53 @@ const lightly = (name: string, value: Json | undefined): JsonObject =>
 const isTools = (item: Json): boolean => isJsonObject(item) && item['type'] === 'additional_tools';
 
 const inputOf = (input: Json | undefined): Json | undefined => {
-  if (!Array.isArray(input)) return typeof input === 'string' ? input.slice(0, MAX_TEXT_CHARS) : input;
+  if (!Array.isArray(input))
+    return typeof input === 'string' ? ownWords(input).slice(0, MAX_TEXT_CHARS) : input;
   const items = input as readonly Json[];
   const tools = items.slice(0, -MAX_ITEMS).filter(isTools);
-  return [...tools, ...items.slice(-MAX_ITEMS)].flatMap((item) => {
+  return [...tools, ...inOwnWords(items.slice(-MAX_ITEMS))].flatMap((item) => {
     if (isTools(item)) return isLongerThan(item, MAX_SCHEMA_CHARS) ? [] : [item];
     return [shortened(item)];
+  });
+};
+
+/** How many messages may hold nothing but markup before the rest is taken as it is. */
+const MAX_MARKUP_MESSAGES = 8;
+
+/**
+ * The newest message of the user in the user's own words, which is the one that is answered. Messages after it that
+ * hold only what a client added are left out.
+ */
+const inOwnWords = (items: readonly Json[]): readonly Json[] => {
+  const kept = [...items];
+  for (let left = MAX_MARKUP_MESSAGES; left > 0; left -= 1) {
+    const at = kept.findLastIndex(isUserMessage);
+    const message = kept[at];
+    if (!isJsonObject(message)) break;
+    const content = inUserWords(message['content']);
+    if (!isEmptyContent(content) || isEmptyContent(message['content'])) {
+      kept[at] = { ...message, content };
+      break;
+    }
+    kept.splice(at, 1);
+  }
+  return kept;
+};
+
+const isEmptyContent = (content: Json | undefined): boolean =>
+  content === '' || (Array.isArray(content) && content.length === 0);
+
+const isUserMessage = (item: Json): boolean =>
+  isJsonObject(item) && (item['type'] ?? 'message') === 'message' && item['role'] === 'user';
+
+/** Parts without any words of the user are left out, unless they had no words from the start. */
+const inUserWords = (content: Json | undefined): Json => {
+  if (typeof content === 'string') return ownWords(content);
+  if (!Array.isArray(content)) return content ?? null;
+  return (content as readonly Json[]).slice(0, MAX_ITEMS).flatMap((part): readonly Json[] => {
+    if (!isJsonObject(part) || typeof part['text'] !== 'string' || part['text'] === '') return [part];
+    const text = ownWords(part['text']);
+    return text === '' ? [] : [{ ...part, text }];
   });
 };
 

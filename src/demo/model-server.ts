@@ -115,7 +115,8 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
   });
 
   const listening = Promise.withResolvers<void>();
-  server.once('error', listening.reject);
+  // Stays: a connection that cannot be accepted later on (EMFILE) must not end the process.
+  server.on('error', listening.reject);
   server.listen(options.port ?? 0, '127.0.0.1', listening.resolve);
   await listening.promise;
   const address = server.address();

@@ -99,13 +99,23 @@ export const toolWish = (body: JsonObject): ToolWish => {
   };
 };
 
-/** How many previews are wanted of an image that must be drawn; null: none must be. */
-export const askedImage = (body: JsonObject): number | null => {
+export interface AskedImage {
+  readonly previews: number;
+  /** As the tool says it; null: any. */
+  readonly size: string | null;
+}
+
+/** The image that must be drawn; null: none must be. */
+export const askedImage = (body: JsonObject): AskedImage | null => {
   const choice = body['tool_choice'];
   if (!isJsonObject(choice) || choice['type'] !== 'image_generation') return null;
   const tool = objectsOf(body['tools']).find(({ type }) => type === 'image_generation');
   const previews = tool?.['partial_images'];
-  return typeof previews === 'number' ? Math.min(previews, MAX_PREVIEWS) : 0;
+  const size = tool?.['size'];
+  return {
+    previews: typeof previews === 'number' ? Math.min(previews, MAX_PREVIEWS) : 0,
+    size: typeof size === 'string' ? size : null,
+  };
 };
 
 const MAX_PREVIEWS = 3;

@@ -96,12 +96,17 @@ describe('answerShortly', () => {
     const { events, asked, results, settled } = await run([
       [accepted, ...thinks, ...says('a '), ...says('title', 'msg_2'), ended()],
     ]);
-    expect(events).toEqual([accepted, ...says('A TITLE'), ended()]);
+    expect(events).toEqual([{ ...accepted, servedModel: 'small' }, ...says('A TITLE'), ended()]);
     expect(checkGrammar(events)).toEqual([]);
     expect([results, settled]).toEqual([['answered'], ['1']]);
     expect(asked).toEqual([
       turnRequest({ model: 'small', reasoning: { effort: 'low', summary: null, context: null } }),
     ]);
+  });
+
+  it('names no other model where the requested one is the smallest', async () => {
+    const { events } = await run([[accepted, ...says('x'), ended()]], { model: 'small' });
+    expect(events[0]).toEqual(accepted);
   });
 
   it('names what the caller asked for and did not get', async () => {
@@ -121,6 +126,7 @@ describe('answerShortly', () => {
     const { events, asked } = await run([[accepted, ...says('x'), ended()]], request);
     expect(events[0]).toEqual({
       ...accepted,
+      servedModel: 'small',
       ignored: [
         'user',
         'reasoning.effort',

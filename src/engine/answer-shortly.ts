@@ -106,7 +106,12 @@ const attempt = async (
   if (refusedAmong(request, ignored).length > 0) return { result: 'refused' };
   const text = shape(said.text);
   if (text === null) return { result: 'unusable' };
-  return { result: 'answered', events: [{ ...accepted, ignored }, ...messageOf(said.id, text), ended] };
+  const begun: TurnAccepted = {
+    ...accepted,
+    ignored,
+    ...(model === request.model ? {} : { servedModel: model }),
+  };
+  return { result: 'answered', events: [begun, ...messageOf(said.id, text), ended] };
 };
 
 /** What was asked for, and what somebody thinks of who is to be quick. */

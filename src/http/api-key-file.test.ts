@@ -18,15 +18,17 @@ describe('loadOrCreateApiKey', () => {
   it('makes a key that only its owner can read, and finds it again', async () => {
     const dir = join(root, 'a', 'state');
     const first = await loadOrCreateApiKey(dir);
-    expect(first).toMatch(/^sk-proxy-[A-Za-z0-9_-]{43}$/);
-    expect(await loadOrCreateApiKey(dir)).toBe(first);
+    const file = join(dir, 'api-key');
+    expect(first).toEqual({ key: expect.stringMatching(/^sk-proxy-[A-Za-z0-9_-]{43}$/), file, isNew: true });
+    expect(await loadOrCreateApiKey(dir)).toEqual({ key: first.key, file, isNew: false });
     expect([await modeOf(dir), await modeOf(join(dir, 'api-key'))]).toEqual([0o700, 0o600]);
-    expect(await readFile(join(dir, 'api-key'), 'utf8')).toBe(`${first}\n`);
+    expect(await readFile(join(dir, 'api-key'), 'utf8')).toBe(`${first.key}\n`);
   });
 
   it('makes one key when many ask at once, and leaves nothing else behind', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => loadOrCreateApiKey(root)));
-    expect(new Set(made).size).toBe(1);
+    expect(new Set(made.map(({ key }) => key)).size).toBe(1);
+    expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
     expect(await readdir(root)).toEqual(['api-key']);
   });
 
@@ -34,7 +36,7 @@ describe('loadOrCreateApiKey', () => {
     const file = join(root, 'api-key');
     await writeFile(file, '  sk-mine \n');
     await chmod(file, 0o644);
-    expect(await loadOrCreateApiKey(root)).toBe('sk-mine');
+    expect(await loadOrCreateApiKey(root)).toEqual({ key: 'sk-mine', file, isNew: false });
     expect(await modeOf(file)).toBe(0o600);
   });
 

@@ -20,26 +20,34 @@ const readKey = async (file: string): Promise<string | null> => {
   return key;
 };
 
+/** The key of an installation that was given none. */
+export interface OwnKey {
+  readonly key: string;
+  readonly file: string;
+  /** Made by this start: the one time that it is shown. */
+  readonly isNew: boolean;
+}
+
 /**
- * The key of an installation that was given none. It is written whole under another name and then
+ * Reads the key of this installation, or makes it. It is written whole under another name and then
  * linked to its own: of two processes that start at once one wins, and neither sees half a key.
  */
-export const loadOrCreateApiKey = async (stateDir: string): Promise<string> => {
+export const loadOrCreateApiKey = async (stateDir: string): Promise<OwnKey> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const file = join(stateDir, 'api-key');
   const existing = await readKey(file);
-  if (existing !== null) return existing;
+  if (existing !== null) return { key: existing, file, isNew: false };
 
   const key = `sk-proxy-${randomBytes(32).toString('base64url')}`;
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     await writeFile(draft, `${key}\n`, { mode: 0o600, flag: 'wx' });
     await link(draft, file);
-    return key;
+    return { key, file, isNew: true };
   } catch (error) {
     const winner = isCode(error, 'EEXIST') ? await readKey(file) : null;
     if (winner === null) throw error;
-    return winner;
+    return { key: winner, file, isNew: false };
   } finally {
     await rm(draft, { force: true });
   }

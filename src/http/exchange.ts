@@ -5,6 +5,8 @@ export interface Exchange {
   readonly requestId: string;
   /** By the ambient clock. */
   readonly startedAt: number;
+  /** Whether somebody on this machine itself asks; see `isLocalCaller`. */
+  readonly isLocal: boolean;
   /** Aborted when the client is gone, or the server gives up waiting at shutdown. */
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -21,6 +23,7 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly requestId: string;
   readonly startedAt: number;
+  readonly isLocal: boolean;
   readonly clientSignal: AbortSignal;
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
 }
@@ -53,6 +56,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   return {
     requestId: options.requestId,
     startedAt: options.startedAt,
+    isLocal: options.isLocal,
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
     caller: () => caller,

@@ -23,7 +23,8 @@ const MAX_REDIRECTS = 3;
 
 const WEB_URL = 'Expected an http or https URL, or a data URL with base64-encoded image data.';
 
-const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
+/** Throws if an image cannot be fetched from this URL. */
+export const parseImageUrl = (text: string, base: URL | undefined, param: string): URL => {
   const url = URL.parse(text, base?.href);
   if (url === null) throw invalidImage(`Invalid image URL. ${WEB_URL}`, param);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -103,17 +104,17 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
   };
 
   const follow = async (start: string, param: string, signal: AbortSignal): Promise<string> => {
-    let url = parseUrl(start, undefined, param);
+    let url = parseImageUrl(start, undefined, param);
     for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
       const result = await hop(url, param, signal);
       if ('image' in result) return result.image;
-      url = parseUrl(result.location, url, param);
+      url = parseImageUrl(result.location, url, param);
     }
     throw invalidImage(`The image URL redirects more than ${maxRedirects} times.`, param);
   };
 
   return async (url, param, signal) => {
-    const start = parseUrl(url, undefined, param).href;
+    const start = parseImageUrl(url, undefined, param).href;
     if (!options.enabled) {
       throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
     }

@@ -6,7 +6,9 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 
 import { failure, failureOf, type Failure } from '../canonical/failure.ts';
+import { noRoom } from '../canonical/resources.ts';
 import { arrivalOf, type Arrival } from './arrival.ts';
+import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from './error-response.ts';
 import { parserFailure, rawAnswer } from './malformed.ts';
 import { endStalled } from './stalled.ts';
@@ -24,6 +26,10 @@ export interface ListenOptions {
   readonly port: number;
   /** The answer to what is no request; it may be noted too. The origin is that of a page, where it is known. */
   readonly refuse?: (failed: Failure, origin?: string | null) => Response;
+  /** A connection could not be accepted, for example because there are no descriptors left. */
+  readonly onAcceptError?: (error: Error) => void;
+  /** How many connections are served at once. Default: half of the descriptors that the system allows. */
+  readonly maxClients?: number | null;
 }
 
 /** How long a connection stays open for the answer to something that was no request. */
@@ -43,13 +49,19 @@ const NO_WAY: Failure = failure('method_not_allowed', {
 type Fetch = (http: Request, arrival: Arrival) => Promise<Response> | Response;
 
 export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
-  const { host, port, refuse = errorResponse } = options;
+  const { host, port, refuse = errorResponse, onAcceptError = () => {} } = options;
+  const { maxClients = maxClientsOf(processLimits()) } = options;
   /** Requests whose client waits to be asked for the body. */
   const unasked = new WeakSet<IncomingMessage>();
   const answers = new WeakMap<Socket, ServerResponse>();
   const refused = new WeakSet<object>();
 
   const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
+    if (connections.isExcess(incoming.socket)) {
+      const response = refuse(noRoom(), http.headers.get('origin'));
+      response.headers.set('connection', 'close');
+      return response;
+    }
     const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
     const response = isNameless
       ? refuse(
@@ -74,6 +86,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     answers.set(incoming.socket, outgoing);
     void listener(incoming, outgoing);
   });
+  const connections = limitConnections(server, maxClients);
 
   // A body is asked for when somebody reads it: by then key and length have been found to be good.
   server.on('checkContinue', (incoming, outgoing) => {
@@ -119,6 +132,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   endStalled(server);
   server.listen(port, host);
   await once(server, 'listening');
+  server.on('error', onAcceptError);
   const { port: actual, family, address } = server.address() as AddressInfo;
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`,

@@ -38,6 +38,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
+import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
@@ -188,6 +189,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
       ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
+      ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));

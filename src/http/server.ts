@@ -12,6 +12,7 @@ import type { Arrival } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
+import { unknownUrl } from './unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
@@ -67,6 +68,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const exchange = openExchange({
       requestId,
       startedAt,
+      isLocal: isLocalCaller(http.headers, arrival),
       clientSignal: http.signal,
       onEnd(facts) {
         active.delete(exchange);
@@ -84,8 +86,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const stopWatching =
       arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(gatewayError('request_timeout'))) ??
       (() => {});
-    const isLocal = route.access === 'local' && isLocalCaller(http.headers, arrival);
-    const response = await respond(http, isLocal ? { ...route, access: 'open' } : route, exchange);
+    const isOpen = route.access === 'local' && exchange.isLocal;
+    const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
@@ -187,10 +189,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
     answer(
       c.req.raw,
       refusal('(unknown)', () => {
-        const message = `Unknown request URL: ${c.req.method} ${quoted(c.req.path)}.`;
-        throw gatewayError('unknown_url', {
-          message: `${message}${baseUrlHint(c.req.method, c.req.path, routes)}`,
-        });
+        throw unknownUrl(c.req.method, c.req.path, baseUrlHint(c.req.method, c.req.path, routes));
       }),
       c.env.arrival,
     ),

@@ -10,7 +10,7 @@ import type { TurnAsk } from './endpoint.ts';
 import { openExchange } from './exchange.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 
-const ON: SideRules = { titleIntercept: true, titleModel: null };
+const ON: SideRules = { titleIntercept: true, titleModel: null, keepaliveMs: 15_000 };
 const names = createModelNames(modelList([knownModel('large'), knownModel('mini', { efforts: ['low'] })]));
 
 /** Which models are asked, the turn that was asked for being last. */
@@ -31,6 +31,7 @@ const asked = async (rules: SideRules, sideRequest: TurnAsk['sideRequest']) => {
   const exchange = openExchange({
     requestId: 'req_1',
     startedAt: 0,
+    isLocal: false,
     clientSignal: new AbortController().signal,
     onEnd() {},
   });

@@ -26,6 +26,8 @@ export interface SideRules {
   readonly titleIntercept: boolean;
   /** Who answers them; null: the smallest model of the list. */
   readonly titleModel: string | null;
+  /** How long a stream waits for the first event of its turn. */
+  readonly keepaliveMs: number;
 }
 
 export interface SideDeps {
@@ -37,10 +39,15 @@ export interface SideDeps {
 
 /** Somebody looks at a conversation without a name, and the turn that was asked for may still have to be run. */
 const LIMIT_MS = 20_000;
+/** Of the time after which a stream is begun: the headers must still be open to name the model that answers. */
+const STREAM_SHARE = 0.8;
 const NO_SHORT_ANSWER = 'no short answer came: the turn that was asked for is run';
 
 export const createSideTurns =
-  ({ titleIntercept, titleModel }: SideRules, { engine, models, metrics, logger }: SideDeps): SideTurns =>
+  (
+    { titleIntercept, titleModel, keepaliveMs }: SideRules,
+    { engine, models, metrics, logger }: SideDeps,
+  ): SideTurns =>
   (ask, request, { ignored, prepare, exchange }) => {
     const side = ask.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
@@ -58,7 +65,7 @@ export const createSideTurns =
         ...shortModelOf(names, titleModel, request.model),
         plan: (other) => engine.plan(other),
         shape,
-        limitMs: LIMIT_MS,
+        limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
         onResult(result, why) {
           metrics.sideRequests.inc({ kind, result });
           if (result === 'answered' || result === 'abandoned') return;

@@ -28,7 +28,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
-  observe: [...CENTRE, 'pino', '@prometheus-io/client'],
+  observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
   stories: [...CENTRE, 'observe', 'node:'],
   threads: ['node:'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
@@ -43,8 +43,21 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'open-mcp': ['canonical', 'codex', 'engine', 'kit', 'undici'],
   'place-relay': ['codex', 'config', 'kit', 'observe'],
   banner: ['kit'],
+  'about-server': ['banner', 'kit'],
   main: ['command'],
-  command: [...CENTRE, 'codex', 'config', 'http', 'observe', 'node:', 'undici', 'app', 'banner', 'version'],
+  command: [
+    ...CENTRE,
+    'codex',
+    'config',
+    'http',
+    'observe',
+    'node:',
+    'undici',
+    'about-server',
+    'app',
+    'banner',
+    'version',
+  ],
   south: [
     'backend',
     'banner',
@@ -62,6 +75,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   switchboard: ['canonical', 'engine', 'south'],
   detour: ['kit'],
   app: [
+    'about-server',
     'backend',
     'banner',
     'codex',
@@ -79,6 +93,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'switchboard',
     'tokenizer',
     'node:',
+    'version',
   ],
 };
 

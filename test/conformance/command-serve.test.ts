@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -70,6 +70,35 @@ describe('start', () => {
     // Standard output is nothing but log lines, and the key is in none of them.
     expect(messagesOf(server)).toEqual(expect.arrayContaining(['stopping', 'request']));
     expect(server.output.out).not.toContain(at.key);
+  });
+
+  it('stops in order when npm, which started it, gets SIGTERM', async () => {
+    const model = await room.startModel({ script: slow(100), keepRequests: 5 });
+    const npm = room.startByNpm('start', { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
+    const at = await started(npm);
+    const { rest } = await beginStream(await post(at, ASK));
+    npm.child.kill('SIGTERM');
+    const events = eventsOf(await collect(readSse(await rest)));
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
+    // The server holds npm's standard output until it has ended.
+    await npm.exited;
+    expect(messagesOf(npm)).toEqual(expect.arrayContaining(['stopping', 'request']));
+    await expect(fetch(`${at.url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
+  it('shows the key that it makes once; later only the file that holds it', async () => {
+    const first = room.start([]);
+    const at = await started(first);
+    first.child.kill('SIGTERM');
+    await first.exited;
+    const second = room.start([]);
+    await started(second);
+    const file = path.join(room.stateDir, 'api-key');
+    expect(first.output.err).toContain(`key      ${at.key} (shown this once; kept in ${file})\n`);
+    expect(await readFile(file, 'utf8')).toBe(`${at.key}\n`);
+    expect(second.output.err).toContain(`key      in the file ${file}\n`);
+    expect(second.output.err).toContain(`"Authorization: Bearer $(cat ${file})"`);
+    expect(second.output.err + second.output.out).not.toContain(at.key);
   });
 
   it('answers with the demo model where nothing is configured, and says how to sign in', async () => {

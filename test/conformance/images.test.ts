@@ -1,7 +1,7 @@
 import { APIError, toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 
-import { DEMO_IMAGE } from '../../src/demo/demo-image.ts';
+import { DEMO_IMAGE, demoImage } from '../../src/demo/demo-image.ts';
 import { demoScript } from '../../src/demo/demo-script.ts';
 import { imageStep, type DrawnImage } from '../../src/demo/image-step.ts';
 import type { Script } from '../../src/demo/model-server.ts';
@@ -315,5 +315,15 @@ describe('other backends', () => {
       revised_prompt: expect.stringContaining('demo model'),
     });
     expect(model.requests.at(-1)?.body).toMatchObject({ model: 'gpt-5.5', reasoning: { effort: 'low' } });
+    const size = '1536x1024';
+    const drawn = await openai.images.generate({ ...ask, size });
+    expect([drawn.size, drawn.data?.[0]?.b64_json]).toEqual([size, demoImage(size).base64]);
+    const { output } = await openai.responses.create({
+      model: 'gpt-5.5',
+      input: 'A cat',
+      tools: [{ type: 'image_generation', size }],
+      tool_choice: { type: 'image_generation' },
+    });
+    expect(output).toMatchObject([{ type: 'image_generation_call', result: demoImage(size).base64 }]);
   });
 });

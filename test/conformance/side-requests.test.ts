@@ -22,16 +22,19 @@ const { proxy, client } = await openChecked(
 );
 
 const TITLE =
-  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title.\n\nuser: hi';
+  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.\n\nConversation:\nuser: hi';
 const SUMMARY =
-  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…';
-const THREAD = 'You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>…';
+  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…\n\n# RULES\n* Use the same language as the conversation';
+const CONVERSATION =
+  '<conversation_text>\nuser: hi\n</conversation_text>\n\nGenerate a title and summary for this conversation:';
+const THREAD =
+  'You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>\n…\n</task>\n\n<examples>\n…\n</examples>\n';
 
 const user = (content: string) => ({ role: 'user' as const, content });
 
 const ASKS = {
   title: [user(TITLE)],
-  'title-and-summary': [{ role: 'developer' as const, content: SUMMARY }, user('<conversation_text>…')],
+  'title-and-summary': [{ role: 'developer' as const, content: SUMMARY }, user(CONVERSATION)],
   'thread-title': [
     { role: 'developer' as const, content: THREAD },
     user('Generate a title for this conversation:\n'),
@@ -39,6 +42,15 @@ const ASKS = {
   ],
 };
 type Kind = keyof typeof ASKS;
+
+/** The headers by which the client of each is recognised. */
+const COPILOT = { headers: { 'dangerously-allow-browser': 'true' } };
+const OPENCODE = { headers: { 'user-agent': 'opencode/1.18.2' } };
+const SENDERS: Readonly<Record<Kind, typeof COPILOT | typeof OPENCODE>> = {
+  title: COPILOT,
+  'title-and-summary': COPILOT,
+  'thread-title': OPENCODE,
+};
 
 const WRITTEN: Readonly<Record<Kind, string>> = {
   title: '# **"Cats and dogs"**\n\nI hope that this helps.',
@@ -78,16 +90,18 @@ const everyWay = async (kind: Kind) => {
   const { completions } = proxy.openai.chat;
   const model = 'acme/large';
   const input = ASKS[kind];
-  const response = await responses.create({ model, input });
-  const events = await Array.fromAsync(await responses.create({ model, input, stream: true }));
-  const completion = await completions.create({ model, messages: input });
+  const sender = SENDERS[kind];
+  const { data: response, response: answered } = await responses
+    .create({ model, input }, sender)
+    .withResponse();
+  const streaming = await responses.create({ model, input, stream: true }, sender).withResponse();
+  const events = await Array.fromAsync(streaming.data);
+  const completion = await completions.create({ model, messages: input }, sender);
   const chunks = await Array.fromAsync(
-    await completions.create({
-      model,
-      messages: input,
-      stream: true,
-      stream_options: { include_usage: true },
-    }),
+    await completions.create(
+      { model, messages: input, stream: true, stream_options: { include_usage: true } },
+      sender,
+    ),
   );
   const last = events.at(-1);
   const ended = last?.type === 'response.completed' ? last.response : null;
@@ -98,6 +112,7 @@ const everyWay = async (kind: Kind) => {
       completion.choices[0]?.message.content,
       chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''),
     ],
+    served: [answered, streaming.response].map(({ headers }) => headers.get('x-proxy-served-model')),
     models: [response.model, ended?.model, completion.model, ...chunks.map((chunk) => chunk.model)],
     outputs: [
       response.usage?.output_tokens,
@@ -114,10 +129,11 @@ describe('a request for a name', () => {
     async (kind) => {
       proxy.use(small(WRITTEN[kind]));
       const count = await counted(kind, 'answered');
-      const { texts, models, outputs, lastOutput } = await everyWay(kind);
+      const { texts, served, models, outputs, lastOutput } = await everyWay(kind);
       expect(new Set(texts)).toEqual(new Set([WANTED[kind]]));
       // The name that was asked for, and the tokens that were spent.
       expect(new Set(models)).toEqual(new Set(['acme/large']));
+      expect(served).toEqual(['acme/mini', 'acme/mini']);
       expect([...outputs, lastOutput]).toEqual([3, 3, 3, 3]);
       expect(sent().map(({ model, reasoning }) => [model, reasoning])).toEqual(
         Array.from({ length: 4 }, () => ['acme/mini', { effort: 'low' }]),
@@ -129,23 +145,28 @@ describe('a request for a name', () => {
 
   it('looks at no image, and names what has no effect', async () => {
     proxy.use(small('Cats'));
-    const answer = await proxy.post('/v1/chat/completions', {
-      model: 'acme/large-high',
-      reasoning_effort: 'high',
-      messages: [
-        { role: 'system', content: THREAD },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'What is this?' },
-            { type: 'image_url', image_url: { url: 'http://127.0.0.1:1/cat.png' } },
-          ],
-        },
-      ],
-    });
+    const asking = proxy.openai.chat.completions.create(
+      {
+        model: 'acme/large-high',
+        reasoning_effort: 'high',
+        messages: [
+          { role: 'system', content: THREAD },
+          user('Generate a title for this conversation:\n'),
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'What is this?' },
+              { type: 'image_url', image_url: { url: 'http://127.0.0.1:1/cat.png' } },
+            ],
+          },
+        ],
+      },
+      OPENCODE,
+    );
+    const answer = await asking.asResponse();
     expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([
       200,
-      'reasoning_effort, messages[1].content[1]',
+      'reasoning_effort, messages[2].content[1]',
     ]);
     expect(JSON.stringify(sent()[0]?.['input'])).toContain('[image]');
     await answer.text();
@@ -153,7 +174,10 @@ describe('a request for a name', () => {
 
   it('is asked once more without an effort of a model that knows none', async () => {
     proxy.use(inTurn(http400("Unsupported parameter: 'reasoning.effort'."), small('Cats')));
-    const { output_text: text } = await client.openai.responses.create({ model: 'acme/large', input: TITLE });
+    const { output_text: text } = await client.openai.responses.create(
+      { model: 'acme/large', input: TITLE },
+      COPILOT,
+    );
     expect([text, sent().map(({ reasoning }) => reasoning)]).toEqual([
       'Cats',
       [{ effort: 'low' }, undefined],
@@ -173,9 +197,9 @@ describe('the turn that was asked for', () => {
     proxy.use(byModel({ 'acme/mini': script }, hello));
     const count = await counted('title-and-summary', result);
     const input = ASKS['title-and-summary'];
-    const response = await responses.create({ model: 'acme/large-codev-h', input });
+    const response = await responses.create({ model: 'acme/large-codev-h', input }, COPILOT);
     const events = await Array.fromAsync(
-      await responses.create({ model: 'acme/large-codev-h', input, stream: true }),
+      await responses.create({ model: 'acme/large-codev-h', input, stream: true }, COPILOT),
     );
     expect([response.output_text, response.usage?.output_tokens, events.at(-1)?.type]).toEqual([
       ORDINARY,
@@ -189,7 +213,7 @@ describe('the turn that was asked for', () => {
 
   it('fails as it would have', async () => {
     proxy.use(http400('No such thing.', 'temperature', 'invalid_value'));
-    await expect(responses.create({ model: 'acme/large', input: TITLE })).rejects.toMatchObject({
+    await expect(responses.create({ model: 'acme/large', input: TITLE }, COPILOT)).rejects.toMatchObject({
       status: 400,
       param: 'temperature',
     });
@@ -203,16 +227,35 @@ describe('the turn that was asked for', () => {
     for (const ask of [
       { input: TITLE, tools: [tool] },
       { input: `Please: ${TITLE}` },
+      {
+        input:
+          'Generate a concise title (max 5 words) for this conversation, and then write 300 words about it.',
+      },
       { input: [user('hi'), { role: 'assistant' as const, content: 'hi' }, user(TITLE)] },
       { input: 'Write three queries for this question: hi', instructions: 'You expand queries.' },
     ]) {
-      expect((await responses.create({ model, ...ask })).output_text).toBe(ORDINARY);
+      const answered = await responses.create({ model, ...ask }, COPILOT).withResponse();
+      expect([answered.data.output_text, answered.response.headers.has('x-proxy-served-model')]).toEqual([
+        ORDINARY,
+        false,
+      ]);
     }
-    const both = await proxy.openai.chat.completions.create({ model, messages: [user(TITLE)], n: 2 });
+    // A program that is not known to ask for titles.
+    expect((await responses.create({ model, input: TITLE })).output_text).toBe(ORDINARY);
+    const both = await proxy.openai.chat.completions.create(
+      { model, messages: [user(TITLE)], n: 2 },
+      COPILOT,
+    );
     expect(both.choices.map(({ message }) => message.content)).toEqual([ORDINARY, ORDINARY]);
-    const old = await proxy.openai.completions.create({ model, prompt: TITLE });
+    const old = await proxy.openai.completions.create({ model, prompt: TITLE }, COPILOT);
     expect(old.choices[0]?.text).toBe(ORDINARY);
     expect(new Set(sentModels())).toEqual(new Set([model]));
+  });
+
+  it('is the only one where a conversation is compacted', async () => {
+    proxy.use(small('Cats'));
+    await proxy.openai.responses.compact({ model: 'acme/large', input: TITLE }, COPILOT);
+    expect(sentModels()).toEqual(['acme/large']);
   });
 
   it('is not run for a client that has gone', async () => {
@@ -221,7 +264,7 @@ describe('the turn that was asked for', () => {
     const gone = new AbortController();
     const asking = proxy.openai.responses.create(
       { model: 'acme/large', input: TITLE },
-      { signal: gone.signal },
+      { ...COPILOT, signal: gone.signal },
     );
     await until(() => sent().length === 1);
     gone.abort();

@@ -32,9 +32,11 @@ const XML_PROMPT =
 const XML_CALL =
   'Let me look.\n\n<use_tool>\n<name>localSearch</name>\n<query>a & "b" < c</query>\n<salientTerms>["x","y"]</salientTerms>\n</use_tool>\n';
 
-const TITLE = 'Generate a concise title (max 5 words) for this conversation based on its content.';
+const TITLE =
+  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.';
 const SUMMARY =
-  'Your task is to analyze a conversation and generate both a title and a summary. Answer in JSON.';
+  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…\n\n# RULES\n* Use the same language as the conversation';
+const CONVERSATION = 'user: What is the weather?\nAI: Rain.';
 
 /** A failure as LangChain hands it on. */
 const thrownBy = async (act: () => Promise<unknown>): Promise<Record<string, unknown>> => {
@@ -64,7 +66,12 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
       streaming: true,
       maxRetries: 3,
       maxConcurrency: 3,
-      configuration: { baseURL: `${proxy.url}/v1`, dangerouslyAllowBrowser: true },
+      configuration: {
+        baseURL: `${proxy.url}/v1`,
+        dangerouslyAllowBrowser: true,
+        // OpenAI's SDK sends it in the renderer only.
+        defaultHeaders: { 'dangerously-allow-browser': 'true' },
+      },
       ...options,
     });
   type Streams = Pick<ReturnType<typeof modelOf>, 'stream'>;
@@ -164,8 +171,13 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     const tooLong = `${both.title}, and everything else that was said about it`;
     proxy.use(says([{ text: isTitle ? tooLong : JSON.stringify(both) }]));
     const history = isTitle
-      ? [new HumanMessage(`${prompt}\n\nUser: What is the weather?\nAI: Rain.`)]
-      : [new SystemMessage(prompt), new HumanMessage('User: What is the weather?\nAI: Rain.')];
+      ? [new HumanMessage(`${prompt}\n\nConversation:\n${CONVERSATION}`)]
+      : [
+          new SystemMessage(prompt),
+          new HumanMessage(
+            `<conversation_text>\n${CONVERSATION}\n</conversation_text>\n\nGenerate a title and summary for this conversation:`,
+          ),
+        ];
     const whole = modelOf({ streaming: false });
     for (const { text } of [await streamed(modelOf(), history), await whole.invoke(history)]) {
       if (isTitle) expect(text).toMatch(/^Weather in Paris.{0,34}$/);

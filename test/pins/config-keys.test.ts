@@ -56,6 +56,7 @@ it('has these settings, each with its default', () => {
     PROXY_WORKER_MAX_THREADS: '500',
     PROXY_WORKER_MAX_RSS_MB: '1024',
     PROXY_WORKER_MAX_HOME_MB: '128',
+    PROXY_LOG_FORMAT: 'auto',
     PROXY_LOG_LEVEL: 'info',
     PROXY_LOG_CONTENT: 'false',
     PROXY_ENABLE_METRICS: 'true',

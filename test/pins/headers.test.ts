@@ -7,6 +7,7 @@ import type { TurnAsk } from '../../src/http/endpoint.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { servedModelHeader } from '../../src/http/served-model-header.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { modeHeader } from '../../src/openai/dialects/choose-mode.ts';
 import { sseResponse } from '../../src/http/sse-response.ts';
@@ -103,7 +104,7 @@ describe('headers of answers', () => {
       vary: 'origin',
       'access-control-allow-origin': 'http://page.test',
       'access-control-expose-headers':
-        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
     });
     const asked = {
       'access-control-request-method': 'POST',
@@ -121,7 +122,7 @@ describe('headers of answers', () => {
       'access-control-allow-private-network': 'true',
       'access-control-max-age': '600',
       'access-control-expose-headers':
-        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
     });
     expect(headersOf(await call('OPTIONS', '/who', { origin: 'http://other.test', ...asked }))).toEqual({
       'x-request-id': 'req_1',
@@ -133,6 +134,12 @@ describe('headers of answers', () => {
     expect(ignoredHeader(['temperature', 'top_p'])).toEqual({
       'x-proxy-ignored-params': 'temperature, top_p',
     });
+  });
+
+  it('name the model that answered, where it is not the requested one', () => {
+    expect(servedModelHeader('acme/mini')).toEqual({ 'x-proxy-served-model': 'acme/mini' });
+    expect(servedModelHeader('a b\r\nx: é')).toEqual({ 'x-proxy-served-model': 'a%20b%0D%0Ax:%20%C3%A9' });
+    expect(servedModelHeader(undefined)).toEqual({});
   });
 
   it('name the output mode, where it is asked for or not the usual one', () => {

@@ -34,6 +34,8 @@ it('serves these routes with this access', () => {
     'key GET /v1/codex/mcp',
     'key GET /v1/codex/config',
     'key POST /v1/codex/feedback',
+    'open GET /',
+    'open GET /docs/{page}',
     'open GET /healthz',
     'open GET /readyz',
     'local GET /metrics',

@@ -17,14 +17,25 @@ export interface CommandRoom {
   /** The home of the person who types: empty, and thrown away. */
   readonly home: string;
   readonly stateDir: string;
-  /** `stdout`: a file of the caller's in place of a pipe that is read. */
-  start(words: readonly string[], env?: Readonly<Record<string, string>>, stdout?: number): RunningCommand;
+  /**
+   * `stdout`: a file of the caller's in place of a pipe that is read. `maxOpenFiles`: how many file descriptors the
+   * process may have.
+   */
+  start(
+    words: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    stdout?: number,
+    maxOpenFiles?: number,
+  ): RunningCommand;
+  /** The same by way of npm: `npm run SCRIPT`. The child is npm. */
+  startByNpm(script: string, env?: Readonly<Record<string, string>>): RunningCommand;
   /** A provider for what is started, which goes with the room. */
   startModel(options: ModelServerOptions): Promise<ModelServer>;
   close(): Promise<void>;
 }
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/codex-app-server-proxy.js');
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const BIN = path.join(ROOT, 'bin/codex-app-server-proxy.js');
 
 /** Runs the real command, as a person on a fresh machine would. Nothing it asks for leaves this machine. */
 export const openCommandRoom = async (): Promise<CommandRoom> => {
@@ -32,30 +43,42 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   const stateDir = path.join(home, 'state');
   const children: RunningCommand[] = [];
   const models: ModelServer[] = [];
+  const spawned = (
+    program: string,
+    words: readonly string[],
+    env: Readonly<Record<string, string>>,
+    stdout?: number,
+  ): RunningCommand => {
+    const child = spawn(program, words, {
+      cwd: ROOT,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        HTTPS_PROXY: 'http://127.0.0.1:9',
+        PORT: '0',
+        PROXY_STATE_DIR: stateDir,
+        PROXY_CODEX_WORKDIR: path.join(home, 'work'),
+        ...env,
+      },
+      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
+    });
+    const output = { out: '', err: '' };
+    child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
+    const exited = once(child, 'close') as RunningCommand['exited'];
+    const running = { child, output, exited };
+    children.push(running);
+    return running;
+  };
   return {
     home,
     stateDir,
-    start(words, env = {}, stdout) {
-      const child = spawn(process.execPath, [BIN, ...words], {
-        env: {
-          PATH: process.env['PATH'],
-          HOME: home,
-          HTTPS_PROXY: 'http://127.0.0.1:9',
-          PORT: '0',
-          PROXY_STATE_DIR: stateDir,
-          PROXY_CODEX_WORKDIR: path.join(home, 'work'),
-          ...env,
-        },
-        stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
-      });
-      const output = { out: '', err: '' };
-      child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
-      child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
-      const exited = once(child, 'close') as RunningCommand['exited'];
-      const running = { child, output, exited };
-      children.push(running);
-      return running;
+    start(words, env = {}, stdout, maxOpenFiles) {
+      const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles}; `;
+      const command = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, BIN, ...words];
+      return spawned('sh', command, env, stdout);
     },
+    startByNpm: (script, env = {}) => spawned('npm', ['run', '--silent', script], env),
     async startModel(options) {
       const model = await startModelServer(options);
       models.push(model);

@@ -22,6 +22,7 @@ const homesWith = (binary: string): CodexHomes => {
     bundled: [],
     create: async () => home,
     createPlain: async () => home,
+    requireRoom: async () => {},
   };
 };
 

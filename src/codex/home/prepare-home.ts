@@ -11,6 +11,7 @@ import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type Backend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
+import { requireDiskRoom } from './disk-room.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
@@ -38,6 +39,8 @@ export interface CodexHomes {
   create(backend: Backend, catalogue?: Catalogue): Promise<CodexHome>;
   /** For a command of codex that needs the login, and a catalogue of codex's own. */
   createPlain(backend: Backend): Promise<CodexHome>;
+  /** Throws ENOSPC, with this cause, if the disk has no room for another home. */
+  requireRoom(cause: unknown): Promise<void>;
 }
 
 /** Only the backend of a ChatGPT login has lanes. */
@@ -76,6 +79,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   await sweepRunDirectories(runs);
 
   const emptyHome = async (backend: Backend): Promise<CodexHome> => {
+    await requireDiskRoom(runs);
     const run = await createRunDirectory(runs);
     const directory = run.path;
     return {
@@ -143,6 +147,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
           'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
         },
       }),
+    requireRoom: (cause) => requireDiskRoom(runs, cause),
   };
 };
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { type FileLock, lockIfPresent, lockNewFile } from './file-lock.ts';
@@ -54,6 +54,9 @@ const newName = async (
       lock.release();
     } else if (attempt >= ATTEMPTS) {
       if (isThere) return { directory, lock: null };
+      // SQLite does not say why it failed; the system does, such as EMFILE or ENOSPC.
+      await writeFile(lockFileOf(directory), '', { mode: 0o600 });
+      await removeBoth(directory, null);
       throw new Error(`a lock file could not be made in ${parent}`);
     }
     await removeBoth(directory, null);

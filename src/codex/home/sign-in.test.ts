@@ -61,6 +61,7 @@ beforeEach(async () => {
       CODEX_REVOKE_TOKEN_URL_OVERRIDE: `${url}/oauth/revoke`,
     },
     stdio: 'ignore',
+    onErrorLine: () => {},
   };
 });
 

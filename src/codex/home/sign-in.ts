@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import { createLineDecoder } from '../../kit/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from './environment.ts';
 import { readIfPresent, writeAtomically } from './files.ts';
@@ -22,6 +23,8 @@ export interface SignIn {
   readonly environment: Environment;
   /** `ignore` is for tests: a person must see and answer what codex says. */
   readonly stdio: 'inherit' | 'ignore';
+  /** Takes each line that codex writes to standard error, with its line end. */
+  readonly onErrorLine: (line: string) => void;
 }
 
 const CONFIG = [
@@ -78,15 +81,18 @@ const realFile = (file: string): Promise<string> => realpath(file).catch(() => f
 
 /** What the terminal sends, codex gets too; we wait for what it makes of it, and clean up. */
 const runCodex = async (
-  { binary, environment, stdio }: SignIn,
+  { binary, environment, stdio, onErrorLine }: SignIn,
   home: string,
   words: readonly string[],
 ): Promise<number> => {
   const child = spawn(binary.path, words, {
     cwd: home,
     env: { ...signInEnvironment(environment), CODEX_HOME: home },
-    stdio,
+    stdio: [stdio, stdio, 'pipe'],
   });
+  const lines = createLineDecoder();
+  const say = (some: readonly string[]): void => some.forEach((line) => onErrorLine(`${line}\n`));
+  child.stderr?.on('data', (chunk: Buffer) => say(lines.push(chunk)));
   const stay = (): void => {};
   const end = (): void => void child.kill('SIGTERM');
   process.on('SIGINT', stay).on('SIGTERM', end);
@@ -94,9 +100,10 @@ const runCodex = async (
     return await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
       // As a shell says it: a process that a signal ended has no code of its own.
-      child.once('exit', (code) => resolve(code ?? 130));
+      child.once('close', (code) => resolve(code ?? 130));
     });
   } finally {
+    say(lines.end());
     process.off('SIGINT', stay).off('SIGTERM', end);
   }
 };

@@ -24,5 +24,9 @@ export const createWorkerSpawner =
       cwd: home.path,
       hasHome: () => home.isIntact(),
       cleanUp: () => home.remove(),
+    }).catch(async (error: unknown) => {
+      // codex does not say that the disk filled up while it started.
+      await homes.requireRoom(error);
+      throw error;
     });
   };

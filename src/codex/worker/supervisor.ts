@@ -4,6 +4,7 @@ import type { AppServer } from '../app-server.ts';
 import { lookEveryMs } from './health.ts';
 import { type Ailment, leastLoaded, type Wear, type WearLimits } from './lifecycle.ts';
 import { Member } from './member.ts';
+import { startFailure } from './start-failure.ts';
 import { Starts } from './starts.ts';
 import type { Vitals } from './vitals.ts';
 import { createWaitingRoom } from './waiting-room.ts';
@@ -118,7 +119,7 @@ class SupervisedPool implements WorkerPool {
     try {
       await this.#starts.first();
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
+      if (startFailure(error) === null) throw error;
       this.#starts.failed(error);
     }
     if (this.#draining !== null) return;
@@ -222,7 +223,7 @@ class SupervisedPool implements WorkerPool {
   }
 
   #onStartFailed(error: unknown, retryInMs: number): void {
-    this.#trouble = troubleOf(error);
+    this.#trouble = startFailure(error);
     // Who waits for it need not wait any longer: the reason will not be gone in a moment.
     if (this.#trouble !== null) this.#waiting.dismiss(this.#later(this.#trouble));
     this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
@@ -278,10 +279,3 @@ class SupervisedPool implements WorkerPool {
     this.#leaving.add(leaving);
   }
 }
-
-/** What a client can be told of a start that failed. */
-const troubleOf = (error: unknown): Failure | null => {
-  if (error instanceof GatewayError) return error.failure;
-  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-  return isFull ? failure('worker_unavailable', { message: 'The disk of the server is full.' }) : null;
-};

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 
@@ -56,16 +56,22 @@ const STDERR_LINES_KEPT = 10;
 
 export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
   const stderr: string[] = [];
-  const child = spawnChild(options, (line) => {
+  const didNotStart = (cause: unknown): Error => {
+    const said = stderr.length === 0 ? '' : `; it said: ${stderr.join(' | ')}`;
+    return new Error(`codex app-server did not start${said}`, { cause });
+  };
+  const child = await spawnChild(options, (line) => {
     if (stderr.push(line) > STDERR_LINES_KEPT) stderr.shift();
     options.onStderr(line);
+  }).catch(async (cause: unknown) => {
+    await cleanUpAfter(options);
+    throw didNotStart(cause);
   });
   const lost = new AbortController();
   const stopping = createStop(child, options);
   let heard = 0;
   let unanswered = 0;
   try {
-    await once(child, 'spawn');
     const transport = createStdioTransport(child);
     child.stdout.on('data', () => {
       heard += 1;
@@ -105,13 +111,13 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
     };
   } catch (cause) {
     await stopping('gently');
-    const said = stderr.length === 0 ? '' : `; it said: ${stderr.join(' | ')}`;
-    throw new Error(`codex app-server did not start${said}`, { cause });
+    throw didNotStart(cause);
   }
 };
 
-const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): Child => {
-  const child = spawn(options.binaryPath, ['app-server'], {
+/** Rejects if the process cannot be spawned, for whatever reason. */
+const spawnChild = async (options: WorkerOptions, onStderr: (line: string) => void): Promise<Child> => {
+  const child: ChildProcess = spawn(options.binaryPath, ['app-server'], {
     cwd: options.cwd,
     env: options.environment,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -120,22 +126,31 @@ const spawnChild = (options: WorkerOptions, onStderr: (line: string) => void): C
     // which we find what it leaves behind.
     detached: process.platform !== 'win32',
   });
-  const decoder = createLineDecoder();
-  child.stderr.on('data', (chunk: Buffer) => decoder.push(chunk).forEach(onStderr));
-  // Without a listener the error of a failed spawn or kill would end our own process. A failed spawn
-  // is reported by `once(child, 'spawn')`.
+  // First of all: without a listener the error of a failed spawn or kill would end our own process.
   child.on('error', (error) => onStderr(error.message));
-  return child;
+  const decoder = createLineDecoder();
+  // Node creates no pipes if the process has run out of descriptors (EMFILE), whatever its types say.
+  child.stderr?.on('data', (chunk: Buffer) => decoder.push(chunk).forEach(onStderr));
+  await once(child, 'spawn');
+  return child as Child;
+};
+
+const cleanUpAfter = async ({ cleanUp, onStderr }: WorkerOptions): Promise<void> => {
+  try {
+    await cleanUp();
+  } catch (error) {
+    // A directory that cannot be removed now is swept at the next start.
+    onStderr(`could not clean up: ${String(error)}`);
+  }
 };
 
 /**
  * The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. SIGKILL ends also a process that
  * was stopped by a signal; what that one has started is ended too.
  */
-const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_MS }: WorkerOptions) => {
-  // A process that could not be spawned has no pid and will never exit.
-  const isGone = (): boolean =>
-    child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+const createStop = (child: Child, options: WorkerOptions) => {
+  const { stopGraceMs = STOP_GRACE_MS } = options;
+  const isGone = (): boolean => child.exitCode !== null || child.signalCode !== null;
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => {
       resolve();
@@ -159,12 +174,7 @@ const createStop = (child: Child, { cleanUp, onStderr, stopGraceMs = STOP_GRACE_
       }
     }
     if (child.pid !== undefined) await endSession(child.pid);
-    try {
-      await cleanUp();
-    } catch (error) {
-      // A directory that cannot be removed now is swept at the next start.
-      onStderr(`could not clean up: ${String(error)}`);
-    }
+    await cleanUpAfter(options);
   };
   let ending: Promise<void> | null = null;
   return (how: 'gently' | 'by-force'): Promise<void> => (ending ??= end(how));

@@ -115,13 +115,13 @@ describe('an answer', () => {
       vary: 'accept, origin',
       'access-control-allow-origin': 'http://page.test',
       'access-control-expose-headers':
-        'openai-processing-ms, retry-after, retry-after-ms, x-codex-plan-type, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
+        'openai-processing-ms, retry-after, retry-after-ms, x-codex-plan-type, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
     });
     expect(share('http://page.test', {})).toEqual({
       vary: 'origin',
       'access-control-allow-origin': 'http://page.test',
       'access-control-expose-headers':
-        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-request-id',
+        'retry-after, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
     });
   });
 

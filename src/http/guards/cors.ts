@@ -17,7 +17,13 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 /** Headers of answers that a page cannot see unless they are named. */
 const TELLING = /^(?:x-|openai-|retry-after)/;
 /** Named in every answer, also in one that has none of them: so a page can see at any answer what it may read. */
-const ALWAYS_TOLD = ['retry-after', 'x-proxy-ignored-params', 'x-proxy-output-mode', 'x-request-id'];
+const ALWAYS_TOLD = [
+  'retry-after',
+  'x-proxy-ignored-params',
+  'x-proxy-output-mode',
+  'x-proxy-served-model',
+  'x-request-id',
+];
 const ASKED_ABOUT =
   'access-control-request-method, access-control-request-headers, access-control-request-private-network';
 

@@ -42,7 +42,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
     return {
       ...common,
       dialect,
-      sideRequest: sideRequestOf(request, common.choices),
+      sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
       arrange: (events) => dialect.tell(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
       render: (turns) => renderChat(turns, meta),

@@ -23,6 +23,8 @@ export const compactEndpoint = (options: ResponsesOptions): Endpoint => {
       return {
         ...ask,
         request: compacting(ask.request),
+        // A conversation is compacted by the model that was requested, whatever it asks for at its end.
+        sideRequest: null,
         project: ([reply]) => projectCompaction(reply, meta, ids),
       };
     },

@@ -6,6 +6,7 @@ import { Gate, type Refusal } from '../../kit/gate.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { resolveAttachments } from '../attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { parseImageUrl, type FetchImage } from '../fetch-image.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { jsonResponse } from '../json-response.ts';
 import { readBody } from '../read-body.ts';
@@ -70,7 +71,10 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
 const UNNAMED = 'unnamed';
 
 /** An image that the backend would fetch is not fetched for a count. */
-const asItIs = async (url: string): Promise<string> => url;
+const asItIs: FetchImage = async (url, param) => {
+  parseImageUrl(url, undefined, param);
+  return url;
+};
 
 export interface CountLineOptions {
   readonly clock: Clock;

@@ -67,7 +67,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       id: meta.id,
       dialect,
       request: kept.request,
-      sideRequest: sideRequestOf(request, common.choices),
+      sideRequest: sideRequestOf(request, common.choices, client),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,

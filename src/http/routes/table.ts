@@ -7,6 +7,7 @@ import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { frontRoutes, type FrontDeps } from '../front/routes.ts';
 import { jsonResponse } from '../json-response.ts';
 import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
@@ -26,6 +27,7 @@ export interface RouteDeps {
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   /** Null: they are not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
+  readonly front: FrontDeps;
   readonly isReady: () => boolean;
   /** What the last requests met. */
   readonly backendHealth: () => BackendHealth;
@@ -68,6 +70,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
   ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
+  ...frontRoutes(deps.front),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
     method: 'GET',

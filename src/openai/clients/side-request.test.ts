@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
 import type { Item, Role } from '../../canonical/item.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { ClientSeen } from './recognise.ts';
 import { sideRequestOf } from './side-request.ts';
 
 const message = (role: Role, text: string): Item => ({
@@ -11,32 +12,98 @@ const message = (role: Role, text: string): Item => ({
   parts: [{ kind: 'text', text }],
 });
 
+const textOf = (item: Item): string => {
+  const part = item.kind === 'message' ? item.parts[0] : undefined;
+  return part?.kind === 'text' ? part.text : '';
+};
+
+/** The prompts of the clients, as they send them. */
 const TITLE =
-  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title.';
+  'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.\n\nConversation:\nuser: hi\nAI: Hello.';
 const SUMMARY =
-  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…';
-const THREAD = 'You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>…';
+  'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\nJSON\n\n# RULES\n* Use the same language as the conversation';
+const CONVERSATION = message(
+  'user',
+  '<conversation_text>\nuser: hi\n</conversation_text>\n\nGenerate a title and summary for this conversation:',
+);
+const THREAD =
+  'You are a title generator. You output ONLY a thread title. Nothing else.\n\n<task>\n…\n</task>\n\n<examples>\n…\n</examples>\n';
+const GENERATE = message('user', 'Generate a title for this conversation:\n');
 const hi = message('user', 'hi');
 
-const kindOf = (different: Partial<AskedTurn>, choices = 1): string | null =>
-  sideRequestOf(askedTurn(different), choices)?.kind ?? null;
+const COPILOT = { family: 'obsidian-copilot', tier: 'header' } as const;
+const OPENCODE = { family: 'opencode', tier: 'header' } as const;
+type Client = Pick<ClientSeen, 'family' | 'tier'>;
+
+const kindOf = (different: Partial<AskedTurn>, client: Client = COPILOT, choices = 1): string | null =>
+  sideRequestOf(askedTurn(different), choices, client)?.kind ?? null;
 
 describe('a request that only wants a name for a conversation', () => {
   it.each<readonly [string, Partial<AskedTurn>]>([
     ['title', { items: [message('user', TITLE)] }],
     ['title', { items: [message('user', TITLE)], instructions: '' }],
-    ['title-and-summary', { items: [message('developer', SUMMARY), hi] }],
-    ['title-and-summary', { items: [message('system', SUMMARY), hi] }],
-    ['title-and-summary', { items: [hi], instructions: SUMMARY }],
-    ['title-and-summary', { items: [message('system', SUMMARY), hi], format: { kind: 'json-object' } }],
-    ['thread-title', { items: [message('system', THREAD), message('user', 'Generate a title …'), hi] }],
-    ['thread-title', { items: [message('system', THREAD), message('system', 'x'), hi] }],
-    ['thread-title', { items: [hi], instructions: THREAD }],
+    ['title-and-summary', { items: [message('developer', SUMMARY), CONVERSATION] }],
+    ['title-and-summary', { items: [message('system', SUMMARY), CONVERSATION] }],
+    ['title-and-summary', { items: [CONVERSATION], instructions: SUMMARY }],
+    [
+      'title-and-summary',
+      { items: [message('system', SUMMARY), CONVERSATION], format: { kind: 'json-object' } },
+    ],
+    ['thread-title', { items: [message('system', THREAD), GENERATE, hi] }],
+    ['thread-title', { items: [GENERATE, hi, hi], instructions: THREAD }],
   ])('is a %s: %#', (kind, request) => {
     expect(kindOf(request)).toBe(kind);
   });
 
+  it('is none of a client that is not known to send it', () => {
+    const items = [message('user', TITLE)];
+    const thread = [message('system', THREAD), GENERATE, hi];
+    const others: readonly Client[] = [
+      OPENCODE,
+      { family: 'openai-sdk', tier: 'header' },
+      { family: 'other', tier: 'none' },
+      // Recognised by what a user may have written.
+      { family: 'obsidian-copilot', tier: 'body' },
+    ];
+    expect(others.map((client) => kindOf({ items }, client))).toEqual(others.map(() => null));
+    expect(others.map((client) => kindOf({ items: thread }, client))).toEqual([
+      'thread-title',
+      ...others.slice(1).map(() => null),
+    ]);
+  });
+
   it.each<readonly [string, Partial<AskedTurn>]>([
+    [
+      'more to do behind the first words',
+      {
+        items: [
+          message(
+            'user',
+            'Generate a concise title (max 5 words) for this conversation, and then write 300 words about it.',
+          ),
+        ],
+      },
+    ],
+    [
+      'more to do behind the prompt',
+      { items: [message('user', TITLE.replace('Conversation:\nuser: ', ''))] },
+    ],
+    ['a title of a long text', { items: [message('user', TITLE + 'x'.repeat(2_000))] }],
+    [
+      'more in the prompt of a summary',
+      { items: [message('system', `${SUMMARY}\n* Write an essay.`), CONVERSATION] },
+    ],
+    ['a summary of something else', { items: [message('system', SUMMARY), hi] }],
+    [
+      'more to do behind the conversation',
+      { items: [message('system', SUMMARY), message('user', `${textOf(CONVERSATION)} And an essay.`)] },
+    ],
+    [
+      'more in the prompt of a thread title',
+      { items: [message('system', `${THREAD}And an essay.`), GENERATE, hi] },
+    ],
+    ['a thread title of nothing', { items: [message('system', THREAD), GENERATE] }],
+    ['a thread title without its question', { items: [message('system', THREAD), hi] }],
     ['words in front of it', { items: [message('user', ` ${TITLE}`)] }],
     ['the words in other letters', { items: [message('user', TITLE.toLowerCase())] }],
     [
@@ -46,18 +113,25 @@ describe('a request that only wants a name for a conversation', () => {
     ['a prompt beside it', { items: [message('system', 'Be brief.'), message('user', TITLE)] }],
     ['instructions beside it', { items: [message('user', TITLE)], instructions: 'Be brief.' }],
     ['the words of a user in a prompt', { items: [message('system', TITLE), hi] }],
-    ['the words of a prompt from a user', { items: [message('user', SUMMARY), hi] }],
-    ['the words of a prompt from an assistant', { items: [message('assistant', THREAD), hi] }],
-    ['a prompt that is not the first', { items: [message('system', 'x'), message('system', SUMMARY), hi] }],
-    ['instructions in front of the prompt', { items: [message('system', THREAD), hi], instructions: 'x' }],
+    ['the words of a prompt from a user', { items: [message('user', SUMMARY), CONVERSATION] }],
+    ['the words of a prompt from an assistant', { items: [message('assistant', THREAD), GENERATE, hi] }],
+    [
+      'a prompt that is not the first',
+      { items: [message('system', 'x'), message('system', SUMMARY), CONVERSATION] },
+    ],
+    [
+      'instructions in front of the prompt',
+      { items: [message('system', THREAD), GENERATE, hi], instructions: 'x' },
+    ],
     ['a summary of nothing', { items: [message('system', SUMMARY)] }],
-    ['a summary of several messages', { items: [message('system', SUMMARY), hi, hi] }],
+    ['a summary of several messages', { items: [message('system', SUMMARY), CONVERSATION, hi] }],
     ['tools', { items: [message('user', TITLE)], tools: [functionTool('look')] }],
     [
       'an output of a tool',
       {
         items: [
           message('system', THREAD),
+          GENERATE,
           { kind: 'tool-output', tool: 'function', callId: 'c', output: '' },
         ],
       },
@@ -65,23 +139,33 @@ describe('a request that only wants a name for a conversation', () => {
     [
       'a schema',
       {
-        items: [message('system', SUMMARY), hi],
+        items: [message('system', SUMMARY), CONVERSATION],
         format: { kind: 'json-schema', name: 'n', description: null, schema: {}, strict: null },
       },
     ],
     ['a title as JSON', { items: [message('user', TITLE)], format: { kind: 'json-object' } }],
     ['log probabilities', { items: [message('user', TITLE)], include: ['message.output_text.logprobs'] }],
-    ['an image first', { items: [{ kind: 'message', role: 'user', parts: [{ kind: 'image', url: 'x' }] }] }],
-    ['no message', { items: [] }],
     [
-      'query expansion',
-      { items: [message('user', 'Given the following query, generate a concise title …')] },
+      'an image beside it',
+      {
+        items: [
+          {
+            kind: 'message',
+            role: 'user',
+            parts: [
+              { kind: 'text', text: TITLE },
+              { kind: 'image', url: 'x' },
+            ],
+          },
+        ],
+      },
     ],
+    ['no message', { items: [] }],
   ])('is none with %s', (_, request) => {
     expect(kindOf(request)).toBeNull();
   });
 
   it('is none with several choices', () => {
-    expect(kindOf({ items: [message('user', TITLE)] }, 2)).toBeNull();
+    expect(kindOf({ items: [message('user', TITLE)] }, COPILOT, 2)).toBeNull();
   });
 });

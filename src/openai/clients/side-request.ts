@@ -1,9 +1,8 @@
 import type { Item } from '../../canonical/item.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { ClientSeen } from './recognise.ts';
 import { summaryOf, titleOf } from './short-texts.ts';
-
-/** What a client asks for beside the conversation of its user: a name for it. */
-export type SideKind = 'title' | 'title-and-summary' | 'thread-title';
+import { TITLE_FORMS, type SideKind, type TitleForm } from './title-forms.ts';
 
 export interface SideRequest {
   readonly kind: SideKind;
@@ -11,53 +10,54 @@ export interface SideRequest {
   readonly shape: (text: string) => string | null;
 }
 
-/** The words by which clients ask for it. They are all that counts: who sends them does not matter. */
-const FROM_USER = 'Generate a concise title (max 5 words) for this conversation';
-const FROM_SYSTEM: Readonly<Record<Exclude<SideKind, 'title'>, string>> = {
-  'title-and-summary': 'Your task is to analyze a conversation and generate both a title and a summary.',
-  'thread-title': 'You are a title generator. You output ONLY a thread title.',
-};
-
 /**
- * Whether a request only wants a name for a conversation. Obsidian Copilot sends one message, or a prompt and
- * one message; opencode a prompt and how the conversation began. Whatever asks for more is none: other
- * requests of the same clients look alike, and what they are answered is used as content.
+ * The title or summary request that this is; null: it is an ordinary request. It is one only if the headers name a
+ * client that sends such requests, and if the request is that client's prompt as a whole. A user who types the same
+ * words, or asks for more after them, gets the model that was requested.
  */
-export const sideRequestOf = (request: AskedTurn, choices: number): SideRequest | null => {
-  if (choices > 1 || request.tools.length > 0 || wantsLogprobs(request)) return null;
-  if (!request.items.every(({ kind }) => kind === 'message')) return null;
-  if (request.format.kind === 'text') {
-    if (isTitle(request)) return { kind: 'title', shape: titleOf };
-    if (promptOf(request).startsWith(FROM_SYSTEM['thread-title']))
-      return { kind: 'thread-title', shape: titleOf };
-  }
-  return isSummary(request) ? { kind: 'title-and-summary', shape: summaryOf } : null;
+export const sideRequestOf = (
+  request: AskedTurn,
+  choices: number,
+  client: Pick<ClientSeen, 'family' | 'tier'>,
+): SideRequest | null => {
+  if (client.tier !== 'header' || choices > 1 || request.tools.length > 0) return null;
+  if (wantsLogprobs(request) || !request.items.every(({ kind }) => kind === 'message')) return null;
+  const form = TITLE_FORMS.find((one) => one.families.includes(client.family) && isOf(one, request));
+  return form === undefined
+    ? null
+    : { kind: form.kind, shape: form.kind === 'title-and-summary' ? summaryOf : titleOf };
 };
 
-const isTitle = ({ instructions, items }: AskedTurn): boolean =>
-  (instructions ?? '') === '' && items.length === 1 && startOf(items[0], 'user').startsWith(FROM_USER);
-
-/** A schema says by itself what the answer looks like, and that may be something else. */
-const isSummary = (request: AskedTurn): boolean => {
-  const { instructions, items, format } = request;
-  const rest = (instructions ?? '') === '' ? items.slice(1) : items;
+const isOf = (form: TitleForm, request: AskedTurn): boolean => {
+  // A schema says by itself what the answer looks like.
+  const takesFormat =
+    request.format.kind === 'text' ||
+    (form.kind === 'title-and-summary' && request.format.kind === 'json-object');
+  if (!takesFormat) return false;
+  const { prompt, messages } = partsOf(request);
+  const [message, ...more] = messages;
   return (
-    format.kind !== 'json-schema' &&
-    promptOf(request).startsWith(FROM_SYSTEM['title-and-summary']) &&
-    rest.length === 1 &&
-    startOf(rest[0], 'user') !== ''
+    (form.prompt === null ? prompt === null : prompt !== null && form.prompt.test(prompt)) &&
+    form.message.test(textOf(message, 'user') ?? '') &&
+    form.hasMore === more.length > 0
   );
 };
 
-/** The text with which the prompt of a request begins. */
-const promptOf = ({ instructions, items }: AskedTurn): string =>
-  (instructions ?? '') === '' ? startOf(items[0], 'system', 'developer') : (instructions ?? '');
+/** The system prompt, from either place, and the messages after it. */
+const partsOf = ({
+  instructions,
+  items,
+}: AskedTurn): { readonly prompt: string | null; readonly messages: readonly Item[] } => {
+  if ((instructions ?? '') !== '') return { prompt: instructions, messages: items };
+  const prompt = textOf(items[0], 'system', 'developer');
+  return { prompt, messages: prompt === null ? items : items.slice(1) };
+};
 
-/** The text with which a message of such a role begins; empty: it is none. */
-const startOf = (item: Item | undefined, ...roles: readonly string[]): string => {
-  if (item?.kind !== 'message' || !roles.includes(item.role)) return '';
-  const [first] = item.parts;
-  return first?.kind === 'text' ? first.text : '';
+/** The text of a message that has one of these roles and nothing but one text; null for others. */
+const textOf = (item: Item | undefined, ...roles: readonly string[]): string | null => {
+  if (item?.kind !== 'message' || !roles.includes(item.role) || item.parts.length !== 1) return null;
+  const [only] = item.parts;
+  return only?.kind === 'text' ? only.text : null;
 };
 
 /** They are of the tokens that the model wrote, and here the text is cut to size. */

@@ -1,0 +1,54 @@
+import { describeState, type BackendState, type BannerFacts } from './banner.ts';
+import { assertNever } from './kit/assert-never.ts';
+import { shellQuoted } from './kit/shell-quoted.ts';
+
+/** The key that was made at the first start, as `loadOrCreateApiKey` gives it. */
+interface OwnKey {
+  readonly key: string;
+  readonly file: string;
+  readonly isNew: boolean;
+}
+
+interface AboutServer {
+  readonly backend: string;
+  readonly key: string;
+  readonly keyInCommand: string;
+}
+
+/** What the banner says about the key. A key is shown only by the start that made it. */
+export const shownKey = (own: OwnKey | null, platform: string): BannerFacts['key'] => {
+  if (own === null) return { description: 'one of PROXY_API_KEY', inCommand: '<key>' };
+  if (own.isNew)
+    return { description: `${own.key} (shown this once; kept in ${own.file})`, inCommand: own.key };
+  const read = platform === 'win32' ? 'Get-Content' : 'cat';
+  return {
+    description: `in the file ${own.file}`,
+    inCommand: `$(${read} ${shellQuoted(own.file, platform)})`,
+  };
+};
+
+/** What the page in a browser says. It never shows the key; paths and addresses only to people on this machine. */
+export const aboutServer = (state: BackendState, own: OwnKey | null, isLocal: boolean): AboutServer => {
+  const key = shownKey(own === null ? null : { ...own, isNew: false }, process.platform);
+  if (isLocal) return { backend: describeState(state), key: key.description, keyInCommand: key.inCommand };
+  const where = own === null ? 'one of PROXY_API_KEY' : 'in the file api-key of its state directory';
+  return {
+    backend: withoutAddress(state),
+    key: `ask whoever runs this server: ${where}`,
+    keyInCommand: '<key>',
+  };
+};
+
+const withoutAddress = (state: BackendState): string => {
+  switch (state.kind) {
+    case 'upstream':
+      return 'a provider';
+    case 'login':
+      return `a Codex login (${state.login === 'chatgpt' ? 'ChatGPT' : 'API key'})`;
+    case 'demo':
+    case 'signed-out':
+      return describeState(state);
+    default:
+      return assertNever(state);
+  }
+};

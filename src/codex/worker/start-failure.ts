@@ -1,0 +1,25 @@
+import { failure, GatewayError, type Failure } from '../../canonical/failure.ts';
+import { outOfResources, noRoom, saysNoRoom } from '../../canonical/resources.ts';
+
+/** The disk, or the user's share of it. */
+const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+/** As the app-server words it on its way out: the system's error, or that of SQLite. */
+const FULL_DISK_WORDS = /\(os error (?:28|122)\)|database or disk is full/;
+
+const fullDisk = (): Failure =>
+  failure('worker_unavailable', {
+    message:
+      'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+  });
+
+/** What clients are told about a start that failed; null if they would learn nothing from it. */
+export const startFailure = (error: unknown): Failure | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof GatewayError) return cause.failure;
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (FULL_DISK_CODES.has(code) || FULL_DISK_WORDS.test(cause.message)) return fullDisk();
+    const short = outOfResources(code) ?? (saysNoRoom(cause.message) ? noRoom() : null);
+    if (short !== null) return short;
+  }
+  return null;
+};

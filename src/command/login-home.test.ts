@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+
+import { inOurWords } from './login-home.ts';
+
+it.each([
+  [
+    'On a remote or headless machine? Use `codex login --device-auth` instead.\n',
+    'On a remote or headless machine? Use `npm run login -- --device` instead.\n',
+  ],
+  [
+    'Starting local login server on http://localhost:1455.\n',
+    'Starting local login server on http://localhost:1455.\n',
+  ],
+])('names our command instead of codex’s: %j', (line, expected) => {
+  expect(inOurWords(line, 'npm run login -- --device')).toBe(expected);
+});

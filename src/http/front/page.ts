@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+
+import { escapeHtml } from './escape-html.ts';
+
+export interface PageFacts {
+  readonly version: string;
+  /** Which backend answers, in words. */
+  readonly backend: string;
+  /** Where the person finds the key, in words. */
+  readonly key: string;
+  /** Such as `http://127.0.0.1:11435`. */
+  readonly origin: string;
+  /** The key as a command line has it. */
+  readonly keyInCommand: string;
+}
+
+const STYLE = `
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; }
+dt { font-weight: 600; margin-top: .6rem; }
+dd { margin: 0; }
+code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+pre { padding: 1rem; border: 1px solid; border-radius: .4rem; overflow-x: auto; }
+`;
+
+/** Nothing but this style may load or run, and no other page may frame it. */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+const DOCS: readonly (readonly [string, string])[] = [
+  ['clients/README.md', 'Set up a client'],
+  ['http-api.md', 'Endpoints'],
+  ['parameters.md', 'Parameters'],
+  ['configuration.md', 'Settings'],
+  ['errors.md', 'Errors'],
+  ['operating.md', 'Operating'],
+  ['security.md', 'Security'],
+];
+
+/** The page that a person sees who opens the server in a browser. It needs no script. */
+export const frontPage = (facts: PageFacts): string => {
+  const { version, backend, key, origin, keyInCommand } = facts;
+  const curl = [
+    `curl ${origin}/v1/responses \\`,
+    `  -H "Authorization: Bearer ${keyInCommand}" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"model":"codex-5","input":"Say hello."}'`,
+  ].join('\n');
+  const links = DOCS.map(([file, title]) => `<li><a href="/docs/${file}">${title}</a></li>`);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>codex-app-server-proxy</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>codex-app-server-proxy ${escapeHtml(version)}</h1>
+<p>This server speaks OpenAI's API and answers with the Codex app-server. Point any OpenAI client at it.</p>
+<dl>
+<dt>Backend</dt><dd>${escapeHtml(backend)}</dd>
+<dt>Base URL</dt><dd><code>${escapeHtml(origin)}/v1</code></dd>
+<dt>API key</dt><dd>${escapeHtml(key)}</dd>
+</dl>
+<h2>First request</h2>
+<pre><code>${escapeHtml(curl)}</code></pre>
+<h2>Documentation</h2>
+<ul>
+${links.join('\n')}
+</ul>
+</body>
+</html>
+`;
+};

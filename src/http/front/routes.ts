@@ -1,0 +1,46 @@
+import type { Exchange } from '../exchange.ts';
+import type { Route } from '../server.ts';
+import { unknownUrl } from '../unknown-url.ts';
+import { acceptsHtml } from './accepts-html.ts';
+import type { DocPages } from './doc-pages.ts';
+import { frontPage, PAGE_HEADERS, type PageFacts } from './page.ts';
+
+/** What the page says about this server. */
+export interface FrontFacts extends Pick<PageFacts, 'version'> {
+  /** Paths and addresses are for people on this machine only. */
+  readonly about: (isLocal: boolean) => Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
+}
+
+export interface FrontDeps {
+  readonly front: FrontFacts;
+  readonly docs: DocPages;
+}
+
+/** What a person finds who opens the server in a browser. Both routes need no key and show no secret. */
+export const frontRoutes = ({ front, docs }: FrontDeps): readonly Route[] => [
+  { method: 'GET', path: '/', access: 'open', handle: (http, exchange) => root(http, exchange, front) },
+  {
+    method: 'GET',
+    path: '/docs/:page{.+}',
+    access: 'open',
+    async handle(http, _exchange, params) {
+      const text = await docs.read(params['page'] ?? '');
+      if (text === null) throw unknownUrl(http.method, new URL(http.url).pathname);
+      return new Response(text, { headers: DOC_HEADERS });
+    },
+  },
+];
+
+/** Markdown is shown as text: browsers would offer `text/markdown` as a download. */
+const DOC_HEADERS = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+
+/** Some clients send HEAD to find out whether the server is there. */
+const root = (http: Request, exchange: Exchange, front: FrontFacts): Response => {
+  const isPage = acceptsHtml(http.headers.get('accept'));
+  if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/', BASE_URL_HINT);
+  const { origin } = new URL(http.url);
+  const page = frontPage({ version: front.version, origin, ...front.about(exchange.isLocal) });
+  return new Response(page, { headers: { ...PAGE_HEADERS, vary: 'accept' } });
+};
+
+const BASE_URL_HINT = ' The base URL of a client is the address of this server followed by /v1.';

@@ -1,0 +1,29 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { printable } from './printable.ts';
+
+const shown = (text: string): unknown => JSON.parse(printable(JSON.stringify(text)));
+
+describe('printable', () => {
+  it.each([
+    ['\u001b[2J', String.raw`\u001b[2J`],
+    ['\u0007\r\b\f', String.raw`\u0007\r\b\f`],
+    ['\u009b1m\u007f', String.raw`\u009b1m\u007f`],
+    ['user \u202e nimda', String.raw`user \u202e nimda`],
+    ['two\nlines\tand "quotes" \\ /', 'two\nlines\tand "quotes" \\ /'],
+    [String.raw`already \u001b text`, String.raw`already \u001b text`],
+    ['é 漢 🙂', 'é 漢 🙂'],
+  ])('shows %j', (text, expected) => {
+    expect(shown(text)).toBe(expected);
+  });
+
+  it('leaves no control character but line breaks and tabs in any string, and stays JSON', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+        expect(shown(text)).not.toMatch(/[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+      }),
+    );
+  });
+});

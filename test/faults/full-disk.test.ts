@@ -1,0 +1,99 @@
+import { chmod, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { mountDisk } from '../chaos/faults.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { hello } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
+import { askWhole } from './client.ts';
+
+/** What is started in place of the app-server; null: the app-server itself. */
+const instead = vi.hoisted((): { binary: string | null } => ({ binary: null }));
+vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
+  const real = await original();
+  return {
+    ...real,
+    startWorker: (options) =>
+      real.startWorker(instead.binary === null ? options : { ...options, binaryPath: instead.binary }),
+  };
+});
+
+interface Disk {
+  readonly directory: string;
+  leave(bytes: number): Promise<void>;
+  free(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A small disk; where none can be mounted, an app-server that ends as it does on a full one. */
+const openDisk = async (): Promise<Disk> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'full-disk-'));
+  const mounted = mountDisk(directory);
+  const filler = path.join(directory, 'filler');
+  const fake = path.join(directory, 'codex');
+  return {
+    directory,
+    async leave(bytes) {
+      if (mounted === null) {
+        await writeFile(fake, '#!/bin/sh\necho "Error: (code: 13) database or disk is full" >&2\nexit 1\n');
+        await chmod(fake, 0o700);
+        instead.binary = fake;
+        return;
+      }
+      const { bavail, bsize } = await statfs(directory);
+      await writeFile(filler, Buffer.alloc(bavail * bsize - bytes));
+    },
+    async free() {
+      instead.binary = null;
+      await rm(filler, { force: true });
+    },
+    async remove() {
+      mounted?.unmount();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+};
+
+let disk: Disk;
+let proxy: TestProxy;
+beforeAll(async () => {
+  disk = await openDisk();
+  proxy = await startProxy(hello, { PROXY_STATE_DIR: path.join(disk.directory, 'state') });
+});
+afterAll(async () => {
+  await proxy.close();
+  await disk.remove();
+});
+
+const readyPid = (): number | undefined => proxy.app.workers().find(({ state }) => state === 'ready')?.pid;
+
+describe('a disk that is full when an app-server has to be started', () => {
+  it.each([100, 1_500])('with %s KB left: clients are told, and it recovers', async (kilobytes) => {
+    await until(() => readyPid() !== undefined);
+    // What homes of earlier workers hold is free only when they are gone.
+    await until(() => proxy.app.workers().length === 1);
+    process.kill(readyPid() ?? 0, 'SIGKILL');
+    await until(() => proxy.app.workers().length === 0);
+    await disk.leave(kilobytes * 1024);
+    const { status, body, retryAfter } = await askWhole(proxy);
+    expect({ status, body, hasRetryAfter: Number(retryAfter) >= 1 }).toEqual({
+      status: 503,
+      body: {
+        error: {
+          message:
+            'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+          type: 'server_error',
+          param: null,
+          code: 'worker_unavailable',
+        },
+      },
+      hasRetryAfter: true,
+    });
+    await disk.free();
+    await until(() => readyPid() !== undefined);
+    expect((await askWhole(proxy)).status).toBe(200);
+  });
+});
