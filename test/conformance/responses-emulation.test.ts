@@ -1,6 +1,7 @@
 import type { FunctionTool } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
+import type { JsonObject } from '../../src/kit/json.ts';
 import { hello, refusal, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from './responses-sent.ts';
@@ -77,6 +78,42 @@ describe('max_output_tokens', () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({ ...ASK, max_output_tokens: 16 });
     expect([response.status, response.output_text]).toEqual(['completed', 'Hello from the scripted model.']);
+  });
+});
+
+describe('an output schema', () => {
+  const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
+  const ignored = async (path: string, ask: object): Promise<string | null> => {
+    proxy.use(says([{ text: '{}' }]));
+    const answer = await proxy.post(path, { model: 'gpt-5.5', ...ask });
+    expect(answer.status).toBe(200);
+    return answer.headers.get('x-proxy-ignored-params');
+  };
+
+  it('is sent by codex under its own name and as strict, which is said', async () => {
+    const given = { name: 'answer', description: 'All of it.', schema, strict: false };
+    const format = { type: 'json_schema', ...given };
+    const named = await ignored('/v1/responses', { input: 'hi', text: { format } });
+    expect([named, (sentBody(proxy.model)['text'] as JsonObject)['format']]).toEqual([
+      'text.format.name, text.format.description, text.format.strict',
+      { type: 'json_schema', name: 'codex_output_schema', schema, strict: true },
+    ]);
+    expect(
+      await ignored('/v1/chat/completions', {
+        messages: [{ role: 'user', content: 'hi' }],
+        response_format: { type: 'json_schema', json_schema: given },
+      }),
+    ).toBe(
+      'response_format.json_schema.name, response_format.json_schema.description, response_format.json_schema.strict',
+    );
+    expect(
+      await ignored('/v1/responses', {
+        input: 'hi',
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      }),
+    ).toBe('response_format.json_schema.name');
+    const own = { type: 'json_schema', name: 'codex_output_schema', schema, strict: true };
+    expect(await ignored('/v1/responses', { input: 'hi', text: { format: own } })).toBeNull();
   });
 });
 

@@ -79,7 +79,10 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     otherwise: 'ignored',
     note: 'On the lite lane of a ChatGPT login `reasoning.context` is always `all_turns`; `current_turn` takes the full lane.',
   },
-  format: { always: 'mapped', note: 'Without the relay json_object is checked only.' },
+  format: {
+    always: 'mapped',
+    note: 'Without the relay json_object is checked only, and codex sends a schema under its own name, without its description, and as strict: each of these that the client wrote otherwise is named as ignored.',
+  },
   verbosity: {
     always: 'mapped',
     note: "Without the relay `verbosity` is for the models of codex's own list; for others it is named as ignored.",

@@ -27,6 +27,7 @@ const OWN_FORMAT: Spelling['format'] & object = { param: 'text.format', place: '
 
 export const responsesNames = ({ places, placeOf, format = OWN_FORMAT }: Spelling): ParameterNames => ({
   settings: { ...SETTINGS, format: format.param },
+  formatPlace: format.place,
   places,
   tool: (index) => `tools[${index}]`,
   toolField: (index, field) => `${placeOf(index)}.${field}`,

@@ -17,7 +17,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   stream: { policy: 'mapped', note: 'Typed server-sent events, or the fold of the same events as JSON.' },
   stream_options: {
     policy: 'ignored',
-    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect.',
+    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect. `include_usage` of Chat is read: the last event always has the usage.',
   },
   tools: {
     asks: ['tools'],

@@ -23,7 +23,10 @@ export const createResponseSchema = z.object({
   input: z.union([longText, list(MAX_ITEMS)]),
   instructions: longText.nullish(),
   stream: z.boolean().nullish(),
-  stream_options: z.object({ include_obfuscation: z.boolean().optional() }).nullish(),
+  // Streams of this API always have their usage, which is what `include_usage` of Chat asks for.
+  stream_options: z
+    .object({ include_obfuscation: z.boolean().nullish(), include_usage: z.boolean().nullish() })
+    .nullish(),
   tools: list(MAX_TOOLS).nullish(),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().nullish(),
