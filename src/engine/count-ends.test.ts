@@ -56,8 +56,8 @@ describe('countEnds', () => {
   });
 
   it.each<[what: string, end: TurnEvent]>([
-    ['ended upstream, without numbers', { ...END, usage: null } as TurnEvent],
-    ['failed', { ...cut, outcome: { kind: 'failed', failure: failure('server_error') } } as TurnEvent],
+    ['ended upstream, without numbers', { ...END, usage: null }],
+    ['failed', { ...cut, outcome: { kind: 'failed', failure: failure('server_error') } }],
   ])('leaves an answer alone that %s', async (_, end) => {
     expect(await ended(end)).toEqual(end);
   });

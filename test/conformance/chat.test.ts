@@ -112,6 +112,7 @@ describe('create', () => {
     expect(choices[0]?.message).toEqual({
       role: 'assistant',
       content: 'The answer is 42.',
+      annotations: [],
       refusal: null,
       reasoning_content: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
       reasoning: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
@@ -162,7 +163,8 @@ describe('stream', () => {
       const stream = client.openai.chat.completions.stream(ask);
       const streamed = await stream.finalChatCompletion();
       const whole = await client.openai.chat.completions.create(ask);
-      const plain = (message: object | undefined) => ({ ...message, parsed: undefined });
+      // A stream tells annotations only where there are some.
+      const plain = (message: object | undefined) => ({ annotations: [], ...message, parsed: undefined });
       expect(plain(streamed.choices[0]?.message)).toEqual(plain(whole.choices[0]?.message));
       expect(streamed.choices[0]?.finish_reason).toBe(whole.choices[0]?.finish_reason);
     }
