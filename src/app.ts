@@ -5,7 +5,7 @@ import { createChooser } from './backend.ts';
 import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
-import { prepareHomes } from './codex/home/prepare-home.ts';
+import { prepareHomes, type CodexHomes } from './codex/home/prepare-home.ts';
 import { openConversations } from './codex/relay/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
@@ -73,12 +73,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const homes = await prepareHomes({
-    stateDir: config.state.dir,
-    binary: findCodexBinary(),
-    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
-    allowsFeedback: config.codex.feedback,
-  });
+  const homes = await openHomes(config, environment, logger);
   await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
@@ -184,6 +179,23 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
   };
 };
 
+const openHomes = (
+  config: Config,
+  environment: AppDeps['environment'],
+  logger: Logger,
+): Promise<CodexHomes> =>
+  prepareHomes({
+    stateDir: config.state.dir,
+    binary: findCodexBinary(),
+    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    allowsFeedback: config.codex.feedback,
+    onUnsavedLogin: (err) =>
+      logger.error(
+        { err },
+        'renewed tokens could not be saved: after a restart somebody has to sign in again',
+      ),
+  });
+
 /** Work whose length a client decides. */
 const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
@@ -239,14 +251,14 @@ type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
 const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   const { config, logger, metrics } = deps;
   const detour = new Detour(systemAmbient.clock);
-  const choose = createChooser(config.upstream, deps.homes);
+  const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
   /** Null until the first south is there: it may meet a page while it is being made. */
   let board: Switchboard | null = null;
   /** Pages that stand in the relay's way lead around it for a while. */
-  const watchFor = (wire: 'on' | 'off') => ({
+  const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
     onBlocked() {
       metrics.relayBlocked.inc();
-      if (wire === 'off' || !detour.blocked()) return;
+      if (wire === 'bypass' || !detour.blocked()) return;
       logger.error(
         { minutes: DETOUR_MS / 60_000 },
         'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
@@ -259,7 +271,7 @@ const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
   board = await createSwitchboard({
     async choose() {
       const chosen = await choose();
-      const wire = detour.isOpen() ? 'off' : config.upstream.wire;
+      const wire = detour.isOpen() ? 'bypass' : config.upstream.wire;
       return {
         identity: `${chosen.identity}, wire ${wire}`,
         revision: chosen.revision,

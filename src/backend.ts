@@ -34,6 +34,8 @@ const UPSTREAM_KEY_ENV = 'PROXY_UPSTREAM_API_KEY';
 export const createChooser = (
   config: Config['upstream'],
   homes: CodexHomes,
+  /** Gets a sentence about an `auth.json` that cannot be a login. */
+  onRefusedLogin: (why: string) => void = () => {},
 ): (() => Promise<ChosenBackend>) => {
   const { baseUrl, codexHome } = config;
   if (baseUrl !== null) {
@@ -41,7 +43,7 @@ export const createChooser = (
     const backend: Backend = { kind: 'upstream', baseUrl, apiKeyEnv };
     return async () => fixed('upstream', backend, { kind: 'upstream', baseUrl });
   }
-  const presentLogin = createLoginWatch(homes);
+  const presentLogin = createLoginWatch(homes, onRefusedLogin);
   const home = homes.loginHome;
   return async () => {
     const login = await presentLogin();

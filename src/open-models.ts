@@ -4,7 +4,6 @@ import type { Backend, LoginBackend } from './codex/home/backend.ts';
 import { createAccountModels } from './codex/home/account-models.ts';
 import { askAccount } from './codex/home/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from './codex/home/catalogue.ts';
-import { readIfPresent } from './codex/home/files.ts';
 import { keepLists } from './codex/home/kept-lists.ts';
 import { lanesOf, type CodexHomes } from './codex/home/prepare-home.ts';
 import { readLogin } from './codex/home/read-login.ts';
@@ -77,7 +76,7 @@ const openAccount = async (
   { homes, hasRelay, clock, logger }: OpenModelsOptions,
   backend: LoginBackend,
 ): Promise<OpenModels> => {
-  const login = async () => readLogin((await readIfPresent(path.join(homes.loginHome, 'auth.json'))) ?? '');
+  const login = async () => readLogin((await homes.login.read()) ?? '');
   const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,

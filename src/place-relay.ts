@@ -3,11 +3,14 @@ import type { Conversations } from './codex/relay/conversations.ts';
 import { CookieJar } from './codex/relay/cookies.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { LISTED_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
+import type { RenewedLogin } from './codex/relay/renewals.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import { assertNever } from './kit/assert-never.ts';
+import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
+import { reportRelayLosses } from './observe/upstream-losses.ts';
 
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
@@ -17,11 +20,18 @@ export interface PlacedRelay {
   close(): Promise<void>;
 }
 
+/**
+ * What passes through the relay. `on`: all that an app-server sends. `off`: all but model requests. `bypass`: as
+ * little as possible, because pages of the network stop what this process sends.
+ */
+export type Wire = 'on' | 'off' | 'bypass';
+
 export interface PlaceRelayOptions {
   readonly config: Config['upstream'];
-  /** Whether model requests pass through the relay. */
-  readonly wire: 'on' | 'off';
+  readonly wire: Wire;
   readonly environment: Environment;
+  /** Where renewed tokens are kept. */
+  readonly login: RenewedLogin;
   readonly conversations: Conversations;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -66,14 +76,15 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
-    onUnreadable: (why) =>
-      metrics.parseFailures.inc({ of: why === 'no-json' ? 'upstream_event' : 'upstream_event_too_long' }),
+    mintCallId: () => systemAmbient.ids.mint('call'),
+    ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
       if (missing > 0) metrics.upstreamOddities.inc({ oddity: 'input-item-missing' }, missing);
       if (isLost) logger.error('the items of a turn were not found in its model request');
     },
+    login: options.login,
     onRenewalHeld: () =>
       logger.warn('the login is renewed too often, so not now: check the clock of this machine'),
     onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
@@ -98,15 +109,15 @@ const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revok
 const targetsOf = (backend: Backend, { config, wire, environment }: PlaceRelayOptions): RelayTargets => {
   if (backend.kind === 'login' && backend.login === 'chatgpt') {
     const account = config.chatgptBaseUrl;
-    if (wire === 'off') return { ...NOWHERE, account };
+    if (wire === 'bypass') return { ...NOWHERE, account };
     return {
-      model: `${account}/codex`,
+      model: wire === 'on' ? `${account}/codex` : null,
       account,
       refresh: environment['CODEX_REFRESH_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/token`,
       revoke: environment['CODEX_REVOKE_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/revoke`,
     };
   }
-  if (wire === 'off' || backend.kind === 'none') return NOWHERE;
+  if (wire !== 'on' || backend.kind === 'none') return NOWHERE;
   return { ...NOWHERE, model: backend.kind === 'login' ? (backend.baseUrl ?? API_TARGET) : backend.baseUrl };
 };
 

@@ -41,9 +41,10 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
-import { rpcMetrics } from './observe/rpc-metrics.ts';
+import { malformedLines, rpcMetrics } from './observe/rpc-metrics.ts';
+import { reportOddities } from './observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './open-models.ts';
-import { placeRelay, type PlaceRelayOptions } from './place-relay.ts';
+import { placeRelay, type PlaceRelayOptions, type Wire } from './place-relay.ts';
 import { VERSION } from './version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
@@ -65,7 +66,7 @@ export interface South {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire'> {
+export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login'> {
   readonly config: Config;
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
@@ -84,12 +85,7 @@ const WORKER_WAIT_MS = 15_000;
 /** How long somebody waits who only wants to know which tools there are. */
 const LIST_TOOLS_MS = 60_000;
 
-/** `wire`: whether model requests pass through the relay. */
-export const createSouth = async (
-  chosen: ChosenBackend,
-  wire: 'on' | 'off',
-  deps: SouthDeps,
-): Promise<South> => {
+export const createSouth = async (chosen: ChosenBackend, wire: Wire, deps: SouthDeps): Promise<South> => {
   const { config, homes } = deps;
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
@@ -98,7 +94,12 @@ export const createSouth = async (
   try {
     const opened = await chosen.open();
     closers.push(() => opened.close());
-    const placed = await placeRelay(opened.backend, { ...deps, config: config.upstream, wire });
+    const placed = await placeRelay(opened.backend, {
+      ...deps,
+      config: config.upstream,
+      wire,
+      login: homes.login,
+    });
     closers.push(() => placed.close());
     const offered = await openModels({
       homes,
@@ -120,6 +121,8 @@ export const createSouth = async (
         identity: chosen.identity,
         offered,
         workers,
+        wasRenewedSince: async (timeMs) =>
+          opened.backend.kind === 'login' && homes.login.wasRenewedSince(timeMs),
         deps,
       }),
       models: createModelDirectory(offered, config.clients.modelAliases),
@@ -158,6 +161,8 @@ export interface EngineParts {
   readonly identity: string;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
   readonly workers: WorkerPool;
+  /** Whether the login's tokens have been renewed since then. */
+  readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
   readonly deps: EngineNeeds;
 }
 
@@ -169,7 +174,7 @@ type EngineNeeds = Pick<
 /** The engine of a south, with all that is promised beside what its backend does. */
 export const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: Backend },
-  { chosen, identity, offered, workers, deps }: EngineParts,
+  { chosen, identity, offered, workers, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
   if (backend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
@@ -206,12 +211,13 @@ export const engineOf = (
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
-    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+    onOddity: reportOddities(metrics, deps.logger),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
       if (kind === 'model_not_found') offered.refresh();
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
+    wasRenewedSince,
   });
   const speaking = withProseTools(relay === null ? emulate(engine, safeNames) : engine, {
     isProse: (model) => transportFor(config.api.toolTransport, model) === 'prose',
@@ -277,7 +283,7 @@ const createPool = (
         onCall: rpcMetrics(metrics, logger),
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
-        onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
+        onMalformedLine: malformedLines(metrics, logger),
         onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
       }),
       workdir: config.codex.workDir,

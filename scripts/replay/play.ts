@@ -151,6 +151,7 @@ const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Pa
       identity: 'story',
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(story, relay),
+      wasRenewedSince: async () => false,
       deps: {
         ...tools,
         config,

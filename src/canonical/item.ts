@@ -50,7 +50,13 @@ export interface Message {
 
 export type Part = TextPart | ImagePart | AudioPart | FilePart | RefusalPart;
 
-export interface TextPart {
+/** What every part of a client's message may say besides its content. */
+interface PartOptions {
+  /** Up to here the prompt is to be cached, in the words of the Responses API. Only a backend reads it. */
+  readonly cacheBreakpoint?: JsonObject;
+}
+
+export interface TextPart extends PartOptions {
   readonly kind: 'text';
   readonly text: string;
   /** Citations in an assistant's text. */
@@ -60,26 +66,29 @@ export interface TextPart {
 }
 
 /** `url` is what the client sent, or the data URL it was resolved to (see http/attachments). */
-export interface ImagePart {
+export interface ImagePart extends PartOptions {
   readonly kind: 'image';
   readonly url: string;
   readonly detail?: ImageDetail;
 }
 export type ImageDetail = 'auto' | 'low' | 'high' | 'original';
 
-export interface AudioPart {
+export interface AudioPart extends PartOptions {
   readonly kind: 'audio';
   readonly format: string;
   /** Base64. */
   readonly data: string;
 }
 
-/** A file, as the Responses API writes it. Where the backend takes files nobody reads what is in it (see `text-file.ts`). */
-export interface FilePart {
+/**
+ * A file, or an image that is stored as a file, as the Responses API writes it. Where the backend takes files
+ * nobody reads what is in it (see `text-file.ts`).
+ */
+export interface FilePart extends PartOptions {
   readonly kind: 'file';
   readonly raw: RawPart;
 }
-export type RawPart = JsonObject & { readonly type: 'input_file' };
+export type RawPart = JsonObject & { readonly type: 'input_file' | 'input_image' };
 
 /** What the assistant refused with. */
 export interface RefusalPart {
@@ -108,6 +117,8 @@ export interface ToolCall {
   readonly namespace?: string;
   /** Byte for byte as the model wrote it: JSON for a function, any text for a custom tool. */
   readonly input: string;
+  /** Further fields, as the API has them: who called it, and whether its output may come later. */
+  readonly more?: JsonObject;
   readonly status?: ItemStatus;
   readonly notes?: ItemNotes;
 }
@@ -118,6 +129,8 @@ export interface ToolOutput {
   readonly tool: 'function' | 'custom';
   readonly callId: string;
   readonly output: string | readonly Part[];
+  /** Further fields, as the client sent them: who called it, and its name. */
+  readonly more?: JsonObject;
   readonly notes?: ItemNotes;
 }
 

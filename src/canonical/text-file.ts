@@ -14,14 +14,18 @@ export type NoText = 'not-text' | 'not-data' | 'elsewhere';
  * For a backend that takes no files: a text file is text, and becomes a text part under its name. What
  * decides is the content, because clients label source code with whatever type their platform guesses.
  */
-export const textOfFile = ({ raw }: FilePart): TextPart | NoText => {
+export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NoText => {
   const { file_data: data, filename: name } = raw;
   if (typeof data !== 'string') return 'elsewhere';
   const decoded = decode(data);
   if (decoded === null) return 'not-data';
   const text = readable(decoded.mediaType, decoded.bytes);
   if (text === null) return 'not-text';
-  return { kind: 'text', text: typeof name === 'string' ? `${name}:\n\n${text}` : text };
+  return {
+    kind: 'text',
+    text: typeof name === 'string' ? `${name}:\n\n${text}` : text,
+    ...(cacheBreakpoint === undefined ? {} : { cacheBreakpoint }),
+  };
 };
 
 /** The bytes of a file that stands in the request; null: it does not, or cannot be decoded. */

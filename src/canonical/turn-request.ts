@@ -33,6 +33,10 @@ export interface AskedTurn {
   /** What the answer is to hold beside the usual, by the names of the Responses API. */
   readonly include: readonly string[];
   readonly cache: CacheSettings;
+  /** Which access programs the backend is to apply, in the words of the Responses API. */
+  readonly accessPrograms?: JsonObject;
+  /** How the backend is to treat the images of the conversation, in the words of the Responses API. */
+  readonly imageOptions?: JsonObject;
   /** The caller's own notes about the request. */
   readonly metadata: JsonObject | null;
   /** Notes of the caller's program for the backend, such as codex makes about each of its turns. */
@@ -128,6 +132,8 @@ export interface ReasoningSettings {
   readonly summary: ReasoningSummary | null;
   /** Which reasoning of earlier turns the model is shown again. */
   readonly context: ReasoningContext | null;
+  /** How the model is to reason, such as `pro`; absent: the caller did not say. */
+  readonly mode?: string;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';
 export type ReasoningContext = 'auto' | 'current_turn' | 'all_turns';

@@ -7,6 +7,7 @@ import {
   notificationsAbout,
 } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
+import type { RequestOptions } from './rpc/calls.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
 import type { Transport } from './rpc/transport.ts';
@@ -17,7 +18,7 @@ export interface AppServer {
   request<M extends ClientMethod>(
     method: M,
     params: ParamsOf<M>,
-    options?: { readonly timeoutMs?: number },
+    options?: RequestOptions,
   ): Promise<ResultOf<M>>;
   /**
    * Everything that names this thread and that we read, in order of arrival, until the returned
@@ -142,11 +143,7 @@ const typedClient = (
   threads: ThreadListeners,
   { onCall, onUnanswered }: AppServerOptions,
 ): ConnectedAppServer => ({
-  request: async <M extends ClientMethod>(
-    method: M,
-    params: ParamsOf<M>,
-    options?: { readonly timeoutMs?: number },
-  ) => {
+  request: async <M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: RequestOptions) => {
     const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
     const calledAt = performance.now();
     const ended = (how: Pick<EndedCall, 'error' | 'refusals'>): void =>
@@ -157,7 +154,8 @@ const typedClient = (
       // The binary is pinned and its types are vendored from it: that is the check.
       return result as ResultOf<M>;
     } catch (error) {
-      ended(endOf(error));
+      const isNoError = options?.signal?.aborted === true || isTooLate(method, error);
+      ended(isNoError ? { error: null } : endOf(error));
       if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
       throw error;
     }
@@ -165,6 +163,10 @@ const typedClient = (
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });
+
+/** The turn that was to be interrupted has ended by itself, which is as good. */
+const isTooLate = (method: ClientMethod, error: unknown): boolean =>
+  method === 'turn/interrupt' && error instanceof RpcError && error.code === RPC_CODES.invalidRequest;
 
 const endOf = (error: unknown): Pick<EndedCall, 'error' | 'refusals'> => {
   if (error instanceof RpcError) return { error: error.code };

@@ -179,7 +179,7 @@ const readBody = async (incoming: IncomingMessage): Promise<Body> => {
 
 const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
   try {
-    const value = await inTurns(readJsonSteps(bytes));
+    const value = await inTurns(readJsonSteps(bytes), null);
     return isJsonObject(value) ? value : null;
   } catch {
     // The caller is told so by the null.

@@ -1,13 +1,17 @@
 import type { Produced } from '../canonical/item.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/turn-event.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import type { TurnRequest } from '../canonical/turn-request.ts';
 import { addUsage } from '../canonical/usage.ts';
 import { unlessAborted } from '../kit/abort.ts';
 import { countUsage, type Counting } from './count-tokens.ts';
 import type { Plan } from './engine.ts';
 
 /** A plan whose answer has a usage also where this server ends it, and the upstream therefore gives none. */
-export const countEnds = (plan: Plan, request: AskedTurn, counter: Omit<Counting, 'signal'>): Plan => ({
+export const countEnds = (
+  plan: Plan,
+  request: TurnRequest,
+  counter: Pick<Counting, 'tokenizer' | 'clock'>,
+): Plan => ({
   ...plan,
   async *run(signal, onSettled): AsyncGenerator<TurnEvent> {
     const items: Produced[] = [];
@@ -23,7 +27,10 @@ export const countEnds = (plan: Plan, request: AskedTurn, counter: Omit<Counting
         // The turn is interrupted now, not after the count.
         const left = Promise.resolve(source.return?.());
         left.catch(() => {});
-        const counted = await unlessAborted(countUsage(request, items, { ...counter, signal }), signal);
+        const counted = await unlessAborted(
+          countUsage(request, items, { ...counter, caller: request.caller, signal }),
+          signal,
+        );
         yield { ...event, usage: addUsage(event.usage, counted) };
         await left;
         return;

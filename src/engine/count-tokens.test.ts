@@ -10,7 +10,7 @@ import type { TokenCounter } from './tokenizer.ts';
 const words = () => {
   const jobs: { readonly chars: number; readonly model: string }[] = [];
   const tokenizer: TokenCounter = {
-    async countTexts(texts, model) {
+    async countTexts(texts, { model }) {
       jobs.push({ chars: texts.join('').length, model });
       return texts.reduce((all, text) => all + text.split(/\s+/).filter(Boolean).length, 0);
     },
@@ -21,7 +21,7 @@ const words = () => {
 const { signal } = new AbortController();
 const still = { now: () => 0 };
 const counted = (different: Partial<AskedTurn>): Promise<number> =>
-  countInput(turnRequest(different), { tokenizer: words().tokenizer, clock: still, signal });
+  countInput(turnRequest(different), { tokenizer: words().tokenizer, clock: still, caller: 'a', signal });
 
 const user = (text: string): Item => ({ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] });
 const file = (data: string): Item => ({
@@ -92,7 +92,12 @@ describe('countInput', () => {
   it('counts in small pieces, in the encoding of the model', async () => {
     const { jobs, tokenizer } = words();
     const items = [user('word '.repeat(10_000)), user('a'), user('b')];
-    await countInput(turnRequest({ model: 'gpt-4', items }), { tokenizer, clock: still, signal });
+    await countInput(turnRequest({ model: 'gpt-4', items }), {
+      tokenizer,
+      clock: still,
+      caller: 'a',
+      signal,
+    });
     expect(Math.max(...jobs.map(({ chars }) => chars))).toBeLessThanOrEqual(16 * 1024);
     expect(jobs.reduce((all, { chars }) => all + chars, 0)).toBe(50_002);
     expect(new Set(jobs.map(({ model }) => model))).toEqual(new Set(['gpt-4']));
@@ -102,9 +107,9 @@ describe('countInput', () => {
     const { jobs, tokenizer } = words();
     let now = 0;
     const slow: TokenCounter = {
-      countTexts(texts, model) {
+      countTexts(texts, by) {
         now += 3_000;
-        return tokenizer.countTexts(texts, model);
+        return tokenizer.countTexts(texts, by);
       },
     };
     const text = 'abc '.repeat(4_096);
@@ -112,6 +117,7 @@ describe('countInput', () => {
     const tokens = await countInput(turnRequest({ items }), {
       tokenizer: slow,
       clock: { now: () => now },
+      caller: 'a',
       signal,
     });
     expect(jobs.length).toBeLessThan(5);
@@ -121,9 +127,9 @@ describe('countInput', () => {
   it('ends with its request', async () => {
     const { tokenizer } = words();
     const gone = AbortSignal.abort(new Error('gone'));
-    await expect(countInput(turnRequest(), { tokenizer, clock: still, signal: gone })).rejects.toThrow(
-      'gone',
-    );
+    await expect(
+      countInput(turnRequest(), { tokenizer, clock: still, caller: 'a', signal: gone }),
+    ).rejects.toThrow('gone');
   });
 });
 
@@ -135,14 +141,16 @@ describe('countUsage', () => {
       { kind: 'message', id: 'm', role: 'assistant', parts: [{ kind: 'text', text: 'one two' }] },
       { kind: 'tool-call', id: 'c', tool: 'function', callId: 'c', name: 'f', input: '{ }' },
     ];
-    expect(await countUsage(turnRequest(), answer, { tokenizer, clock: still, signal })).toEqual({
-      inputTokens: 2 + 4 + 1,
-      cachedInputTokens: 0,
-      cacheWriteInputTokens: 0,
-      outputTokens: 3 + 2 + 3,
-      reasoningTokens: 3,
-      totalTokens: 7 + 8,
-      isCounted: true,
-    });
+    expect(await countUsage(turnRequest(), answer, { tokenizer, clock: still, caller: 'a', signal })).toEqual(
+      {
+        inputTokens: 2 + 4 + 1,
+        cachedInputTokens: 0,
+        cacheWriteInputTokens: 0,
+        outputTokens: 3 + 2 + 3,
+        reasoningTokens: 3,
+        totalTokens: 7 + 8,
+        isCounted: true,
+      },
+    );
   });
 });

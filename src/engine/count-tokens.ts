@@ -9,6 +9,7 @@ import type { TokenCounter } from './tokenizer.ts';
 export interface Counting {
   readonly tokenizer: TokenCounter;
   readonly clock: Clock;
+  readonly caller: string;
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +55,7 @@ const writtenPart = (item: Item): Countable =>
 const countAll = async (
   all: Iterable<Countable>,
   model: string,
-  { tokenizer, clock, signal }: Counting,
+  { tokenizer, clock, caller, signal }: Counting,
 ): Promise<number> => {
   const endsAt = clock.now() + MAX_MS;
   let tokens = 0;
@@ -65,7 +66,7 @@ const countAll = async (
   let waitingChars = 0;
   const count = async (): Promise<void> => {
     signal.throwIfAborted();
-    if (waiting.length > 0) countedTokens += await tokenizer.countTexts(waiting, model);
+    if (waiting.length > 0) countedTokens += await tokenizer.countTexts(waiting, { model, caller });
     counted += waitingChars;
     waiting = [];
     waitingChars = 0;

@@ -53,7 +53,9 @@ describe('log probabilities of a text that is cut', () => {
       ],
     ],
   ])('at a stop %s', async (_, deltas, expected) => {
-    expect(await told(stopAt(emit(turn(deltas)), ['END'], clock))).toEqual(expected);
+    expect(
+      await told(stopAt(emit(turn(deltas)), ['END'], { clock, signal: new AbortController().signal })),
+    ).toEqual(expected);
   });
 
   it('at a limit are those of the tokens that are left', async () => {

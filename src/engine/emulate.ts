@@ -5,14 +5,18 @@ import type { Clock } from '../kit/ambient.ts';
 import type { Engine, Plan } from './engine.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
-import type { Tokenizer } from './tokenizer.ts';
+import { tokenizerFor, type Tokenizer } from './tokenizer.ts';
 
 /** Does for a backend what it cannot do itself. */
 export interface Emulation {
   /** What the backend is asked for instead. */
   request(request: TurnRequest): TurnRequest;
-  /** The events of that, as the caller is to see them. `request` is the caller's own. */
-  events(events: AsyncIterable<TurnEvent>, request: TurnRequest): AsyncIterable<TurnEvent>;
+  /** The events of that, as the caller is to see them. `request` is the caller's own, the signal the turn's. */
+  events(
+    events: AsyncIterable<TurnEvent>,
+    request: TurnRequest,
+    signal: AbortSignal,
+  ): AsyncIterable<TurnEvent>;
 }
 
 /** The plan for what is asked instead, with the caller's own view of its events. */
@@ -21,7 +25,7 @@ export const emulate = (engine: Engine, emulation: Emulation): Engine => ({
     const plan = engine.plan(emulation.request(request));
     return {
       ...plan,
-      run: (signal, onSettled) => emulation.events(plan.run(signal, onSettled), request),
+      run: (signal, onSettled) => emulation.events(plan.run(signal, onSettled), request, signal),
     };
   },
 });
@@ -29,15 +33,19 @@ export const emulate = (engine: Engine, emulation: Emulation): Engine => ({
 /** No backend behind an app-server has stops. */
 const stops = (clock: Clock): Emulation => ({
   request: (request) => (request.stop.length === 0 ? request : { ...request, stop: [] }),
-  events: (events, { stop }) =>
-    stop.length === 0 ? events : wellFormed(stopAt(events, stop, clock), { clock }),
+  events: (events, { stop }, signal) =>
+    stop.length === 0 ? events : wellFormed(stopAt(events, stop, { clock, signal }), { clock }),
 });
 
 /** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
 const outputLimit = (tokenizer: Tokenizer, clock: Clock): Emulation => ({
   request: (request) => request,
-  events: (events, { maxOutputTokens: maxTokens }) =>
-    maxTokens === null ? events : wellFormed(limitOutput(events, { maxTokens, tokenizer, clock }), { clock }),
+  events: (events, { maxOutputTokens: maxTokens, caller }) =>
+    maxTokens === null
+      ? events
+      : wellFormed(limitOutput(events, { maxTokens, tokenizer: tokenizerFor(tokenizer, caller), clock }), {
+          clock,
+        }),
 });
 
 /** A request for no output at all needs no model. */

@@ -54,7 +54,7 @@ async function* untilKept(
       if (beginning.isOver) settling.isLast();
       for (const one of told) {
         // All that was held back comes at once.
-        await breathe();
+        await breathe(signal);
         yield one.type === 'turn-ended' ? { ...one, usage: addUsage(spent, one.usage) } : one;
       }
       if (beginning.isTooLong) break;

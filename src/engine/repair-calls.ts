@@ -86,7 +86,7 @@ async function* untilSound(
     if (isLost) spent = addUsage(spent, attempt.usage);
     for (const event of isLost && last !== null ? last.ending(spent) : attempt.held.map(counted)) {
       // All that was held back comes at once.
-      await breathe();
+      await breathe(signal);
       yield event;
     }
     return;

@@ -31,7 +31,7 @@ export const retryWhole = (plan: Plan): Plan => ({
       if (isSettled) onSettled?.();
       for (const event of events) {
         // All of a long answer at once: others are not to wait until it has been read.
-        await breathe();
+        await breathe(signal);
         yield event;
       }
       return;

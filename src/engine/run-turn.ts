@@ -26,10 +26,25 @@ export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly onRecalled: (items: number) => void;
   /** A turn failed before it said anything, and in no other way either. */
   readonly onRefused: (failed: Failure) => void;
+  /** Whether the login's tokens have been renewed since then. */
+  readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
 }
 
 /** A turn whose worker died before anything was said is run again, this often in all. */
 const ATTEMPTS = 3;
+
+/**
+ * A turn that meets the renewal of its login may find tokens that are just being replaced. codex says so in
+ * several ways. It is run again with the new ones, this often.
+ */
+const RERUNS = 2;
+const LOGIN_TROUBLE: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'upstream_unauthorized',
+  'sign_in_required',
+  'upstream_error',
+]);
+/** codex may still be writing its new tokens to its home this long after it got them. */
+const RENEWAL_SETTLES_MS = 10_000;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request) {
@@ -39,6 +54,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
+      takesImageUrls: deps.relay?.profile.takesImageUrls === true,
       run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled, approved }),
     };
   },
@@ -72,7 +88,9 @@ async function* runTurn(
   let refused: Failure | null = null;
   const tried: Approach[] = [first.approach];
   let draft = first;
+  let reruns = 0;
   for (let losses = 0; ;) {
+    const startedAt = deps.ambient.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
     const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
@@ -103,6 +121,10 @@ async function* runTurn(
           draft = draftTurn(request, draft.approach, deps);
           continue;
         }
+        if (reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
+          reruns += 1;
+          continue;
+        }
         trial = 'over';
         const next = nextDraft(asked, tried, failure, deps);
         if (next === null) {
@@ -119,6 +141,9 @@ async function* runTurn(
     }
   }
 }
+
+const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: EngineDeps): Promise<boolean> =>
+  LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
 
 /** How many items the client did not send, or not whole. */
 const recalledIn = ({ request, history: { items, places } }: Asked): number =>

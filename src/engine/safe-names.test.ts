@@ -71,7 +71,9 @@ describe('safeNames', () => {
         const names = sent.tools.map((tool) => ('name' in tool ? tool.name : ''));
         expect(new Set(names).size).toBe(tools.length);
         for (const one of names) expect([isTaken(one), one.length <= 64]).toEqual([false, true]);
-        const back = await collect(safeNames.events(emit(names.map(started)), request));
+        const back = await collect(
+          safeNames.events(emit(names.map(started)), request, new AbortController().signal),
+        );
         expect(
           back.map(
             (event) => event.type === 'item-started' && event.item.kind === 'tool-call' && event.item.name,

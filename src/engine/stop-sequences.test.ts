@@ -37,7 +37,7 @@ const deltasOf = (events: readonly TurnEvent[]): string[] =>
 
 /** As it stands in an engine: what is open is ended behind it. */
 const stopped = (events: AsyncIterable<TurnEvent>, stops: readonly string[]) =>
-  wellFormed(stopAt(events, stops, clock), { clock });
+  wellFormed(stopAt(events, stops, { clock, signal: new AbortController().signal }), { clock });
 const { clock } = fixedAmbient();
 
 const run = (deltas: readonly string[], stops: readonly string[]) =>

@@ -11,7 +11,7 @@ import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
 export async function* stopAt(
   events: AsyncIterable<TurnEvent>,
   stops: readonly string[],
-  clock: Clock,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<TurnEvent> {
   const machines = stops.map(machineOf);
   const searches = new Map<string, StopSearch>();
@@ -34,7 +34,7 @@ export async function* stopAt(
     }
     const search = searchIn(event.itemId);
     search.logprobs.add(event.logprobs ?? []);
-    const { safe, isFound } = await search.add(event.delta);
+    const { safe, isFound } = await search.add(event.delta, signal);
     if (!isFound) {
       const logprobs = search.held === '' ? search.logprobs.rest() : search.logprobs.take(safe.length);
       const passed = withLogprobs({ ...event, delta: safe }, logprobs);
@@ -103,10 +103,13 @@ class StopSearch {
   }
 
   /** What may be sent of the text so far, and whether a stop stands behind it. */
-  async add(delta: string): Promise<{ readonly safe: string; readonly isFound: boolean }> {
+  async add(
+    delta: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly safe: string; readonly isFound: boolean }> {
     const text = this.held + delta;
     for (let at = this.held.length; at < text.length; at += 1) {
-      if (at % STEP_CHARS === 0) await breathe();
+      if (at % STEP_CHARS === 0) await breathe(signal);
       const found = this.#step(text.charCodeAt(at));
       if (found > 0) return { safe: text.slice(0, at + 1 - found), isFound: true };
     }

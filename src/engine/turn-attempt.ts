@@ -29,6 +29,7 @@ import { threadKind, type ThreadKind } from './spare-threads.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
 import { tellSpare, toldAppServer } from './told-app-server.ts';
+import { turnOddities } from './turn-oddities.ts';
 import { TurnWatch } from './turn-watch.ts';
 
 /** More unread text than this means that nobody is reading. */
@@ -183,10 +184,14 @@ export class TurnAttempt {
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
-      await breathe();
+      await breathe(this.#signal);
       const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
       if (items.length > 0 && request.isReview !== true) {
-        const injecting = appServer.request('thread/inject_items', { threadId, items });
+        const injecting = appServer.request(
+          'thread/inject_items',
+          { threadId, items },
+          { signal: this.#signal },
+        );
         await unlessAborted(injecting, this.#signal);
       }
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
@@ -229,7 +234,7 @@ export class TurnAttempt {
       findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
-      onOddity: this.#deps.onOddity,
+      onOddity: turnOddities(this.#deps.onOddity, this.#request.model),
     };
     const report = this.#ticket?.report ?? null;
     this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });

@@ -29,7 +29,12 @@ describe('the key of a conversation', () => {
     const later = turnRequest({
       ...first,
       items: [
-        { ...said('user', 'hi'), id: 'msg_1' },
+        {
+          kind: 'message',
+          role: 'user',
+          parts: [{ kind: 'text', text: 'hi', cacheBreakpoint: { mode: 'explicit' } }],
+          id: 'msg_1',
+        },
         said('assistant', 'hello'),
         said('user', 'more'),
         said('system', 'be brief'),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { Item } from '../canonical/item.ts';
+import { partsOf, withParts, type Item } from '../canonical/item.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
 import { isJsonObject } from '../kit/json.ts';
 
@@ -29,14 +29,21 @@ const beginningOf = (request: AskedTurn): unknown => {
   const first = request.items.findIndex((item) => item.kind === 'message' && item.role === 'user');
   const items = request.items.slice(0, Math.max(0, first) + 1).filter((item) => isPrompt(item));
   // Each by itself: many tools must not hide what was said.
-  return [request.model, request.instructions, request.tools, items.map(withoutId)].map(excerptOf);
+  return [request.model, request.instructions, request.tools, items.map(withoutPassing)].map(excerptOf);
 };
 
 const isPrompt = (item: Item): boolean => item.kind === 'message' && item.role !== 'assistant';
 
-/** A client may send an item back under an id that it got in the meantime. */
-const withoutId = (item: Item): unknown => {
-  const { id: _, ...rest } = item;
+/** A client may send an item back under an id that it got in the meantime, and moves cache breakpoints on. */
+const withoutPassing = (item: Item): unknown => {
+  const { id: _, ...rest } = withParts(
+    item,
+    partsOf(item).parts.map((part) => {
+      if (!('cacheBreakpoint' in part)) return part;
+      const { cacheBreakpoint: __, ...own } = part;
+      return own;
+    }),
+  );
   return rest;
 };
 

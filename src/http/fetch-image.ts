@@ -23,13 +23,18 @@ const MAX_REDIRECTS = 3;
 
 const WEB_URL = 'Expected an http or https URL, or a data URL with base64-encoded image data.';
 
-/** Throws if an image cannot be fetched from this URL. */
-export const parseImageUrl = (text: string, base: URL | undefined, param: string): URL => {
+/** Throws if the text is not an http or https URL. */
+export const parseWebUrl = (text: string, base: URL | undefined, param: string): URL => {
   const url = URL.parse(text, base?.href);
   if (url === null) throw invalidImage(`Invalid image URL. ${WEB_URL}`, param);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalidImage(`Unsupported image URL scheme. ${WEB_URL}`, param);
   }
+  return url;
+};
+
+const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
+  const url = parseWebUrl(text, base, param);
   if (url.username !== '' || url.password !== '') {
     throw invalidImage('Invalid image URL: it must not contain a user name or a password.', param);
   }
@@ -44,10 +49,15 @@ const headerOf = (answer: Dispatcher.ResponseData, name: string): string => {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 };
 
+interface Reading {
+  readonly maxBytes: number;
+  readonly param: string;
+  readonly signal: AbortSignal;
+}
+
 const readImage = async (
   answer: Dispatcher.ResponseData,
-  maxBytes: number,
-  param: string,
+  { maxBytes, param, signal }: Reading,
 ): Promise<string> => {
   const tooLarge = invalidImage(`The image at the URL is larger than the ${maxBytes} bytes allowed.`, param);
   if (Number(headerOf(answer, 'content-length')) > maxBytes) throw tooLarge;
@@ -64,21 +74,21 @@ const readImage = async (
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param));
+  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param), signal);
 };
 
 type Hop = { readonly image: string } | { readonly location: string };
 
-const readAnswer = async (answer: Dispatcher.ResponseData, maxBytes: number, param: string): Promise<Hop> => {
+const readAnswer = async (answer: Dispatcher.ResponseData, reading: Reading): Promise<Hop> => {
   const location = headerOf(answer, 'location');
   if ([301, 302, 303, 307, 308].includes(answer.statusCode) && location !== '') return { location };
   if (answer.statusCode !== 200) {
     throw invalidImage(
       `Error while downloading the image. Upstream status code: ${answer.statusCode}.`,
-      param,
+      reading.param,
     );
   }
-  return { image: await readImage(answer, maxBytes, param) };
+  return { image: await readImage(answer, reading) };
 };
 
 export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => {
@@ -97,24 +107,24 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       });
       // What is not read of the body ends with the agent; its error has nobody else to go to.
       answer.body.on('error', () => {});
-      return await readAnswer(answer, maxBytes, param);
+      return await readAnswer(answer, { maxBytes, param, signal });
     } finally {
       await agent.destroy();
     }
   };
 
   const follow = async (start: string, param: string, signal: AbortSignal): Promise<string> => {
-    let url = parseImageUrl(start, undefined, param);
+    let url = parseWebUrl(start, undefined, param);
     for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
       const result = await hop(url, param, signal);
       if ('image' in result) return result.image;
-      url = parseImageUrl(result.location, url, param);
+      url = parseWebUrl(result.location, url, param);
     }
     throw invalidImage(`The image URL redirects more than ${maxRedirects} times.`, param);
   };
 
   return async (url, param, signal) => {
-    const start = parseImageUrl(url, undefined, param).href;
+    const start = parseWebUrl(url, undefined, param).href;
     if (!options.enabled) {
       throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
     }

@@ -8,9 +8,10 @@ const LONG_CHARS = 64 * 1024;
 export const jsonResponse = async (
   value: unknown,
   headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
 ): Promise<Response> =>
   isLongerThan(value, LONG_CHARS)
-    ? new Response(await inTurns(jsonBytesSteps(value)), {
+    ? new Response(await inTurns(jsonBytesSteps(value), signal), {
         headers: { 'content-type': 'application/json', ...headers },
       })
     : Response.json(value, { headers });

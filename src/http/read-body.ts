@@ -16,5 +16,8 @@ export const readBody = async (
 ): Promise<unknown> => {
   const room = bodies.open(exchange.caller(), exchange.signal);
   exchange.atEnd(() => room.letGo());
-  return unlessAborted(readJson(http, { maxBytes: maxBodyBytes, room }), exchange.signal);
+  return unlessAborted(
+    readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal }),
+    exchange.signal,
+  );
 };

@@ -13,7 +13,7 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
 import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
@@ -36,6 +36,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -49,11 +50,14 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
+  readonly items: RecentItems;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly tokens: TokenCounter;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -101,7 +105,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
-    await breathe();
+    await breathe(signal);
     const session = sessionOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
@@ -121,7 +125,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       deps.strictParams,
     );
     if (refused !== null) throw refused;
-    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
+    const keepsFormat = await unlessAborted(
+      deps.formats.of(ask.request.format, ask.formatPlace, caller),
+      signal,
+    );
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({
@@ -136,8 +143,9 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
-      await breathe();
+      await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
       const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
       return ask.stream ? stopped : retryWhole(stopped);
@@ -225,7 +233,7 @@ const answer = async (
       onBug: (error) => deps.onBug(error, exchange),
     });
   }
-  const replies = await Promise.all(mapAll(turns, fold));
+  const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
@@ -233,7 +241,7 @@ const answer = async (
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
   story?.tell('answered', { status: 200, head, body });
-  return jsonResponse(body, head);
+  return jsonResponse(body, head, exchange.signal);
 };
 
 interface Reading {
@@ -250,11 +258,12 @@ const readAsk = async (
   { exchange, held, deps, story }: Reading,
 ): Promise<TurnAsk> => {
   const { signal } = exchange;
-  const limits = { maxBytes: deps.maxBodyBytes, room: held };
+  const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const withRepair = (
@@ -268,7 +277,7 @@ const withRepair = (
     plan: (again) => deps.engine.plan(again),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
     onRepair,
   });
 };
@@ -280,7 +289,8 @@ const readGiven = async (
 ): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
   const body = await readJson(http, limits);
-  return spellOut === undefined ? body : spellOut(body, counterOf(limits));
+  if (spellOut === undefined) return body;
+  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
 };
 
 /** What is fetched for a request is held as long as its body. */

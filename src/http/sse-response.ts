@@ -63,7 +63,8 @@ class SseBody {
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
-  #over = false;
+  /** Aborted when nothing more is written: what is being encoded is left. */
+  readonly #stopped = new AbortController();
 
   constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
     this.#frames = frames;
@@ -123,12 +124,16 @@ class SseBody {
   /** A response says again what was asked for, which may be a book: it is written in turns. */
   async #addLong(frame: Frame): Promise<void> {
     this.#isInsideFrame = true;
-    for (const piece of await inTurns(encodeFrameSteps(frame))) {
+    for (const piece of await inTurns(encodeFrameSteps(frame), this.#stopped.signal)) {
       if (this.#over) return;
       await this.#add(piece);
-      await breathe();
+      await breathe(this.#stopped.signal);
     }
     this.#isInsideFrame = false;
+  }
+
+  get #over(): boolean {
+    return this.#stopped.signal.aborted;
   }
 
   #flushSoon(): () => void {
@@ -173,7 +178,7 @@ class SseBody {
   }
 
   #stop(): void {
-    this.#over = true;
+    this.#stopped.abort();
     clearInterval(this.#keepalive);
     this.#due?.();
     this.#wantsMore?.();

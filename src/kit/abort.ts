@@ -1,3 +1,11 @@
+/** The same items until the signal is aborted; then its reason is thrown, however many items are ready. */
+export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  for await (const item of items) {
+    signal.throwIfAborted();
+    yield item;
+  }
+}
+
 /** The promise's value, unless the signal is aborted first: then its reason is thrown, and the rest goes unheard. */
 export const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   let stop = (): void => {};

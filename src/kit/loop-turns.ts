@@ -49,21 +49,27 @@ const isOver = (): boolean => {
   return endsAt !== null && realNow() >= endsAt;
 };
 
-/** Lets others go first, if this turn of the loop has been long. */
-export const breathe = async (): Promise<void> => {
-  if (!isOver()) return;
-  const turn = Promise.withResolvers<void>();
-  waiting.push(turn.resolve);
-  await turn.promise;
+/** Lets others go first, if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
+export const breathe = async (signal?: AbortSignal): Promise<void> => {
+  if (isOver()) {
+    const turn = Promise.withResolvers<void>();
+    waiting.push(turn.resolve);
+    await turn.promise;
+  }
+  signal?.throwIfAborted();
 };
 
-/** Does the work in as many turns of the event loop as it needs. */
-export const inTurns = async <Result>(steps: Steps<Result>): Promise<Result> => {
-  await breathe();
+/**
+ * Does the work in as many turns of the event loop as it needs. Aborting the signal stops it after the
+ * current step, and the signal's reason is thrown. Null: the work belongs to no turn and is always finished.
+ */
+export const inTurns = async <Result>(steps: Steps<Result>, signal: AbortSignal | null): Promise<Result> => {
+  const abort = signal ?? undefined;
+  await breathe(abort);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (isOver()) await breathe();
+    if (isOver()) await breathe(abort);
   }
 };
 

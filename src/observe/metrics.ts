@@ -101,6 +101,12 @@ export const METRICS = {
     help: 'Bytes of reasoning that are remembered for the next rounds of tool conversations.',
     labels: [],
   },
+  itemBytesRemembered: {
+    kind: 'gauge',
+    name: 'proxy_item_memory_bytes',
+    help: 'Bytes of items of recent responses, kept for requests that refer to them.',
+    labels: [],
+  },
   reasoningRecalled: {
     kind: 'counter',
     name: 'proxy_reasoning_recalled_total',
@@ -170,7 +176,7 @@ export const METRICS = {
   upstreamOddities: {
     kind: 'counter',
     name: 'proxy_upstream_oddities_total',
-    help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, text that differs from its deltas, an answer that was not seen whole, what codex added to a prompt or left out of it.',
+    help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, a call in prose that the model did not finish, text that differs from its deltas, an answer that was not seen whole, what codex added to a prompt or left out of it.',
     labels: ['oddity'],
   },
   relayBlocked: {

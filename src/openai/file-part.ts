@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
 import type { FilePart, RawPart } from '../canonical/item.ts';
+import { isJsonObject } from '../kit/json.ts';
+import { readBreakpoint } from './cache-breakpoint.ts';
 import { missing } from './validation.ts';
 
 /** What both APIs say of a file. */
@@ -14,6 +16,11 @@ export const fileFields = {
 export const filePart = (given: RawPart, param: string): FilePart => {
   const { file_data: data, file_id: id, file_url: url } = given;
   if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);
-  const said = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
-  return { kind: 'file', raw: Object.fromEntries(said) as RawPart };
+  const { prompt_cache_breakpoint: breakpoint, ...fields } = given;
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return {
+    kind: 'file',
+    raw: Object.fromEntries(said) as RawPart,
+    ...readBreakpoint({ prompt_cache_breakpoint: isJsonObject(breakpoint) ? breakpoint : null }),
+  };
 };

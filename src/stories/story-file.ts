@@ -104,7 +104,7 @@ export class StoryFile implements OpenStory {
     let text = '';
     try {
       for (const one of told) {
-        const line = await inTurns(lineSteps(one, clean));
+        const line = await inTurns(lineSteps(one, clean), null);
         if (this.#bytes + Buffer.byteLength(line) > maxBytes) {
           this.#isOver = true;
           this.#forget();

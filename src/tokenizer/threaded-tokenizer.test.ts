@@ -17,9 +17,9 @@ describe('the tokenizer in its thread', () => {
       headOf(text, 4, encoding),
     ]);
     expect([
-      await tokenizer.textOf([13225, 2375], 'gpt-5.5'),
-      await tokenizer.textOf([9906, 1917], 'gpt-4'),
-      await tokenizer.textOf([-1], 'gpt-5.5'),
+      await tokenizer.textOf([13225, 2375], { model: 'gpt-5.5', caller: 'a' }),
+      await tokenizer.textOf([9906, 1917], { model: 'gpt-4', caller: 'a' }),
+      await tokenizer.textOf([-1], { model: 'gpt-5.5', caller: 'a' }),
     ]).toEqual(['Hello world', 'Hello world', null]);
     expect(guesses).toEqual([]);
   });
@@ -32,7 +32,7 @@ describe('the tokenizer in its thread', () => {
       'twelve c',
     ]);
     expect(guesses).toEqual(['broken', 'broken']);
-    await expect(closed.textOf([1], 'gpt-5.5')).rejects.toMatchObject({
+    await expect(closed.textOf([1], { model: 'gpt-5.5', caller: 'a' })).rejects.toMatchObject({
       failure: { kind: 'server_overloaded' },
     });
   });

@@ -1,5 +1,5 @@
 import { gatewayError } from '../canonical/failure.ts';
-import type { TokenCounter, Tokenizer } from '../engine/tokenizer.ts';
+import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
 /**
@@ -21,8 +21,8 @@ export interface ThreadedTokenizerOptions {
 }
 
 export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
-  /** The text of tokens in the encoding of a model; null: they are no text. Rejects when the tokenizer does not answer. */
-  textOf(tokens: readonly number[], model: string): Promise<string | null>;
+  /** The text of tokens; null: they are no text. Rejects when the tokenizer does not answer. */
+  textOf(tokens: readonly number[], by: TokenUse): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -51,27 +51,27 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     maxWaiting: MAX_WAITING,
     maxMemoryMb: MAX_MEMORY_MB,
   });
-  const ask = async (job: TokenJob): Promise<TokenResult> => {
-    const outcome = await pool.run(job);
+  const ask = async (job: TokenJob, caller: string): Promise<TokenResult> => {
+    const outcome = await pool.run(job, caller);
     if (outcome.kind === 'done') return outcome.result;
     options.onGuess(outcome.reason);
     return null;
   };
-  const countTexts = async (texts: readonly string[], model: string): Promise<number> => {
-    const count = await ask({ model, texts });
+  const countTexts = async (texts: readonly string[], { model, caller }: TokenUse): Promise<number> => {
+    const count = await ask({ model, texts }, caller);
     if (typeof count === 'number') return count;
     return texts.reduce((all, text) => all + Math.ceil(text.length / CHARS_PER_TOKEN), 0);
   };
   return {
     warmUp: () => pool.warmUp(),
-    count: (text) => countTexts([text], CURRENT),
+    count: (text, caller = '') => countTexts([text], { model: CURRENT, caller }),
     countTexts,
-    async head(text, tokens) {
-      const head = await ask({ model: CURRENT, text, tokens });
+    async head(text, tokens, caller = '') {
+      const head = await ask({ model: CURRENT, text, tokens }, caller);
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
     },
-    async textOf(written, model) {
-      const outcome = await pool.run({ model, written });
+    async textOf(written, { model, caller }) {
+      const outcome = await pool.run({ model, written }, caller);
       // A guess would be another text.
       if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
       return typeof outcome.result === 'string' ? outcome.result : null;

@@ -142,9 +142,10 @@ describe('one request', () => {
   });
 
   it.each(['gpt-5.5', 'gpt-6.1-sol'])('leaves out what this service does not take (%s)', async (model) => {
+    const prompt_cache_breakpoint = { mode: 'explicit' };
     const answered = await proxy.post('/v1/responses', {
       model,
-      input: 'Hello?',
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hello?', prompt_cache_breakpoint }] }],
       temperature: 0.5,
       top_p: 0.5,
       max_output_tokens: 500,
@@ -156,7 +157,9 @@ describe('one request', () => {
       service_tier: 'flex',
     });
     expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
-    expect(answered.headers.get('x-proxy-ignored-params')).toContain('temperature');
+    const ignored = answered.headers.get('x-proxy-ignored-params');
+    expect(ignored).toContain('temperature');
+    expect(ignored).toContain('prompt_cache_breakpoint');
   });
 
   it.each(['gpt-5.5', 'gpt-6.1-sol'])('asks %s for an effort that it has', async (model) => {

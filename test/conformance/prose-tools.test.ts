@@ -10,6 +10,7 @@ import { hello, HELLO_USAGE, inTurn, says } from '../support/scripts.ts';
 import { openCheckedChat } from './chat-checked.ts';
 import { checkedClient } from './responses-checked.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
+import { shownBy } from './shown-answers.ts';
 
 /** Tools that the model is told of in prose, on the real app-server, for clients that know nothing of that. */
 
@@ -181,9 +182,9 @@ describe('a response', () => {
     const tools: OpenAI.Responses.Tool[] = [{ type: 'custom', name: 'run', description: 'Runs.' }, WEATHER];
     // Open Responses knows no custom tools.
     const one = await proxy.openai.responses.create({ ...ask, tools, parallel_tool_calls: false });
-    expect(one.output.slice(1)).toMatchObject([{ type: 'custom_tool_call', name: 'run', input: 'ls -l' }]);
+    expect(one.output).toMatchObject([{ type: 'custom_tool_call', name: 'run', input: 'ls -l' }]);
     const both = await proxy.openai.responses.create({ ...ask, tools });
-    expect(both.output.slice(1)).toMatchObject([{ name: 'run' }, { name: 'get_weather' }]);
+    expect(both.output).toMatchObject([{ name: 'run' }, { name: 'get_weather' }]);
   });
 
   it('never has a call that nobody declared: the model is told so and asked again', async () => {
@@ -205,6 +206,49 @@ describe('a response', () => {
     ]);
     proxy.use(writes(block('shell', '{}')));
     await expect(responses.openai.responses.create(ask)).rejects.toMatchObject({ status: 502 });
+  });
+
+  it('never has half a call: the message with it is incomplete', async () => {
+    const half = `Let me look.\n${PARIS.slice(0, 40)}`;
+    proxy.use(writes(half, { incomplete: 'max_output_tokens' }));
+    const text = 'Let me look.\n';
+    const item = ['incomplete', text];
+    const cut = { whole: [item], streamed: [item], deltas: text };
+    expect(await shownBy(responses, chat, ask)).toEqual({
+      ...cut,
+      status: 'incomplete',
+      chat: [
+        ['length', text],
+        ['length', text],
+      ],
+    });
+    // The model itself may leave it so.
+    proxy.use(writes(half));
+    expect(await shownBy(responses, chat, ask)).toEqual({
+      ...cut,
+      status: 'completed',
+      chat: [
+        ['stop', text],
+        ['stop', text],
+      ],
+    });
+  });
+
+  it('ends where blocks stand in blocks, and says every character once', async () => {
+    const opening = '<tool_call>{"a":"';
+    proxy.use(writes(opening.repeat(3)));
+    const text = opening.repeat(2);
+    const item = ['incomplete', text];
+    expect(await shownBy(responses, chat, ask)).toEqual({
+      whole: [item],
+      streamed: [item],
+      deltas: text,
+      status: 'completed',
+      chat: [
+        ['stop', text],
+        ['stop', text],
+      ],
+    });
   });
 
   it('keeps stops and limits of the visible text', async () => {

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
 import {
+  isCarried,
   mapItems,
   mapParts,
   objects,
@@ -17,10 +18,27 @@ import {
 export const CHATGPT_ONLY: readonly Difference[] = [
   {
     field:
-      '`temperature`, `top_p`, penalties, `top_logprobs`, `max_output_tokens`, `max_tool_calls`, `truncation`, `context_management`, `metadata`, `user`, `safety_identifier`, `prompt_cache_retention`, `prompt_cache_options`',
+      '`temperature`, `top_p`, penalties, `top_logprobs`, `max_output_tokens`, `max_tool_calls`, `truncation`, `context_management`, `metadata`, `user`, `safety_identifier`, `prompt_cache_retention`, `prompt_cache_options`, `access_programs`, `image`',
     arrives: 'nothing',
     why: 'The service refuses them. [Parameters](parameters.md) says what happens instead.',
     apply: (own) => without(own, ...REFUSED),
+  },
+  {
+    field: '`prompt_cache_breakpoint` of a part',
+    arrives: 'nothing',
+    why: 'The service refuses it. It is named in `x-proxy-ignored-params`.',
+    apply: (own) =>
+      mapItems(own, (item) => mapParts(item, (part) => without(part, 'prompt_cache_breakpoint'))),
+  },
+  {
+    field: '`caller` and `async` of a call, `caller`, `name` and `namespace` of an output, `reasoning.mode`',
+    arrives: 'nothing',
+    why: 'codex never sends them, so nobody knows whether the service takes them. They are named in `x-proxy-ignored-params`.',
+    apply(own) {
+      const items = mapItems(own, (item) => (isCarried(item) ? item : without(item, 'caller')));
+      const reasoning = isJsonObject(own['reasoning']) ? own['reasoning'] : null;
+      return reasoning === null ? items : { ...items, reasoning: without(reasoning, 'mode') };
+    },
   },
   {
     field: '`service_tier`',
@@ -115,6 +133,18 @@ export const CHATGPT_ONLY: readonly Difference[] = [
       ),
   },
   {
+    field: 'an image by URL',
+    arrives: 'the image, as a data URL',
+    why: 'The service hangs or fails on it, so the image is fetched here.',
+    apply: (own) =>
+      mapItems(own, (item) =>
+        mapParts(item, (part) => {
+          const isRemote = textOf(part['image_url']).startsWith('http:');
+          return isRemote ? { ...part, image_url: `data:image/png;base64,${PIXEL}` } : part;
+        }),
+      ),
+  },
+  {
     field: '`reasoning.effort` that the model does not have',
     arrives: 'the nearest that it has',
     why: 'The service refuses others. It is named in `x-proxy-ignored-params`.',
@@ -185,6 +215,10 @@ export const CHATGPT_ONLY: readonly Difference[] = [
 
 export const CHATGPT_DIFFERENCES: readonly Difference[] = [...PROVIDER_DIFFERENCES, ...CHATGPT_ONLY];
 
+/** What the test serves as an image. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const REFUSED = [
   'temperature',
   'top_p',
@@ -200,6 +234,8 @@ const REFUSED = [
   'safety_identifier',
   'prompt_cache_retention',
   'prompt_cache_options',
+  'access_programs',
+  'image',
 ];
 
 /** Of models that have `low` to `xhigh`. */

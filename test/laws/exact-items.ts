@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 
 import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { without } from './exact-differences.ts';
 import { HOSTED_ITEMS, type HostedItem } from '../support/hosted-items.ts';
 
 /** Conversations as a client could send them, with everything in them that may get lost on a way. */
@@ -57,7 +58,15 @@ const image = fc
   .constantFrom(undefined, null, 'auto', 'low', 'high', 'original')
   .map((detail) => ({ type: 'input_image', image_url: PNG, ...(detail === undefined ? {} : { detail }) }));
 
-const inputPart: fc.Arbitrary<JsonObject> = fc.oneof(
+const breakpoint = maybe(
+  'prompt_cache_breakpoint',
+  fc.constantFrom<Json>({ mode: 'explicit', ttl: '12h', deep: [null] }, null),
+);
+
+/** What only a backend reads of a call and of its output. */
+const caller = maybe('caller', fc.constantFrom<Json>({ type: 'program', caller_id: 'c' }, null));
+
+const plainPart: fc.Arbitrary<JsonObject> = fc.oneof(
   text.map((value) => ({ type: 'input_text', text: value })),
   image,
   fc.constant({ type: 'input_audio', input_audio: { data: WAV, format: 'wav' } }),
@@ -68,6 +77,11 @@ const inputPart: fc.Arbitrary<JsonObject> = fc.oneof(
       filename: 'notes.md',
       file_data: `data:text/markdown;base64,${Buffer.from(value).toString('base64')}`,
     })),
+);
+
+/** Audio is no part of the Responses API that could have more fields. */
+const inputPart = merged(plainPart, breakpoint).map((part) =>
+  part['type'] === 'input_audio' ? without(part, 'prompt_cache_breakpoint') : part,
 );
 
 const citation: JsonObject = {
@@ -139,6 +153,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
           ? fc.oneof(text, fc.constantFrom('{ "city":"Oslo" }', '{}')).map((value) => ({ arguments: value }))
           : text.map((value) => ({ input: value })),
         maybe('namespace', fc.constantFrom('tools', null)),
+        caller,
       ),
       merged(
         fc.constant({ type: kind === 'function' ? 'function_call_output' : 'custom_tool_call_output' }),
@@ -149,6 +164,7 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
           .oneof(text, fc.array(inputPart, { maxLength: 3 }))
           .chain((output) => fc.constantFrom<Json[]>(output, { content: output, success: true }))
           .map((output) => ({ output })),
+        caller,
       ),
     )
     .map((pair) => [...pair]),

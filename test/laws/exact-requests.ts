@@ -146,6 +146,8 @@ const settings: fc.Arbitrary<JsonObject> = merged(
   maybe('prompt_cache_key', fc.option(fc.oneof(someText, fc.constant('k'.repeat(65))))),
   maybe('prompt_cache_retention', fc.constantFrom('in_memory', '24h', null)),
   maybe('prompt_cache_options', fc.constantFrom<Json>({ ttl: '1h', more: { deep: [null] } }, null)),
+  maybe('access_programs', fc.constantFrom<Json>({ cyber: 'standard' }, null)),
+  maybe('image', fc.constantFrom<Json>({ context_compression: 'auto', more: [null] }, null)),
   maybe('include', fc.option(fc.subarray([...INCLUDES]))),
   maybe(
     'reasoning',
@@ -157,6 +159,7 @@ const settings: fc.Arbitrary<JsonObject> = merged(
           maybe('generate_summary', fc.constantFrom(...SUMMARIES)),
         ),
         maybe('context', fc.constantFrom('auto', 'current_turn', 'all_turns', null)),
+        maybe('mode', fc.constantFrom('pro', null)),
       ),
     ),
   ),

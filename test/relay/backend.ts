@@ -13,6 +13,7 @@ import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../
 import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';
+import { NO_LOGIN } from '../support/no-login.ts';
 import { turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
@@ -126,6 +127,7 @@ export const startTestRelay = async (
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
     onFirstByte() {},
+    mintCallId: () => 'call_ours',
     cookies: null,
     onBlocked() {
       noted.blocked += 1;
@@ -137,6 +139,7 @@ export const startTestRelay = async (
       noted.unplaced += 1;
     },
     onInput() {},
+    login: NO_LOGIN,
     onRenewalHeld() {
       noted.renewalsHeld += 1;
     },

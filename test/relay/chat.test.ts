@@ -43,6 +43,39 @@ describe('a chat request', () => {
     });
   });
 
+  it('reaches the model with the places where its prompt is to be cached, and images by URL', async () => {
+    const prompt_cache_breakpoint = { mode: 'explicit' };
+    const prompt_cache_options = { mode: 'explicit', ttl: '12h' };
+    const body = await sent({
+      prompt_cache_options,
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 'Be terse.', prompt_cache_breakpoint }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'hi', prompt_cache_breakpoint },
+            { type: 'file', file: { file_id: 'file-1' }, prompt_cache_breakpoint },
+            { type: 'image_url', image_url: { url: 'https://images.test/a.png', detail: 'low' } },
+          ],
+        },
+      ],
+    });
+    expect(body).toMatchObject({
+      prompt_cache_options,
+      input: [
+        { role: 'system', content: [{ type: 'input_text', text: 'Be terse.', prompt_cache_breakpoint }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'hi', prompt_cache_breakpoint },
+            { type: 'input_file', file_id: 'file-1', prompt_cache_breakpoint },
+            { type: 'input_image', image_url: 'https://images.test/a.png', detail: 'low' },
+          ],
+        },
+      ],
+    });
+  });
+
   it('reaches the model with its tools, the choice of them, the format and the system prompt', async () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: '^x' } } };
     const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } };

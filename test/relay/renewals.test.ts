@@ -9,8 +9,9 @@ const startWith = (answer: Answer): Promise<TestRelay> =>
   start(answer, (url) => ({
     targets: { model: url, account: url, refresh: `${url}/token`, revoke: null },
   }));
-const renew = async ({ relay }: TestRelay): Promise<string> => {
-  const answer = await fetch(relay.addresses.refresh, { method: 'POST', body: '{}' });
+const renew = async ({ relay }: TestRelay, token?: string): Promise<string> => {
+  const body = JSON.stringify({ refresh_token: token });
+  const answer = await fetch(relay.addresses.refresh, { method: 'POST', body });
   return `${answer.status} ${await answer.text()}`;
 };
 const TAKEN = `200 ${JSON.stringify(TOKENS)}`;
@@ -55,6 +56,42 @@ describe('a login that is renewed', () => {
     expect(test.noted.blocked).toBe(kind === 'upstream_blocked' ? 1 : 0);
     // The next one is another, and forgets what was.
     expect([await renew(test), ticket.report.signIn]).toEqual([TAKEN, null]);
+  });
+
+  it('is shared per refresh token: one of a new sign-in has a renewal of its own', async () => {
+    const test = await startWith((response, arrival, nth) =>
+      status(200, { access_token: `a${nth}`, refresh_token: `given-${nth}` })(response, arrival, nth),
+    );
+    const given = (nth: number): string =>
+      `200 ${JSON.stringify({ access_token: `a${nth}`, refresh_token: `given-${nth}` })}`;
+    expect(await Promise.all(['old', 'fresh', 'old'].map((token) => renew(test, token)))).toEqual([
+      given(1),
+      given(2),
+      given(1),
+    ]);
+    // What was used up stays used up; what was just given out is good.
+    expect([await renew(test, 'old'), await renew(test, 'given-1')]).toEqual([given(1), given(1)]);
+    expect(test.backend.arrivals).toHaveLength(2);
+  });
+
+  it('is saved before an app-server gets the tokens, and not sent where others have renewed it', async () => {
+    const log: string[] = [];
+    const test = await start(inTurn(status(200, TOKENS), status(401)), (url) => ({
+      targets: { model: url, account: url, refresh: `${url}/token`, revoke: null },
+      login: {
+        renewed: async (token, answer) => void log.push(`${token} -> ${answer}`),
+        successorOf: async (token) => {
+          log.push(`successor of ${token}`);
+          return token === 'replaced' || log.length > 5 ? '{"access_token":"theirs"}' : null;
+        },
+      },
+    }));
+    expect([await renew(test, 'mine'), test.backend.arrivals.length]).toEqual([TAKEN, 1]);
+    expect(log).toEqual(['successor of mine', `mine -> ${JSON.stringify(TOKENS)}`]);
+    const theirs = '200 {"access_token":"theirs"}';
+    expect([await renew(test, 'replaced'), test.backend.arrivals.length]).toEqual([theirs, 1]);
+    log.push('another server was faster');
+    expect([await renew(test, 'meanwhile'), test.backend.arrivals.length]).toEqual([theirs, 2]);
   });
 
   it('in vain is not tried without end', async () => {

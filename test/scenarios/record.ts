@@ -15,6 +15,7 @@ import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
 import { conversations } from '../support/conversations.ts';
 import { engineOn } from '../support/engine.ts';
+import { NO_LOGIN } from '../support/no-login.ts';
 import { startRealPool } from '../support/real-pool.ts';
 import { SCENARIOS, type Scenario } from './list.ts';
 import { normalise } from './normalise.ts';
@@ -95,8 +96,10 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onLearnt() {},
         onUnplaced() {},
         onInput() {},
+        login: NO_LOGIN,
         onRenewalHeld() {},
         onFirstByte() {},
+        mintCallId: () => 'call_ours',
         cookies: null,
         onBlocked() {},
         onServed() {},

@@ -37,6 +37,7 @@ export const engineOn = (
     onRecalled() {},
     onOddity() {},
     onRefused() {},
+    wasRenewedSince: async () => false,
     ...different,
   });
 };

@@ -4,6 +4,7 @@ import { createLogger, type Logger, type LogOptions } from '../../src/observe/lo
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { placeRelay, type PlacedRelay } from '../../src/place-relay.ts';
 import { conversations } from './conversations.ts';
+import { NO_LOGIN } from './no-login.ts';
 
 interface Logged extends PlacedRelay {
   /** The lines of the log. */
@@ -29,6 +30,7 @@ export const placeLogged = async (
     config: upstream,
     wire: upstream.wire,
     environment,
+    login: NO_LOGIN,
     conversations,
     logger,
     metrics: createMetrics(),

@@ -4,7 +4,7 @@ import { toTurnRequest, type ToTurnOptions } from '../../src/openai/responses/to
 import { knownModel, modelList } from './models.ts';
 import { refused } from './refused.ts';
 
-const models = createModelNames(
+export const models = createModelNames(
   modelList([
     knownModel('gpt-6', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
     knownModel('gpt-5.5', { efforts: ['low', 'medium'] }),

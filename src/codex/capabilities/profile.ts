@@ -17,9 +17,12 @@ export type EditField =
   | 'prompt_cache_key'
   | 'prompt_cache_retention'
   | 'prompt_cache_options'
+  | 'access_programs'
+  | 'image'
   | 'include'
   | 'tool_choice'
   | 'reasoning.context'
+  | 'reasoning.mode'
   | 'text.verbosity'
   | 'text.format'
   | 'max_output_tokens'
@@ -33,6 +36,10 @@ export type EditField =
   | 'image_detail'
   /** Parts of a message that are files. */
   | 'input_file'
+  /** In any part of the input. */
+  | 'prompt_cache_breakpoint'
+  /** Further fields of calls and of their outputs, such as `caller`. */
+  | 'call_fields'
   /** The item that asks for a compaction. */
   | 'compaction_trigger';
 
@@ -52,9 +59,12 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   prompt_cache_key: true,
   prompt_cache_retention: true,
   prompt_cache_options: true,
+  access_programs: true,
+  image: true,
   include: true,
   tool_choice: true,
   'reasoning.context': true,
+  'reasoning.mode': true,
   'text.verbosity': true,
   'text.format': true,
   max_output_tokens: true,
@@ -66,6 +76,8 @@ const FIELDS: Readonly<Record<EditField, true>> = {
   system_role: true,
   image_detail: true,
   input_file: true,
+  prompt_cache_breakpoint: true,
+  call_fields: true,
   compaction_trigger: true,
 };
 
@@ -87,6 +99,8 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'safety_identifier',
   'prompt_cache_retention',
   'prompt_cache_options',
+  'access_programs',
+  'image',
   'max_output_tokens',
   'max_tool_calls',
 ]);
@@ -96,8 +110,11 @@ const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
   ...[...PLAIN_PARAMETERS].filter((field) => field !== 'client_metadata'),
   // It takes no messages of role `system`; as `developer` they have the same rank.
   'system_role',
-  // codex never sends one, so nobody knows.
+  'prompt_cache_breakpoint',
+  // codex never sends these, so nobody knows.
   'input_file',
+  'reasoning.mode',
+  'call_fields',
 ]);
 
 /** What a backend takes. Those that are not known are asked, and what they refuse is remembered. */
@@ -105,6 +122,8 @@ export interface BackendProfile {
   readonly takes: ReadonlySet<EditField>;
   /** The service tiers that it takes; null: any. */
   readonly tiers: ReadonlySet<string> | null;
+  /** It fetches images that a request names by URL. */
+  readonly takesImageUrls: boolean;
   /** It refuses a plain request that has no `instructions`. */
   readonly wantsInstructions: boolean;
   /** Its rules for a conversation's identity are those of codex's own backend. */
@@ -123,6 +142,8 @@ export const profileOf = (backend: Backend, override: readonly string[] | null):
   return {
     takes: overridden(standard, override),
     tiers: isChatgpt ? new Set(['priority']) : null,
+    // The service behind a ChatGPT login hangs or fails on them.
+    takesImageUrls: !isChatgpt,
     wantsInstructions: isChatgpt,
     isChatgpt,
   };

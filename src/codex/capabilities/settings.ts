@@ -1,3 +1,4 @@
+import { partsOf } from '../../canonical/item.ts';
 import type { Setting } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import type { Json } from '../../kit/json.ts';
@@ -33,6 +34,8 @@ interface FieldRule {
   readonly value?: (request: TurnRequest) => Json;
   /** A value that asks for what happens anyway: it is passed on, and nobody misses it. */
   readonly usual?: Json;
+  /** Where the field does not hold a value as it is: whether the request asks for it. */
+  readonly isAsked?: (request: TurnRequest) => boolean;
   /** Whether somebody would miss it; left out: in any case. */
   readonly matters?: (request: TurnRequest) => boolean;
 }
@@ -46,7 +49,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   items: {
     always: 'mapped',
-    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
+    note: 'Images and files by URL go to a provider as they are; for a ChatGPT login, and without the relay, images are fetched here (see `PROXY_IMAGE_URLS`). Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
   },
   tools: {
     always: 'mapped',
@@ -78,6 +81,11 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     field: 'reasoning.context',
     otherwise: 'ignored',
     note: 'On the lite lane of a ChatGPT login `reasoning.context` is always `all_turns`; `current_turn` takes the full lane.',
+  },
+  'reasoning.mode': {
+    field: 'reasoning.mode',
+    otherwise: 'ignored',
+    isAsked: ({ reasoning }) => reasoning.mode !== undefined,
   },
   format: {
     always: 'mapped',
@@ -151,6 +159,29 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     field: 'prompt_cache_options',
     otherwise: 'ignored',
     value: ({ cache }) => cache.options,
+  },
+  'cache.breakpoints': {
+    field: 'prompt_cache_breakpoint',
+    otherwise: 'ignored',
+    isAsked: ({ items }) =>
+      items.some((item) => partsOf(item).parts.some((part) => 'cacheBreakpoint' in part)),
+    note: '`prompt_cache_breakpoint` of a part goes to a provider as it is; a ChatGPT login refuses it, so there it is left out and named as ignored.',
+  },
+  callFields: {
+    field: 'call_fields',
+    otherwise: 'ignored',
+    isAsked: ({ items }) => items.some((item) => 'more' in item),
+    note: '`caller` and `async` of calls, and `caller`, `name` and `namespace` of their outputs, go to a provider as they are; elsewhere they are left out, and named as `caller`.',
+  },
+  accessPrograms: {
+    field: 'access_programs',
+    otherwise: 'ignored',
+    value: ({ accessPrograms }) => accessPrograms ?? null,
+  },
+  imageOptions: {
+    field: 'image',
+    otherwise: 'ignored',
+    value: ({ imageOptions }) => imageOptions ?? null,
   },
   metadata: { field: 'metadata', otherwise: 'silent', value: ({ metadata }) => metadata },
   clientMetadata: {

@@ -31,8 +31,8 @@ export const wantsOf = (request: TurnRequest): readonly Want[] => [
       return request.include.map((include) => ({ path: { include }, field: rule.field }));
     }
     const value = rule.value?.(request) ?? null;
-    const isMissed = value !== null && value !== rule.usual && (rule.matters?.(request) ?? true);
-    return isMissed ? [{ path, field: rule.field }] : [];
+    const isAsked = rule.isAsked?.(request) ?? (value !== null && value !== rule.usual);
+    return isAsked && (rule.matters?.(request) ?? true) ? [{ path, field: rule.field }] : [];
   }),
   ...(isSpecialContext(request) ? [{ path: 'reasoning.context', field: 'reasoning.context' } as const] : []),
   ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
@@ -47,3 +47,9 @@ export const unsaidOf = (request: TurnRequest, says: (field: EditField) => boole
   wantsOf(request)
     .filter(({ field }) => !says(field))
     .map(({ path }) => path);
+
+/** Whether a request asks for something that no field of its backend holds as it is. */
+export const isAsked = (setting: Setting, request: TurnRequest): boolean => {
+  const rule = SETTINGS[setting];
+  return 'field' in rule && rule.isAsked?.(request) === true;
+};

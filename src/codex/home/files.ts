@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile, chmod } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
@@ -26,15 +26,29 @@ export const exists = async (file: string): Promise<boolean> => {
   }
 };
 
-/** Readers see the old text or the new one, never half of it. */
-export const writeAtomically = async (file: string, text: string): Promise<void> => {
+/**
+ * Replaces a file: readers see the old text or the new one, never half of it, also after a power cut. The
+ * new file has mode 600. `prepare` runs when the new file is complete; if it resolves to false, the old
+ * file stays.
+ */
+export const writeAtomically = async (
+  file: string,
+  text: string,
+  prepare: (temporary: string) => Promise<boolean> = async () => true,
+): Promise<void> => {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    await writeFile(temporary, text, { mode: 0o600 });
-    await rename(temporary, file);
-  } catch (error) {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (await prepare(temporary)) await rename(temporary, file);
+  } finally {
+    // After a rename there is nothing left to remove.
     await rm(temporary, { force: true });
-    throw error;
   }
 };
 

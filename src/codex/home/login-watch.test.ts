@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
+import { LoginStore } from './login-store.ts';
 import { createLoginWatch } from './login-watch.ts';
 import type { CodexHome, CodexHomes } from './prepare-home.ts';
 
@@ -17,6 +18,7 @@ const homesWith = (binary: string): CodexHomes => {
   const home: CodexHome = { path: dir, environment: {}, isIntact: async () => true, remove: async () => {} };
   return {
     loginHome: dir,
+    login: new LoginStore({ file: path.join(dir, 'auth.json') }),
     lastingDirectory: dir,
     binary: { path: binary, version: '0' },
     bundled: [],
@@ -35,4 +37,17 @@ it('does not take a codex that could not be started for a login that is gone', a
   await writeFile(binary, script);
   await chmod(binary, 0o700);
   expect(await look()).toMatchObject({ kind: 'api-key' });
+});
+
+it('does not read a huge file, says so once, and looks again when it has changed', async () => {
+  const file = path.join(dir, 'auth.json');
+  const binary = path.join(dir, 'codex');
+  await writeFile(binary, '#!/bin/sh\necho Logged in using an API key\n', { mode: 0o700 });
+  await writeFile(file, `{"OPENAI_API_KEY":"${'k'.repeat(3 * 1024 * 1024)}"}`);
+  const refused: string[] = [];
+  const look = createLoginWatch(homesWith(binary), (why) => refused.push(why));
+  expect([await look(), await look(), await look()]).toEqual([null, null, null]);
+  expect(refused).toEqual([`${file} has 3.0 MB, more than 1 MB, so it is not a login and is not read.`]);
+  await writeFile(file, '{"OPENAI_API_KEY":"sk-made-up"}');
+  expect([await look(), refused.length]).toMatchObject([{ kind: 'api-key' }, 1]);
 });

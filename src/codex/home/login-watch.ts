@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import path from 'node:path';
 
 import { parseJsonObject } from '../../kit/json.ts';
 import type { Login } from './backend.ts';
-import { readIfPresent } from './files.ts';
 import { detectLogin } from './login.ts';
 import type { CodexHomes } from './prepare-home.ts';
 import { readLogin } from './read-login.ts';
@@ -20,15 +17,20 @@ export interface PresentLogin {
 
 /**
  * Looks for the login again and again: people sign in and out while the server runs. While the file
- * stays as it is nothing is read, let alone started.
+ * stays as it is nothing is read, let alone started. `onRefused` gets a sentence about a file that cannot be a login.
  */
-export const createLoginWatch = (homes: CodexHomes): (() => Promise<PresentLogin | null>) => {
-  const file = path.join(homes.loginHome, 'auth.json');
+export const createLoginWatch = (
+  homes: CodexHomes,
+  onRefused: (why: string) => void = () => {},
+): (() => Promise<PresentLogin | null>) => {
   let seen: { readonly stamp: string; readonly login: PresentLogin | null } | null = null;
   return async () => {
-    const stamp = await stampOf(file);
+    await homes.login.collect();
+    const stamp = await stampOf(homes.login.file);
     if (seen?.stamp === stamp) return seen.login;
-    const text = await readIfPresent(file);
+    const found = await homes.login.find();
+    if (found.kind === 'refused') onRefused(found.why);
+    const text = found.kind === 'text' ? found.text : null;
     // Someone is writing it right now: what was there before holds until it can be read.
     if (text !== null && seen !== null && !isWhole(text)) return seen.login;
     const login = text === null ? null : await present(text, homes);
@@ -40,16 +42,10 @@ export const createLoginWatch = (homes: CodexHomes): (() => Promise<PresentLogin
 const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | null> => {
   const kind = await detectLogin(homes);
   if (kind === null) return null;
-  const revision = createHash('sha256').update(credentialsIn(text)).digest('hex').slice(0, 16);
+  const revision = homes.login.revisionOf(text);
   const facts = readLogin(text);
   // Of an API key nothing can be told but that it is another one.
   return { kind, account: facts?.accountId ?? revision, revision };
-};
-
-/** What a worker would use; when it was last renewed, which stands beside it, changes nothing. */
-const credentialsIn = (text: string): string => {
-  const auth = parseJsonObject(text);
-  return JSON.stringify([auth?.['tokens'], auth?.['OPENAI_API_KEY']]);
 };
 
 /** Links are followed: the file may be one. */

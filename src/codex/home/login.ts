@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
-import path from 'node:path';
 
 import { parseJsonObject } from '../../kit/json.ts';
 import type { Login } from './backend.ts';
-import { readIfPresent } from './files.ts';
 import type { CodexHome, CodexHomes } from './prepare-home.ts';
 
 const COMMAND_TIMEOUT_MS = 30_000;
@@ -28,7 +26,7 @@ export const readLoginStatus = ({ exitCode, output }: LoginStatus): Login | null
  * The kind of login in `homes.loginHome`, or null. It works without a network, unlike `account/read`.
  */
 export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
-  const auth = await readIfPresent(path.join(homes.loginHome, 'auth.json'));
+  const auth = await homes.login.read();
   if (auth === null || !holdsSomething(auth)) return null;
   const home = await homes.create({ kind: 'none' });
   try {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, lstat, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -90,7 +90,7 @@ describe('prepareHomes', () => {
     ]);
   });
 
-  it('links the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
+  it('copies the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
     const named = path.join(scratch, 'mine');
     await mkdir(named);
     const create = async (backend: Backend) => {
@@ -103,10 +103,11 @@ describe('prepareHomes', () => {
     const elsewhere = await create(DEMO);
     expect([
       (await readdir(before.path)).includes('auth.json'),
-      await readlink(path.join(after.path, 'auth.json')),
+      await readFile(path.join(after.path, 'auth.json'), 'utf8'),
+      (await lstat(path.join(after.path, 'auth.json'))).isSymbolicLink(),
       // Another backend answers: no request may be made in the name of this login.
       (await readdir(elsewhere.path)).includes('auth.json'),
-    ]).toEqual([false, path.join(named, 'auth.json'), false]);
+    ]).toEqual([false, '{"OPENAI_API_KEY":"sk-test"}', false, false]);
     await after.remove();
     expect(await readdir(named)).toEqual(['auth.json']);
   });

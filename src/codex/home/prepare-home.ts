@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { realpath, symlink, writeFile } from 'node:fs/promises';
+import { realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalog
 import { configToml } from './config-toml.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
+import { LoginStore } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
@@ -30,6 +31,8 @@ import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 export interface CodexHomes {
   /** Where `codex login` puts a login that we use: `CODEX_HOME=<this> codex login`. */
   readonly loginHome: string;
+  /** The login in it, and its copies in the homes of app-servers. */
+  readonly login: LoginStore;
   /** What lasts beside the login. */
   readonly lastingDirectory: string;
   readonly binary: CodexBinary;
@@ -52,7 +55,7 @@ export interface CodexHome {
   readonly environment: Readonly<Record<string, string>>;
   /** False: somebody has removed it, or what stands in it. */
   isIntact(): Promise<boolean>;
-  /** Removes the directory. A linked login stays where it is. */
+  /** Removes the directory. The login that its copy was made of stays where it is. */
   remove(): Promise<void>;
 }
 
@@ -63,6 +66,8 @@ export interface HomesOptions {
   readonly environment: Environment;
   /** Whether app-servers may send feedback to the makers of codex. Default: they may not. */
   readonly allowsFeedback?: boolean;
+  /** Renewed tokens could not be saved: they are kept in memory, and lost with this process. */
+  readonly onUnsavedLogin?: (error: unknown) => void;
 }
 
 const COMMAND_TIMEOUT_MS = 30_000;
@@ -76,7 +81,12 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const runs = path.resolve(stateDir, 'run');
   await makePrivateDirectory(lasting);
   await makePrivateDirectory(runs);
-  await sweepRunDirectories(runs);
+  const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
+  const login = new LoginStore({
+    file: path.join(loginHome, 'auth.json'),
+    ...(options.onUnsavedLogin === undefined ? {} : { onUnsaved: options.onUnsavedLogin }),
+  });
+  await sweepRunDirectories(runs, (directory) => login.rescue(directory));
 
   const emptyHome = async (backend: Backend): Promise<CodexHome> => {
     await requireDiskRoom(runs);
@@ -93,7 +103,10 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
       }),
       // codex reads it again for every thread. Without it a turn goes to a backend of codex's own choice.
       isIntact: () => exists(path.join(directory, 'config.toml')),
-      remove: () => run.remove(),
+      async remove() {
+        await login.letGo(directory);
+        await run.remove();
+      },
     };
   };
 
@@ -107,7 +120,6 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   });
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
   const codexVersion = binary.version;
-  const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
   const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
@@ -122,6 +134,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
 
   return {
     loginHome,
+    login,
     lastingDirectory: lasting,
     binary,
     bundled,
@@ -130,7 +143,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
       const catalogueFile = path.join(home.path, 'catalog.json');
       return filledHome(home, {
         backend,
-        loginHome,
+        login,
         files: {
           'catalog.json': catalogue.json,
           installation_id: installationId,
@@ -141,7 +154,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     createPlain: async (backend) =>
       filledHome(await emptyHome(backend), {
         backend,
-        loginHome,
+        login,
         files: {
           installation_id: installationId,
           'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
@@ -160,10 +173,10 @@ const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue)
 interface HomeContents {
   readonly backend: Backend;
   readonly files: Readonly<Record<string, string>>;
-  readonly loginHome: string;
+  readonly login: LoginStore;
 }
 
-const fillHome = async (directory: string, { backend, files, loginHome }: HomeContents): Promise<void> => {
+const fillHome = async (directory: string, { backend, files, login }: HomeContents): Promise<void> => {
   const write = (name: string, text: string): Promise<void> =>
     writeFile(path.join(directory, name), text, { mode: 0o600 });
   for (const [name, text] of Object.entries(files)) await write(name, text);
@@ -172,13 +185,11 @@ const fillHome = async (directory: string, { backend, files, loginHome }: HomeCo
   // With a login in its home the app-server asks for that account's settings before every thread, also
   // where another backend answers: it gets one where the login is what matters.
   if (backend.kind !== 'login' && backend.kind !== 'none') return;
-  const auth = path.join(loginHome, 'auth.json');
-  // codex writes a refreshed token through the link, and a logout removes only the link.
-  if (await exists(auth)) await symlink(auth, path.join(directory, 'auth.json'));
+  await login.copyInto(directory);
 };
 
 /**
- * A CODEX_HOME that the user named is theirs: we link its `auth.json` and write nothing else to it.
+ * A CODEX_HOME that the user named is theirs: we write nothing to it but renewed tokens, to its `auth.json`.
  * Without one, `~/.codex` is not looked at.
  */
 const loginHomeOf = async (named: string | undefined, own: string): Promise<string> => {

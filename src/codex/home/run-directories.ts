@@ -63,14 +63,22 @@ const newName = async (
   }
 };
 
-/** Removes what dead processes left. What cannot be asked for its lock stays. */
-export const sweepRunDirectories = async (parent: string): Promise<void> => {
+/**
+ * Removes what dead processes left. What cannot be asked for its lock stays. `rescue` is called for each
+ * directory before its removal.
+ */
+export const sweepRunDirectories = async (
+  parent: string,
+  rescue: (directory: string) => Promise<void> = async () => {},
+): Promise<void> => {
   const names = (await readdir(parent)).flatMap((name) => OURS.exec(name)?.[1] ?? []);
   await Promise.all(
     [...new Set(names)].map(async (name) => {
       const directory = path.join(parent, name);
       const lock = await lockIfPresent(lockFileOf(directory));
       if (lock === 'taken' || lock === 'unknown') return;
+      // A home that cannot be read must not keep the server from starting.
+      await rescue(directory).catch(() => {});
       await removeBoth(directory, lock === 'missing' ? null : lock);
     }),
   );

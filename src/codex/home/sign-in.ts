@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createLineDecoder } from '../../kit/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from './environment.ts';
-import { readIfPresent, writeAtomically } from './files.ts';
+import { readIfPresent } from './files.ts';
+import { readLoginFile, replaceLogin } from './login-file.ts';
 import { createRunDirectory } from './run-directories.ts';
 
 /**
@@ -44,7 +45,7 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
     if (code !== 0) return code;
     const auth = await readIfPresent(path.join(home, 'auth.json'));
     if (auth === null) throw new Error('codex says that it signed in, but left no login');
-    await writeAtomically(await realFile(path.join(options.loginHome, 'auth.json')), auth);
+    await replaceLogin(path.join(options.loginHome, 'auth.json'), auth);
     return 0;
   });
 };
@@ -52,10 +53,11 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
 /** Takes the login back from its issuer too, where that can be reached. */
 export const signOut = async (options: SignIn): Promise<number> => {
   const file = path.join(options.loginHome, 'auth.json');
-  const auth = await readIfPresent(file);
-  if (auth === null) return 0;
+  const found = await readLoginFile(file);
+  if (found.kind === 'missing') return 0;
+  if (found.kind === 'refused') throw new Error(`${found.why} Delete it to sign out.`);
   return inScratchHome(options, async (home) => {
-    await writeFile(path.join(home, 'auth.json'), auth, { mode: 0o600 });
+    await writeFile(path.join(home, 'auth.json'), found.text, { mode: 0o600 });
     const code = await runCodex(options, home, ['logout']);
     if (code === 0) await rm(file, { force: true });
     return code;
@@ -75,9 +77,6 @@ const inScratchHome = async (
     await home.remove();
   }
 };
-
-/** A link to the login, as people keep among their dotfiles, stays a link. */
-const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
 
 /** What the terminal sends, codex gets too; we wait for what it makes of it, and clean up. */
 const runCodex = async (

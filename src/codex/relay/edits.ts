@@ -5,7 +5,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { tierAt } from '../capabilities/tiers.ts';
-import { plainValues } from '../capabilities/wants.ts';
+import { isAsked, plainValues } from '../capabilities/wants.ts';
 import { hasPlaceFor } from '../capabilities/way.ts';
 import type { Approach } from '../translate/approach.ts';
 import type { Injected } from '../translate/inject-items.ts';
@@ -69,13 +69,15 @@ export const requestEdits = (
   const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
-  const exactWith = (files: boolean): readonly JsonObject[] =>
+  const exactWith = (without: ReadonlySet<EditField>): readonly JsonObject[] =>
     exactInput(shape.injected, {
       systemRole: takes('system_role'),
       imageDetail: takes('image_detail'),
-      files,
+      files: !without.has('input_file'),
+      cacheBreakpoints: takes('prompt_cache_breakpoint') && !without.has('prompt_cache_breakpoint'),
+      callFields: takes('call_fields') && !without.has('call_fields'),
     });
-  const exact = exactWith(!refuses.has('input_file'));
+  const exact = exactWith(refuses);
   const { developerInstructions } = shape;
   return {
     fields,
@@ -134,7 +136,8 @@ export const requestEdits = (
       }
       // A reviewer is told what the app-server writes for it.
       if (Array.isArray(edited['input']) && request.isReview !== true) {
-        const own = without.has('input_file') ? exactWith(false) : exact;
+        const isNews = INPUT_FIELDS.some((field) => without.has(field));
+        const own = isNews ? exactWith(new Set([...refuses, ...without])) : exact;
         const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
           developerInstructions,
           isFirstRequest,
@@ -147,6 +150,9 @@ export const requestEdits = (
     },
   };
 };
+
+/** What may be refused of the input. */
+const INPUT_FIELDS = ['input_file', 'prompt_cache_breakpoint', 'call_fields'] as const;
 
 /** For a backend that wants instructions in a request whose own stand elsewhere: it says nothing. */
 export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
@@ -206,11 +212,14 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
+    ['prompt_cache_breakpoint', isAsked('cache.breakpoints', request)],
+    ['call_fields', isAsked('callFields', request)],
     ['reasoning.context', request.reasoning.context !== null],
+    ['reasoning.mode', isAsked('reasoning.mode', request)],
     ['text.format', request.format.kind !== 'text'],
     ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
   ];
-  return asked.filter(([, isAsked]) => isAsked).map(([field]) => field);
+  return asked.filter(([, isWanted]) => isWanted).map(([field]) => field);
 };
 
 const editText = (

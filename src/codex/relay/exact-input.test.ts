@@ -41,7 +41,13 @@ const items: readonly Item[] = [
   { kind: 'compaction', encryptedContent: 'y' },
   { kind: 'hosted-call', id: 'ws_1', raw: { type: 'web_search_call', id: 'ws_1' } },
 ];
-const everything = { systemRole: true, imageDetail: true, files: true };
+const everything = {
+  systemRole: true,
+  imageDetail: true,
+  cacheBreakpoints: true,
+  callFields: true,
+  files: true,
+};
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
 const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
 const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new Answers() };
@@ -84,10 +90,61 @@ describe('exactInput', () => {
     ]);
   });
 
+  it("holds the client's cache breakpoints, and fields of calls that only a backend reads, where it takes them", () => {
+    const cacheBreakpoint = { mode: 'explicit', ttl: '12h' };
+    const raw = { type: 'input_file', file_id: 'file-1' } as const;
+    const given: readonly Item[] = [
+      {
+        kind: 'message',
+        role: 'user',
+        parts: [
+          { kind: 'text', text: 'a', cacheBreakpoint },
+          { kind: 'image', url: png, cacheBreakpoint },
+          { kind: 'audio', format: 'wav', data: 'UklG', cacheBreakpoint },
+          { kind: 'file', raw, cacheBreakpoint },
+        ],
+      },
+      { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}', more: { async: true } },
+      {
+        kind: 'tool-output',
+        tool: 'function',
+        callId: 'c',
+        output: [{ kind: 'text', text: 'b', cacheBreakpoint }],
+        more: { caller: { type: 'direct' } },
+      },
+    ];
+    const inputOf = (takes: boolean) => {
+      const support = { ...everything, cacheBreakpoints: takes, callFields: takes };
+      return exactInput({ instructions: null, items: given }, support);
+    };
+    const expected = (point: object, async: object, caller: object): unknown => [
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'a', ...point },
+          { type: 'input_image', image_url: png, ...point },
+          { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' }, ...point },
+          { ...raw, ...point },
+        ],
+      },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', ...async },
+      {
+        type: 'function_call_output',
+        call_id: 'c',
+        output: [{ type: 'input_text', text: 'b', ...point }],
+        ...caller,
+      },
+    ];
+    const point = { prompt_cache_breakpoint: cacheBreakpoint };
+    expect(inputOf(true)).toEqual(expected(point, { async: true }, { caller: { type: 'direct' } }));
+    expect(inputOf(false)).toEqual(expected({}, {}, {}));
+  });
+
   it('has no system messages and no image details where the backend takes none', () => {
     const [first, second] = exactInput(
       { instructions: null, items },
-      { systemRole: false, imageDetail: false, files: false },
+      { ...everything, systemRole: false, imageDetail: false, files: false },
     );
     expect(first).toEqual({
       type: 'message',

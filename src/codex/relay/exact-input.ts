@@ -16,6 +16,8 @@ export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
   readonly files: boolean;
+  readonly cacheBreakpoints: boolean;
+  readonly callFields: boolean;
 }
 
 /** The conversation as the client would have sent it itself, with its own ids or none. */
@@ -44,15 +46,24 @@ const exactForm = (given: Item, support: InputSupport): JsonObject => {
     const content = item.parts.map((part) => exactPart(part, item.role === 'assistant', support));
     return { ...raw, role, content };
   }
-  if (item.kind === 'tool-output' && typeof item.output !== 'string') {
-    return { ...raw, output: item.output.map((part) => exactPart(part, false, support)) };
+  if (item.kind === 'tool-call' || item.kind === 'tool-output') {
+    const more = support.callFields ? item.more : {};
+    if (item.kind === 'tool-call' || typeof item.output === 'string') return { ...raw, ...more };
+    return { ...raw, ...more, output: item.output.map((part) => exactPart(part, false, support)) };
   }
   const { encrypted_content: encrypted, ...rest } = raw;
   return item.kind === 'reasoning' && encrypted === null ? rest : raw;
 };
 
-/** The part as the client sent it, where the app-server's own form of it says less. */
 const exactPart = (part: Part, fromAssistant: boolean, support: InputSupport): JsonObject => {
+  const exact = exactContent(part, fromAssistant, support);
+  return 'cacheBreakpoint' in part && part.cacheBreakpoint !== undefined && support.cacheBreakpoints
+    ? { ...exact, prompt_cache_breakpoint: part.cacheBreakpoint }
+    : exact;
+};
+
+/** The part as the client sent it, where the app-server's own form of it says less. */
+const exactContent = (part: Part, fromAssistant: boolean, support: InputSupport): JsonObject => {
   if (part.kind === 'audio') {
     return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
   }

@@ -20,7 +20,12 @@ export const setOwnFields = (
   { sets, isWithheld }: FieldsSaid,
 ): void => {
   const context = sets('reasoning.context') ? request.reasoning.context : null;
-  setOrDelete(edited, 'reasoning', { ...reasoningOf(request), ...(context === null ? {} : { context }) });
+  const mode = sets('reasoning.mode') ? request.reasoning.mode : undefined;
+  setOrDelete(edited, 'reasoning', {
+    ...reasoningOf(request),
+    ...(context === null ? {} : { context }),
+    ...(mode === undefined ? {} : { mode }),
+  });
   const { parallelToolCalls, clientMetadata } = request;
   // Instead of the app-server's own notes about the turn: with them no two requests would be the same bytes.
   setOrDelete(edited, 'client_metadata', sets('client_metadata') ? (clientMetadata ?? {}) : {});

@@ -44,6 +44,13 @@ describe('a refused field', () => {
       'input_file',
     );
     expect(refusedField('unknown field top_logprobs', all)).toBe('top_logprobs');
+    const place = 'input[0].content[1].prompt_cache_breakpoint';
+    const unknown = { message: `Unknown parameter: '${place}'.`, code: 'unknown_parameter' };
+    expect(of({ ...unknown, param: place })).toBe('prompt_cache_breakpoint');
+    expect(of(unknown)).toBe('prompt_cache_breakpoint');
+    expect(of({ message: 'Unsupported parameter', param: 'input[2].caller' })).toBe('call_fields');
+    expect(of({ message: "Unknown parameter: 'input[2].async'." })).toBe('call_fields');
+    expect(of({ message: "Unknown parameter: 'input[2].async'." }, new Set(['user']))).toBeNull();
   });
 
   it('is the choice of a tool, whatever is wrong with its value: it is kept here then', () => {

@@ -20,6 +20,12 @@ const FILE = 'input_file';
 const CHOICE = 'tool_choice';
 const SAYS_CHOICE = /support|\bmust be\b/i;
 
+const BREAKPOINT = 'prompt_cache_breakpoint';
+
+/** Fields of calls and of their outputs. */
+const CALL_FIELDS = 'call_fields';
+const SAYS_CALL_FIELD = /\binput(?:\[\d+\]|\.\d+)\.(?:caller|async|name|namespace)\b/;
+
 /**
  * Which of the fields that we set a 400 is about; null when it is about the client's own request.
  * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
@@ -39,8 +45,11 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   )
     return CHOICE;
   if (!SAYS_UNSUPPORTED.test(words) || SAYS_VALUE.test(words)) return null;
+  if (set.has(CALL_FIELDS) && SAYS_CALL_FIELD.test(param ?? message)) return CALL_FIELDS;
   const candidates = [...set].filter((field) => PLAIN_PARAMETERS.has(field) || DISPENSABLE.has(field));
   if (candidates.includes(ENCRYPTED) && SAYS_ENCRYPTED.test(message)) return ENCRYPTED;
+  // It stands in parts of the input, at whatever place.
+  if (candidates.includes(BREAKPOINT) && (param ?? message).includes(BREAKPOINT)) return BREAKPOINT;
   // `include[1]` is about `include`.
   if (param !== null) return candidates.find((field) => param.replace(/\[\d+\]$/, '') === field) ?? null;
   return candidates.find((field) => mentions(message, field)) ?? null;
@@ -57,6 +66,8 @@ const DISPENSABLE: ReadonlySet<EditField> = new Set([
   ENCRYPTED,
   'text.verbosity',
   'reasoning.context',
+  'reasoning.mode',
+  BREAKPOINT,
   'service_tier',
   'prompt_cache_key',
 ]);

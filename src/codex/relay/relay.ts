@@ -113,7 +113,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       return;
     }
     if (way.name === 'refresh') {
-      const renewal = { url: way.target, headers: incoming.headers, body: await readBody(incoming) };
+      const renewal = { url: way.target, headers: incoming.headers, body: await readBody(incoming, null) };
       const { status, body } = await renewals.renew(renewal);
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
       return;
@@ -135,6 +135,16 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       }
     }
     const signal = ticket === null ? left.signal : AbortSignal.any([left.signal, ticket.signal]);
+    // Held by the hop alone, which lets it go.
+    const body = await readBody(incoming, signal).catch((error: unknown) => {
+      if (signal.aborted) return null;
+      throw error;
+    });
+    if (body === null) {
+      // The app-server left, or its turn has ended.
+      outgoing.destroy();
+      return;
+    }
     const hop: Hop = {
       purpose: isModelRequest ? 'model' : 'other',
       method: incoming.method ?? 'POST',
@@ -142,8 +152,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       path: way.path,
       apiKey: way.name === 'model' ? options.apiKey : null,
       headers: incoming.headers,
-      // Held by the hop alone, which lets it go.
-      body: await readBody(incoming),
+      body,
       signal,
       outgoing,
     };
@@ -230,7 +239,7 @@ const wayOf = (rest: string, targets: RelayTargets): Way | null => {
   return null;
 };
 
-const readBody = async (incoming: IncomingMessage): Promise<Buffer> => {
+const readBody = async (incoming: IncomingMessage, signal: AbortSignal | null): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
@@ -238,5 +247,5 @@ const readBody = async (incoming: IncomingMessage): Promise<Buffer> => {
     if (size > MAX_BODY_BYTES) throw new Error('the model request is too large');
     chunks.push(chunk);
   }
-  return Buffer.from((await inTurns(joinSteps(chunks))).buffer);
+  return Buffer.from((await inTurns(joinSteps(chunks), signal)).buffer);
 };

@@ -3,6 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
+import { forgetOldest } from '../../kit/forget-oldest.ts';
+import { parseJsonObject, textIn } from '../../kit/json.ts';
 import { timeoutFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isTimeout, readShortBody } from './connection.ts';
@@ -17,6 +19,15 @@ export interface RenewalsOptions {
   readonly onBlocked: () => void;
   /** The login is renewed far too often; this time it was not. */
   readonly onRenewalHeld: () => void;
+  /** Where the login is kept. */
+  readonly login: RenewedLogin;
+}
+
+export interface RenewedLogin {
+  /** Called with new tokens before an app-server gets them. */
+  renewed(refreshToken: string | null, answer: string): Promise<void>;
+  /** The answer for a refresh token that has been replaced by other means; null: it has not. */
+  successorOf(refreshToken: string): Promise<string | null>;
 }
 
 /** A renewal as codex asks for it. */
@@ -36,8 +47,9 @@ const SENT_AT_ONCE = 6;
 /** As many turns may find at the same time that their token has ended. */
 const ASKED_AT_ONCE = 256;
 const ONE_MORE_EVERY_MS = 30_000;
-/** Who asks this soon after a renewal gets what the one before got. */
+/** A token that was given out this recently is not renewed again: its app-server gets the same answer once more. */
 const SHARED_FOR_MS = 10_000;
+const MAX_REMEMBERED = 64;
 const TIMEOUT_MS = 30_000;
 /** A turn that fails later than this after a renewal has a reason of its own. */
 const FAILURE_COUNTS_MS = 60_000;
@@ -45,18 +57,25 @@ const FAILURE_COUNTS_MS = 60_000;
 /** As of a service that is down for a moment: codex goes on with the tokens that it has. */
 const HELD: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
 
+/** A successful renewal, under the refresh token that it used up and under the one that it gave. */
+interface Remembered {
+  readonly answer: RenewalAnswer;
+  readonly at: number;
+}
+
 /**
  * The renewals of one login. codex renews once per thread, without asking whether another thread has
- * just done so, and a refresh token can be used once: so all who ask at about the same time share one
- * answer. And it renews a token that is about to end without a pause: on a machine whose clock is ahead
+ * just done so, and a refresh token can be used once: so all who come with the same refresh token share one
+ * answer. Another refresh token, as of a new sign-in, has a renewal of its own. And codex renews a token that is about to end without a pause: on a machine whose clock is ahead
  * every token looks so, and its service would be asked some hundred times a second.
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
   readonly #sent = new Allowance(SENT_AT_ONCE);
   readonly #asked = new Allowance(ASKED_AT_ONCE);
-  #underWay: Promise<RenewalAnswer> | null = null;
-  #last: { readonly answer: RenewalAnswer; readonly at: number } | null = null;
+  readonly #underWay = new Map<string, Promise<RenewalAnswer>>();
+  readonly #used = new Map<string, Remembered>();
+  readonly #given = new Map<string, Remembered>();
   #failure: { readonly failed: Failure; readonly at: number } | null = null;
 
   constructor(options: RenewalsOptions) {
@@ -72,13 +91,51 @@ export class Renewals {
 
   async renew(renewal: Renewal): Promise<RenewalAnswer> {
     if (!this.#asked.take()) return this.#held();
-    if (this.#underWay !== null) return this.#underWay;
-    if (this.#last !== null && Date.now() - this.#last.at < SHARED_FOR_MS) return this.#last.answer;
+    const token = refreshTokenIn(renewal.body.toString('utf8'));
+    const remembered = this.#remembered(token);
+    if (remembered !== null) return remembered;
+    const underWay = this.#underWay.get(token);
+    if (underWay !== undefined) return underWay;
+    const renewing = this.#renewOnce(token, renewal).finally(() => this.#underWay.delete(token));
+    this.#underWay.set(token, renewing);
+    return renewing;
+  }
+
+  async #renewOnce(token: string, renewal: Renewal): Promise<RenewalAnswer> {
+    const known = await this.#successorOf(token);
+    if (known !== null) return known;
     if (!this.#sent.take()) return this.#held();
-    this.#underWay = this.#send(renewal).finally(() => {
-      this.#underWay = null;
-    });
-    return this.#underWay;
+    const answer = await this.#send(renewal);
+    if (answer.status < 400) {
+      await this.#options.login.renewed(token === '' ? null : token, answer.body.toString('utf8'));
+      this.#remember(token, answer);
+      return answer;
+    }
+    // Another server with the same login may have been faster.
+    return (await this.#successorOf(token)) ?? answer;
+  }
+
+  #remembered(token: string): RenewalAnswer | null {
+    const used = this.#used.get(token);
+    if (used !== undefined) return used.answer;
+    const given = this.#given.get(token);
+    return given !== undefined && Date.now() - given.at < SHARED_FOR_MS ? given.answer : null;
+  }
+
+  #remember(token: string, answer: RenewalAnswer): void {
+    const given = refreshTokenIn(answer.body.toString('utf8'));
+    const remembered = { answer, at: Date.now() };
+    // A service that gives no other refresh token goes on taking the old one.
+    const isRotated = token !== '' && given !== '' && given !== token;
+    if (isRotated) this.#used.set(token, remembered);
+    this.#given.set(isRotated ? given : token, remembered);
+    forgetOldest(this.#used, MAX_REMEMBERED);
+    forgetOldest(this.#given, MAX_REMEMBERED);
+  }
+
+  async #successorOf(token: string): Promise<RenewalAnswer | null> {
+    const body = token === '' ? null : await this.#options.login.successorOf(token);
+    return body === null ? null : { status: 200, body };
   }
 
   #held(): RenewalAnswer {
@@ -118,7 +175,6 @@ export class Renewals {
   ): RenewalAnswer {
     const answer = { status, body };
     if (status < 400) {
-      this.#last = { answer, at: Date.now() };
       this.#failure = null;
       return answer;
     }
@@ -136,6 +192,9 @@ export class Renewals {
     this.#failure = { failed, at: Date.now() };
   }
 }
+
+/** Empty where there is none. */
+const refreshTokenIn = (body: string): string => textIn(parseJsonObject(body) ?? {}, 'refresh_token');
 
 const isTimeUp = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 

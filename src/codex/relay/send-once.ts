@@ -70,8 +70,9 @@ const contentOf = async (
   headers: Headers,
 ): Promise<Pick<Dispatcher.RequestOptions, 'body' | 'headers'>> => {
   if (hop.method === 'GET' || hop.method === 'HEAD') return { headers, body: null };
-  const body = call === null ? null : await readModelBody(hop.body);
-  const edited = call === null || body === null ? hop.body : await writeModelBody(editedBody(body, call));
+  const body = call === null ? null : await readModelBody(hop.body, hop.signal);
+  const edited =
+    call === null || body === null ? hop.body : await writeModelBody(editedBody(body, call), hop.signal);
   return { headers: { ...headers, 'content-length': String(edited.length) }, body: releasedBody(edited) };
 };
 

@@ -18,9 +18,16 @@ export interface CallOptions {
   readonly random: () => number;
 }
 
+/** What is particular to one request. */
+export interface RequestOptions {
+  readonly timeoutMs?: number;
+  /** Whoever wants it: a long message that is not written when this is aborted is not sent. */
+  readonly signal?: AbortSignal;
+}
+
 /** Our requests that are under way. */
 export interface Calls {
-  start(method: string, params: unknown, timeoutMs?: number): Promise<unknown>;
+  start(method: string, params: unknown, options?: RequestOptions): Promise<unknown>;
   /** False: this id was never given out. */
   resolve(id: RpcId, result: unknown): boolean;
   reject(id: RpcId, error: RpcErrorBody): boolean;
@@ -34,6 +41,9 @@ interface Call {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
+  /** Aborted when the call is over, or not wanted any more. */
+  readonly writing: AbortSignal;
+  readonly over: AbortController;
   deadline: NodeJS.Timeout;
   /** How long its message is, if it is long. */
   chars: number;
@@ -71,9 +81,12 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
 
   /** A whole conversation may be megabytes long: it is written in turns, and others go on meanwhile. */
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
-    const pieces = await inTurns(writeJsonSteps(message));
+    const pieces = await inTurns(writeJsonSteps(message), call.writing).catch((error: unknown) => {
+      take(id)?.reject(error as Error);
+      return null;
+    });
     // Its time may be up by now, or the connection closed.
-    if (underway.get(id) !== call) return;
+    if (pieces === null || underway.get(id) !== call) return;
     const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
     unansweredChars += chars - call.chars;
     call.chars = chars;
@@ -98,6 +111,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     if (call === undefined) return undefined;
     underway.delete(id);
     unansweredChars -= call.chars;
+    call.over.abort();
     clearTimeout(call.deadline);
     if (call.retry !== null) clearTimeout(call.retry);
     return call;
@@ -118,7 +132,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
   };
 
   return {
-    start: (method, params, timeoutMs = options.requestTimeoutMs) =>
+    start: (method, params, { timeoutMs = options.requestTimeoutMs, signal } = {}) =>
       new Promise((resolve, reject) => {
         if (closed !== null) {
           reject(closed);
@@ -127,7 +141,9 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
         const id = nextId;
         nextId += 1;
         const deadline = deadlineOf(id, { method, timeoutMs });
-        const rest = { chars: 0, attempt: 0, retry: null };
+        const over = new AbortController();
+        const writing = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+        const rest = { over, writing, chars: 0, attempt: 0, retry: null };
         const call: Call = { method, params, resolve, reject, timeoutMs, deadline, ...rest };
         underway.set(id, call);
         transmit(id, call);

@@ -1,4 +1,4 @@
-import { type CallOptions, createCalls } from './calls.ts';
+import { type CallOptions, createCalls, type RequestOptions } from './calls.ts';
 import { encodeMessage, parseMessage, type RpcErrorBody, type RpcId } from './message.ts';
 import type { Transport } from './transport.ts';
 
@@ -20,7 +20,7 @@ export interface PeerHandlers {
 
 export interface Peer {
   /** Rejects with RpcError, RequestTimeout or ConnectionClosed. */
-  request(method: string, params: unknown, options?: { readonly timeoutMs?: number }): Promise<unknown>;
+  request(method: string, params: unknown, options?: RequestOptions): Promise<unknown>;
   notify(method: string, params?: unknown): void;
   close(): void;
 }
@@ -70,7 +70,7 @@ export const createPeer = (
   });
 
   return {
-    request: (method, params, { timeoutMs } = {}) => calls.start(method, params, timeoutMs),
+    request: (method, params, limits) => calls.start(method, params, limits),
     notify: (method, params) => transport.send(encodeMessage({ method, params })),
     close: () => transport.close(),
   };

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 import { findCodexBinary } from '../../codex/binary.ts';
-import { readIfPresent } from '../../codex/home/files.ts';
+import { readWholeLogin } from '../../codex/home/login-file.ts';
 import { readLogin } from '../../codex/home/read-login.ts';
 import type { Config } from '../../config/schema.ts';
 import { loginHomeOf } from '../login-home.ts';
@@ -11,7 +11,7 @@ const OPENAI = 'https://api.openai.com/v1';
 /** What can be asked of the backend for nothing: its list of models. Null where it is inside this server. */
 export const backendUrl = async (config: Config): Promise<string | null> => {
   if (config.upstream.baseUrl !== null) return `${config.upstream.baseUrl}/models`;
-  const auth = await readIfPresent(path.join(loginHomeOf(config), 'auth.json'));
+  const auth = await readWholeLogin(path.join(loginHomeOf(config), 'auth.json'));
   const login = auth === null ? null : readLogin(auth);
   if (login === null) return null;
   if (login.kind === 'api-key') return `${OPENAI}/models`;

@@ -1,6 +1,7 @@
 import path from 'node:path';
 
-import { exists, readIfPresent } from '../../codex/home/files.ts';
+import { exists } from '../../codex/home/files.ts';
+import { readLoginFile } from '../../codex/home/login-file.ts';
 import { readLogin, type LoginFacts } from '../../codex/home/read-login.ts';
 import type { Config } from '../../config/schema.ts';
 import { describeLogin } from '../describe-login.ts';
@@ -27,7 +28,9 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
     if (isNamed && !(await exists(home)))
       return problem(`CODEX_HOME=${home} is not there`, 'correct the path, or leave it out');
     const file = path.join(home, 'auth.json');
-    const text = await readIfPresent(file);
+    const found = await readLoginFile(file);
+    if (found.kind === 'refused') return problem(found.why, signIn);
+    const text = found.kind === 'text' ? found.text : null;
     const facts = text === null ? null : readLogin(text);
     if (facts === null) {
       const says = text === null ? `none in ${home}` : `${file} holds no login`;

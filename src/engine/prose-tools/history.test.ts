@@ -23,7 +23,8 @@ const output = (callId: string, given: ToolOutput['output'] = callId): ToolOutpu
   output: given,
 });
 const BLOCK = '<tool_call>{"name":"f","arguments":"{\\"a\\": \\"\\\\u00e9\\"}"}</tool_call>';
-const written = (items: readonly Item[]): Promise<readonly Item[]> => writeHistory(proseHistory(items));
+const written = (items: readonly Item[]): Promise<readonly Item[]> =>
+  writeHistory(proseHistory(items), new AbortController().signal);
 
 describe('a history in prose', () => {
   it('has calls as the assistant wrote them, behind its words, and outputs as what it was told', async () => {

@@ -57,12 +57,15 @@ const assistantWords = (item: Item): Message | null =>
     : null;
 
 /** The history with its texts. It may be long, so it is written in turns. */
-export const writeHistory = async (history: readonly ProseItem[]): Promise<readonly Item[]> => {
+export const writeHistory = async (
+  history: readonly ProseItem[],
+  signal: AbortSignal,
+): Promise<readonly Item[]> => {
   const all: Item[] = [];
   for (const { head, written } of history) {
     const parts = new PartsWriter();
     for (const one of written) {
-      await breathe();
+      await breathe(signal);
       parts.separate();
       for (const part of partsOf(one)) parts.add(part);
     }

@@ -18,7 +18,7 @@ export interface ProseEngineOptions extends ProseOptions {
   /** Whether a model is told of its tools in prose. */
   readonly isProse: (model: string) => boolean;
   readonly ambient: Ambient;
-  readonly onOddity: (oddity: 'undeclared-call' | 'second-call-dropped') => void;
+  readonly onOddity: (oddity: 'undeclared-call' | 'second-call-dropped' | 'half-call-dropped') => void;
 }
 
 /** How often a model is asked in one turn: again, when all that it called is unknown. */
@@ -32,6 +32,7 @@ export const withProseTools = (engine: Engine, options: ProseEngineOptions): Eng
     if (prose.isTheSame) return engine.plan(request);
     const plan = engine.plan(prose.outline());
     return {
+      ...plan,
       ignored: ownPaths(prose, plan.ignored),
       refused: plan.refused.map((refusal) => ({ ...refusal, path: prose.ownPath(refusal.path) ?? 'items' })),
       run(signal, onSettled) {
@@ -46,7 +47,7 @@ export const withProseTools = (engine: Engine, options: ProseEngineOptions): Eng
         return wellFormed(watched, {
           clock: options.ambient.clock,
           onThrow(error) {
-            if (!isAccepted) throw error;
+            if (!isAccepted || signal.aborted) throw error;
             return { kind: 'failed', failure: failureOf(error) };
           },
         });
@@ -78,14 +79,16 @@ async function* runTurn(
   let usage: Usage | null = null;
   for (let answer = 1; ; answer += 1) {
     const prose = new ProseRequest({ ...request, items: [...items] }, options);
-    const asked = await unlessAborted(prose.write(), signal);
+    const asked = await unlessAborted(prose.write(signal), signal);
     // With nothing to call, what looks like a call is text.
     const callable = request.toolChoice.mode === 'none' ? [] : prose.tools;
     const taking = new CallTaking({
       callOf: callsOf(callable),
       isParallel: request.parallelToolCalls !== false,
       ids: options.ambient.ids,
+      signal,
       onDropped: () => options.onOddity('second-call-dropped'),
+      onHalf: () => options.onOddity('half-call-dropped'),
     });
     let isSettled = false;
     let isLost = false;

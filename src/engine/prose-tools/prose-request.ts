@@ -46,11 +46,15 @@ export class ProseRequest {
     );
   }
 
-  async write(): Promise<TurnRequest> {
-    const items = await writeHistory(this.#history);
-    const { toolChoice } = this.#request;
+  /** Throws the signal's reason once it is aborted. */
+  async write(signal: AbortSignal): Promise<TurnRequest> {
+    const items = await writeHistory(this.#history, signal);
+    const { toolChoice, caller } = this.#request;
+    const { guide } = this.#options;
     const text =
-      this.tools.length === 0 ? '' : await proseInstructions(this.tools, toolChoice, this.#options.guide);
+      this.tools.length === 0
+        ? ''
+        : await proseInstructions(this.tools, toolChoice, { guide, caller, signal });
     return this.#around(items, text);
   }
 

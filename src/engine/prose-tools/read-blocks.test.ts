@@ -2,34 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { atOnce } from '../../kit/loop-turns.ts';
-import { BlockReader, MAX_BLOCK_CHARS, type Piece } from './read-blocks.ts';
-import { writeCall, type WrittenCall } from './written-call.ts';
-
-/** Text as it is, and calls between its stretches. */
-type Read = (string | WrittenCall)[];
-
-/** Neighbouring texts are one, and what was cut out is only its calls. */
-const joined = (pieces: readonly Piece[]): Read => {
-  const read: Read = [];
-  for (const piece of pieces) {
-    if (piece.kind === 'cut') read.push(...piece.calls);
-    else if (typeof read.at(-1) === 'string') read.push(`${read.pop() as string}${piece.text}`);
-    else read.push(piece.text);
-  }
-  return read;
-};
-
-/** `deltas` may be a text: then each is one character. */
-const piecesOf = (deltas: Iterable<string>): readonly Piece[] => {
-  const reader = new BlockReader();
-  const pieces: Piece[] = [];
-  for (const delta of deltas) for (const piece of atOnce(reader.read(delta))) pieces.push(piece);
-  return [...pieces, ...atOnce(reader.end())];
-};
-const readAll = (deltas: Iterable<string>): Read => joined(piecesOf(deltas));
-
-/** All of it, where nothing is a call. */
-const textOf = (read: Read): string => read.map((one) => (typeof one === 'string' ? one : one.name)).join('');
+import { HALF, joined, piecesOf, readAll, textOf, type Read } from '../../../test/support/read-pieces.ts';
+import type { TextEnd } from './opener.ts';
+import { BlockReader } from './read-blocks.ts';
+import { writeCall } from './written-call.ts';
 
 const A = { name: 'a', input: '{"x": 1}' };
 const B = { name: 'b', input: '{}' };
@@ -73,8 +49,24 @@ const CASES: readonly (readonly [string, string, Read])[] = [
   ['tags in arguments', writeCall({ name: 'a', input: BLOCK }), [{ name: 'a', input: BLOCK }]],
   ['only white space', ' \n ', [' \n ']],
   ['nothing', '', []],
-  ['a block that never closes', `x ${BLOCK.slice(0, -1)}`, [`x ${BLOCK.slice(0, -1)}`]],
-  ['a string that never closes', '<tool_call>{"name":"a', ['<tool_call>{"name":"a']],
+  ['a block that never closes', `x ${BLOCK.slice(0, -1)}`, ['x ', HALF]],
+  ['a string that never closes', '<tool_call>{"name":"a', [HALF]],
+  ['half a call behind a call', `${BLOCK}\n${BLOCK.slice(0, 30)}`, [A, HALF]],
+  ['half a tag', 'x <tool_ca', ['x ', HALF]],
+  ['half a tag in a fence', 'x ```json\n<tool_', ['x ', HALF]],
+  ['half a closing tag behind a call', `${BLOCK}\n</tool_`, [A]],
+  ['the end of a text that is no tag yet', 'x <tool', ['x <tool']],
+  ['a fence at the end', 'x ```json\n', ['x ```json\n']],
+  [
+    'a string that never closes, with a closing tag in it',
+    '<tool_call>{"name":"a</tool_call> so',
+    ['<tool_call>{"name":"a</tool_call> so'],
+  ],
+  [
+    'blocks in blocks',
+    '<tool_call>{"a":"<tool_call>{"a":"<tool_call>{"a":"',
+    ['<tool_call>{"a":"<tool_call>{"a":"', HALF],
+  ],
   ['no JSON', '<tool_call>a</tool_call>', ['<tool_call>a</tool_call>']],
   ['no name', '<tool_call>{"arguments":"{}"}</tool_call>', ['<tool_call>{"arguments":"{}"}</tool_call>']],
   ['a name that is none', '<tool_call>{"name":1}</tool_call>', ['<tool_call>{"name":1}</tool_call>']],
@@ -99,6 +91,19 @@ describe('blocks in a text', () => {
   it.each(CASES)('%s', (_, text, expected) => {
     expect(readAll([text])).toEqual(expected);
     expect(readAll(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['a tag', 'x <', ['x ', HALF]],
+    ['a tag in a fence', 'x ```\n<t', ['x ', HALF]],
+    ['a closing tag', `${BLOCK}</`, [A]],
+    ['a string with a closing tag in it', '<tool_call>{"name":"a</tool_call> so', [HALF]],
+    ['a block without its closing tag', `x${BLOCK.slice(0, -5)}`, ['x', HALF]],
+    ['a fence', 'x ```json', ['x ```json']],
+    ['spaces', 'x \n', ['x \n']],
+  ] as const)('shows nothing of %s in which the text was cut off', (_, text, expected) => {
+    expect(readAll([text], 'cut-off')).toEqual(expected);
+    expect(readAll(text, 'cut-off')).toEqual(expected);
   });
 
   it('holds back nothing but what may become a block', () => {
@@ -142,6 +147,28 @@ const bit = fc.oneof(
 );
 const anyText = fc.array(bit, { maxLength: 20 }).map((bits) => bits.join(''));
 
+/** Blocks in strings of blocks, which overlap in every way. */
+const nested = fc
+  .array(
+    fc.constantFrom(
+      '<tool_call>{"a":"',
+      '<tool_call>["',
+      '<tool_call>{"',
+      '<tool_call>[]',
+      '["<tool_call>[]"],',
+      '":":"',
+      '","',
+      '"]',
+      '"}',
+      '</tool_call>',
+      '</tool_',
+      '{"name":"a"}',
+      'x',
+    ),
+    { maxLength: 12 },
+  )
+  .map((bits) => bits.join(''));
+
 describe('any text', () => {
   it('is read the same however it is cut', () => {
     fc.assert(
@@ -156,11 +183,29 @@ describe('any text', () => {
     );
   });
 
+  it('with blocks in blocks is read to its end, the same however it is cut, at every length', () => {
+    fc.assert(
+      fc.property(nested, fc.integer({ min: 1, max: 17 }), (text, size) => {
+        for (let length = 1; length <= text.length; length += 1) {
+          const whole = text.slice(0, length);
+          const deltas = whole.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+          for (const how of ['finished', 'cut-off'] as const) {
+            const pieces = piecesOf(deltas, how);
+            expect(joined(pieces)).toEqual(readAll([whole], how));
+            const chars = pieces.map((piece) => (piece.kind === 'text' ? piece.text.length : piece.chars));
+            expect(chars.reduce((sum, one) => sum + one, 0)).toBe(length);
+          }
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it('is all there in the pieces, one behind the other', () => {
     fc.assert(
-      fc.property(anyText, (text) => {
+      fc.property(anyText, fc.constantFrom<TextEnd>('finished', 'cut-off'), (text, how) => {
         let at = 0;
-        for (const piece of piecesOf(text.split(''))) {
+        for (const piece of piecesOf(text.split(''), how)) {
           if (piece.kind === 'text') expect(text.slice(at, at + piece.text.length)).toBe(piece.text);
           at += piece.kind === 'text' ? piece.text.length : piece.chars;
         }
@@ -172,7 +217,7 @@ describe('any text', () => {
   it('without a tag is passed on byte for byte', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const plain = text.replaceAll(/tool_call/gi, 'tool');
+        const plain = text.replaceAll(/tool_/gi, 'tool');
         expect(textOf(readAll(plain.split('')))).toBe(plain);
       }),
     );
@@ -189,34 +234,9 @@ describe('any text', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(words, call), { maxLength: 3 }), words, (turns, last) => {
         const expected: Read = [...turns.flat(), last];
-        const text = expected.map((one) => (typeof one === 'string' ? one : writeCall(one))).join('');
+        const text = [...turns.map(([before, made]) => before + writeCall(made)), last].join('');
         expect(readAll(text.split(''))).toEqual(expected);
       }),
     );
-  });
-});
-
-describe('long texts', () => {
-  /** Each would take hours if it were gone through again for every delta, or for every tag. */
-  it.each([
-    ['openings', '<tool_call>', 1024],
-    ['openings with JSON', '<tool_call>{"name":"a","arguments":"', 64],
-    ['openings in a list', '<tool_call>[{"a":"', 64],
-    ['blocks without a call', '<tool_call>[]</tool_call>', 64],
-    ['blocks in fences', '```json\n<tool_call>[', 64],
-    ['spaces', ' ', 64],
-  ])('are read once: %s', (_, bits, kilobytes) => {
-    const text = bits.repeat(Math.ceil((kilobytes * 1024) / bits.length));
-    const inString = `<tool_call>{"name":"a","arguments":"${text.slice(0, 64 * 1024).replaceAll('"', '\\"')}`;
-    for (const deltas of [text, [inString], inString]) {
-      expect(textOf(readAll(deltas))).toBe(Array.from(deltas).join(''));
-    }
-  });
-
-  it('have no block that is longer than the limit', () => {
-    const call = { name: 'a', input: 'x'.repeat(MAX_BLOCK_CHARS - 100) };
-    expect(readAll([writeCall(call)])).toEqual([call]);
-    const long = writeCall({ name: 'a', input: 'x'.repeat(MAX_BLOCK_CHARS) });
-    expect(readAll([long])).toEqual([long]);
   });
 });

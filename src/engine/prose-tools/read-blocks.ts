@@ -1,38 +1,42 @@
 import { append } from '../../kit/append.ts';
 import type { Steps } from '../../kit/loop-turns.ts';
-import { FENCE_TICKS, MAX_FENCE_WORD, OpenBlock } from './open-block.ts';
+import { FENCE_TICKS, OpenBlock } from './open-block.ts';
+import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';
 import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
 
 /** What became of the next characters of a text. Together the pieces are the whole text, in its order. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   /** So many characters are no text: a block with its calls, or what belongs to one. */
-  | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] };
+  | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] }
+  /** So many characters at the end of the text are a block that was begun and never finished. */
+  | { readonly kind: 'half'; readonly chars: number };
 
 /** So many characters are looked at before others get their turn. */
 const STEP_CHARS = 16 * 1024;
 /** A block beyond this is text. */
 export const MAX_BLOCK_CHARS = 4 * 1024 * 1024;
-/** Spaces between a fence and a block. */
-const MAX_FENCE_SPACE = 64;
-/** What may become the beginning of a block, or of what is left of one. */
-interface Opener {
-  readonly stage: 'ticks' | 'word' | 'space' | 'opening' | 'closing';
-  readonly count: number;
-  readonly hasFence: boolean;
-}
+/**
+ * Blocks that turn out to be none are read again as text, where other blocks may begin. All of them together may
+ * be this many times as long as the text so far; beyond that, tags inside of them are text.
+ */
+const MAX_REREAD = 8;
 
 /** A block that is not closed yet. */
 interface Block {
   readonly state: OpenBlock;
-  /** Of what came before the current input. */
+  /** Where it begins in the whole text, behind its tag. */
+  readonly start: number;
+  /** Its text before the current input. */
   before: string;
-  /** Where it begins in the current input. */
+  /** Where its text goes on in the current input. */
   from: number;
 }
 
 interface Input {
   readonly text: string;
+  /** Where it begins in the whole text. */
+  readonly start: number;
   at: number;
 }
 
@@ -42,8 +46,7 @@ const STRING_END = /["\\]/g;
 /**
  * Takes `<tool_call>` blocks out of a text that comes in pieces. It goes from character to character,
  * so it does not matter how the text is cut; only what may become a block is held back. What turns
- * out to be none is text again from its tag on, and is looked at once more behind that: another
- * block can only begin inside of a string of it, so each character is looked at a few times at most.
+ * out to be none is text again from its tag on, and is looked at once more behind that, within a bound.
  */
 export class BlockReader {
   #pieces: Piece[] = [];
@@ -57,16 +60,35 @@ export class BlockReader {
   #isFenceOpen = false;
   /** The character before this one ended a block. */
   #hasJustClosed = false;
+  /** Length of the text so far. */
+  #length = 0;
+  /** Up to here the text was looked at, at least once. */
+  #seen = 0;
+  /** Length of all blocks together that turned out to be none. */
+  #givenUp = 0;
 
   *read(delta: string): Steps<readonly Piece[]> {
-    yield* this.#run(delta);
+    const start = this.#length;
+    this.#length += delta.length;
+    yield* this.#run(inSteps(delta, start));
     return this.#taken();
   }
 
-  /** The text is over: what is held back is none of a block. */
-  *end(): Steps<readonly Piece[]> {
-    while (this.#block !== null) yield* this.#run(this.#giveUp(this.#block));
-    if (this.#opener !== null) this.#release();
+  /** The text is over. A block that is not closed is never shown: it is half a call. */
+  *end(how: TextEnd): Steps<readonly Piece[]> {
+    while (this.#block !== null) {
+      const block = this.#block;
+      if (how === 'cut-off' || !hasClosing(block.before)) {
+        this.#drop('half', block.before.length);
+        break;
+      }
+      // Its closing tag is inside of a string: a call written wrong, with text behind it.
+      this.#giveUp(block, block.before);
+      yield* this.#run(inSteps(block.before, block.start));
+    }
+    const tag = this.#opener === null ? null : unfinishedTag(this.#opener, how);
+    if (tag !== null) this.#drop(tag);
+    else if (this.#opener !== null) this.#release();
     else if (this.#isBehindBlock) this.#cut(this.#space.length);
     else this.#say(this.#space);
     this.#space = '';
@@ -80,18 +102,21 @@ export class BlockReader {
   }
 
   /** The last input is read first. What is looked at once more may be long, so it is read in steps. */
-  *#run(text: string): Steps<void> {
-    const inputs = inSteps(text);
+  *#run(inputs: Input[]): Steps<void> {
     for (let input = inputs.at(-1); input !== undefined; input = inputs.at(-1)) {
       if (input.at >= input.text.length) {
+        inputs.pop();
         if (this.#block !== null) {
           this.#block.before += input.text.slice(this.#block.from);
-          this.#block.from = 0;
+          // The next input may have been read in part: it goes on where that ended.
+          this.#block.from = inputs.at(-1)?.at ?? 0;
         }
-        inputs.pop();
         yield;
       } else if (this.#block === null) this.#readText(input);
-      else this.#readBlock(this.#block, input, inputs);
+      else {
+        this.#readBlock(this.#block, input, inputs);
+        yield;
+      }
     }
   }
 
@@ -137,7 +162,7 @@ export class BlockReader {
     this.#match = isOpening ? tag : '<';
     if (isOpening) {
       input.at = end;
-      this.#open(end);
+      this.#open(input);
     } else this.#release();
     return true;
   }
@@ -148,7 +173,7 @@ export class BlockReader {
   }
 
   #continue(opener: Opener, char: string, input: Input): void {
-    const next = this.#next(opener, char);
+    const next = nextOpener(opener, char, this.#isBlank && this.#isBehindBlock);
     if (next === null) {
       this.#release();
       // It may begin another one.
@@ -157,40 +182,22 @@ export class BlockReader {
     }
     this.#hold(char, next);
     const { stage, count } = next;
-    if (stage === 'opening' && count === OPENING.length) this.#open(input.at);
+    if (stage === 'opening' && count === OPENING.length) this.#open(input);
     else if (stage === 'closing' && count === CLOSING.length) {
-      this.#drop();
+      this.#drop('cut');
       this.#hasJustClosed = true;
     } else if (stage === 'ticks' && count === FENCE_TICKS && this.#isBlank && this.#isFenceOpen) {
-      this.#drop();
+      this.#drop('cut');
       this.#isFenceOpen = false;
     }
   }
 
-  #next({ stage, count, hasFence }: Opener, char: string): Opener | null {
-    const lower = char.toLowerCase();
-    if (stage === 'opening' && lower === OPENING[count]) return { stage, count: count + 1, hasFence };
-    if (stage === 'opening' && count === 1 && char === '/' && this.#isBlank && this.#isBehindBlock) {
-      return { stage: 'closing', count: 2, hasFence: false };
-    }
-    if (stage === 'closing' && lower === CLOSING[count]) return { stage, count: count + 1, hasFence };
-    if (stage === 'opening' || stage === 'closing') return null;
-    if (stage === 'ticks' && count < FENCE_TICKS) {
-      return char === '`' ? { stage, count: count + 1, hasFence } : null;
-    }
-    if (char === '<') return { stage: 'opening', count: 1, hasFence: true };
-    const sofar = (other: Opener['stage']): number => (stage === other ? count : 0);
-    if (char.trim() === '') {
-      return sofar('space') < MAX_FENCE_SPACE
-        ? { stage: 'space', count: sofar('space') + 1, hasFence: true }
-        : null;
-    }
-    const isWord = stage !== 'space' && /^[\w-]$/.test(char) && sofar('word') < MAX_FENCE_WORD;
-    return isWord ? { stage: 'word', count: sofar('word') + 1, hasFence: true } : null;
-  }
-
-  #open(at: number): void {
-    this.#block = { state: new OpenBlock(), before: '', from: at };
+  #open({ start, at }: Input): void {
+    const place = start + at;
+    const isReread = place < this.#seen;
+    // The rule looks at places in the text only: how the text is cut makes no difference.
+    if (isReread && this.#givenUp > MAX_REREAD * place) this.#release();
+    else this.#block = { state: new OpenBlock(), start: place, before: '', from: at };
   }
 
   #readBlock(block: Block, input: Input, inputs: Input[]): void {
@@ -208,11 +215,11 @@ export class BlockReader {
         this.#close(source, calls);
       } else if (block.before === '') {
         input.at = block.from;
-        this.#giveUp(block);
+        this.#giveUp(block, source);
       } else {
         input.at = end;
-        block.before = source;
-        append(inputs, inSteps(this.#giveUp(block)));
+        this.#giveUp(block, source);
+        append(inputs, inSteps(source, block.start));
       }
       return;
     }
@@ -230,11 +237,12 @@ export class BlockReader {
     this.#hasJustClosed = true;
   }
 
-  /** It is no block: its tag is text. What stood behind that is given back. */
-  #giveUp(block: Block): string {
+  /** It is no block: its tag is text, and its source is to be read again. */
+  #giveUp({ start }: Block, source: string): void {
     this.#block = null;
+    this.#seen = Math.max(this.#seen, start + source.length);
+    this.#givenUp += source.length;
     this.#release();
-    return block.before;
   }
 
   /** What was held back is text. */
@@ -248,9 +256,12 @@ export class BlockReader {
     this.#hasJustClosed = false;
   }
 
-  /** What was held back belongs to the block before it. */
-  #drop(): void {
-    this.#cut(this.#space.length + this.#match.length);
+  /** What was held back belongs to a block and is not shown: to the one before it, or to one that is not finished. */
+  #drop(kind: 'cut' | 'half', more = 0): void {
+    const chars = this.#space.length + this.#match.length + more;
+    if (kind === 'cut') this.#cut(chars);
+    else this.#pieces.push({ kind, chars });
+    this.#block = null;
     this.#space = '';
     this.#match = '';
     this.#opener = null;
@@ -270,13 +281,15 @@ export class BlockReader {
 }
 
 /** The last one is the beginning of the text. */
-const inSteps = (text: string): Input[] => {
+const inSteps = (text: string, start: number): Input[] => {
   const inputs: Input[] = [];
   for (let at = 0; at < text.length; at += STEP_CHARS) {
-    inputs.push({ text: text.slice(at, at + STEP_CHARS), at: 0 });
+    inputs.push({ text: text.slice(at, at + STEP_CHARS), start: start + at, at: 0 });
   }
   return inputs.toReversed();
 };
+
+const hasClosing = (text: string): boolean => text.toLowerCase().includes(CLOSING);
 
 /** Where the string under way ends, or else the last character of the text. */
 const stringEnd = (text: string, at: number): number => {

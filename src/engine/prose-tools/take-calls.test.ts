@@ -31,7 +31,9 @@ const takenOf = async (events: readonly TurnEvent[], isParallel = true) => {
     callOf: callsOf(TOOLS),
     isParallel,
     ids: fixedAmbient().ids,
+    signal: new AbortController().signal,
     onDropped: () => dropped.push('dropped'),
+    onHalf: () => dropped.push('half'),
   });
   const told = await collect(taking.take(emit(events)));
   expect(checkGrammar(told)).toEqual([]);
@@ -126,14 +128,66 @@ describe('calls in a text', () => {
     ]);
   });
 
-  it('end with a turn that breaks off, and what is open is text', async () => {
-    const failed: TurnEvent = { ...end, outcome: { kind: 'incomplete', reason: 'max_output_tokens' } };
-    const [started, delta] = said([`${F} ${G.slice(0, 20)}`]);
-    if (started === undefined || delta === undefined) throw new Error('nothing said');
-    const { reply } = await takenOf([started, delta, failed]);
-    expect(reply.items.map(inShort)).toEqual(['f({"a": 1})', ` ${G.slice(0, 20)}`]);
-    expect(reply.items[1]).toMatchObject({ status: 'incomplete' });
-    expect(reply.outcome).toEqual(failed.outcome);
+  it.each([
+    ['text', 'a ', ['a ']],
+    ['a call', F, ['f({"a": 1})', '']],
+    ['nothing', '', ['']],
+  ])('are not shown by half when the turn is cut off: behind %s', async (_, front, shown) => {
+    const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+    for (let length = 1; length < G.length; length += 1) {
+      const deltas = (front + G.slice(0, length)).split('');
+      const events = said(deltas);
+      const ended = events.at(-2);
+      if (ended?.type !== 'item-ended' || ended.item.kind !== 'message') throw new Error('no message');
+      const cut: TurnEvent = { ...ended, item: { ...ended.item, status: 'incomplete' } };
+      // The backend ends the item, or only the turn.
+      for (const ends of [[cut], []]) {
+        const { reply, dropped } = await takenOf([...events.slice(0, -2), ...ends, { ...end, outcome }]);
+        expect([reply.items.map(inShort), dropped]).toEqual([shown, ['half']]);
+        expect(reply.items.at(-1)).toMatchObject({ status: 'incomplete' });
+        expect(reply.outcome).toEqual(outcome);
+      }
+    }
+  });
+
+  it('are not shown by half when the model leaves them so', async () => {
+    const half = G.slice(0, -3);
+    const one = await takenOf(said(['a ', half]));
+    expect(one.reply).toEqual({
+      items: [{ ...head, parts: [{ kind: 'text', text: 'a ' }], status: 'incomplete' }],
+      outcome: { kind: 'completed' },
+      usage: null,
+      endedAt: 1,
+    });
+    const alone = await takenOf(said([half]));
+    expect(alone.reply.items).toEqual([
+      { ...head, parts: [{ kind: 'text', text: '' }], status: 'incomplete' },
+    ]);
+    // No empty message behind calls: clients stumble over it.
+    const behind = await takenOf(said([F, half]));
+    expect(behind.reply.items.map(inShort)).toEqual(['f({"a": 1})']);
+    expect([one.dropped, alone.dropped, behind.dropped]).toEqual([['half'], ['half'], ['half']]);
+  });
+
+  it('are not looked for any more when the turn is aborted', async () => {
+    const left = new AbortController();
+    const taking = new CallTaking({
+      callOf: callsOf(TOOLS),
+      isParallel: true,
+      ids: fixedAmbient().ids,
+      signal: left.signal,
+      onDropped: () => {},
+      onHalf: () => {},
+    });
+    const told: TurnEvent[] = [];
+    const reading = (async () => {
+      for await (const event of taking.take(emit(said(['a', '<tool_call>[['.repeat(1_000_000)])))) {
+        told.push(event);
+        setImmediate(() => left.abort(new Error('gone')));
+      }
+    })();
+    await expect(reading).rejects.toThrow('gone');
+    expect(told).toHaveLength(2);
   });
 
   it('are the same however the text is cut', async () => {

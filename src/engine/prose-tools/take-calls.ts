@@ -1,11 +1,18 @@
 import { Accumulator } from '../../canonical/accumulate.ts';
-import { endedWith, isMessage, type Message, type Produced, type ToolCall } from '../../canonical/item.ts';
+import {
+  endedWith,
+  isMessage,
+  type ItemStatus,
+  type Message,
+  type Produced,
+  type ToolCall,
+} from '../../canonical/item.ts';
 import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
+import { inTurns, type Steps } from '../../kit/loop-turns.ts';
 import { HeldLogprobs, withLogprobs } from '../cut-logprobs.ts';
 import { BlockReader, type Piece } from './read-blocks.ts';
 import type { WrittenCall } from './written-call.ts';
@@ -16,7 +23,11 @@ export interface TakeCallsOptions {
   /** False: the calls behind the first one are left out. */
   readonly isParallel: boolean;
   readonly ids: IdSource;
+  /** The turn's: reading a long text stops when it is aborted. */
+  readonly signal: AbortSignal;
   readonly onDropped: () => void;
+  /** A message ended in a call that the model did not finish; it is left out. */
+  readonly onHalf: () => void;
 }
 
 /** One answer of a model that writes its calls as text: as events of an answer with calls. */
@@ -57,7 +68,7 @@ export class CallTaking {
         else if (event.at === 'text') yield* this.#text(message, event);
         else {
           // Behind the text comes the refusal.
-          yield* this.#pieces(message, await inTurns(message.reader.end()));
+          yield* this.#pieces(message, await this.#read(message.reader.end('finished')));
           yield* this.#open(message);
           yield { ...event, itemId: message.id };
         }
@@ -83,10 +94,14 @@ export class CallTaking {
 
   async *#text(message: OpenMessage, event: ItemDelta): AsyncGenerator<TurnEvent> {
     message.logprobs.add(event.logprobs ?? []);
-    yield* this.#pieces(message, await inTurns(message.reader.read(event.delta)));
+    yield* this.#pieces(message, await this.#read(message.reader.read(event.delta)));
     if (event.annotation === undefined) return;
     message.citations.push(event.annotation);
     yield* this.#cite(message);
+  }
+
+  #read(steps: Steps<readonly Piece[]>): Promise<readonly Piece[]> {
+    return inTurns(steps, this.#options.signal);
   }
 
   *#pieces(message: OpenMessage, pieces: readonly Piece[]): Generator<TurnEvent> {
@@ -102,6 +117,11 @@ export class CallTaking {
       message.isCut = true;
       message.logprobs.take(piece.chars);
       message.read += piece.chars;
+      if (piece.kind === 'half') {
+        message.isHalf = true;
+        this.#options.onHalf();
+        continue;
+      }
       for (const written of piece.calls) {
         yield* this.#close(message, 'completed');
         yield* this.#call(written);
@@ -126,7 +146,8 @@ export class CallTaking {
     yield { type: 'item-started', item: { ...message.head, id } };
   }
 
-  *#close(message: OpenMessage, status: 'completed' | 'incomplete'): Generator<TurnEvent> {
+  *#close(message: OpenMessage, ended: ItemStatus): Generator<TurnEvent> {
+    const status = message.isHalf ? 'incomplete' : ended;
     const head = this.#all.headOf(message.id);
     const said = this.#all.saidOf(message.id);
     if (!message.isOpen || head === null || said === null) return;
@@ -159,9 +180,9 @@ export class CallTaking {
 
   async *#end(message: OpenMessage, event: ItemEnded): AsyncGenerator<TurnEvent> {
     this.#messages.delete(message.head.id);
-    yield* this.#pieces(message, await inTurns(message.reader.end()));
+    const status = (isMessage(event.item) ? event.item.status : null) ?? 'completed';
+    yield* this.#rest(message, status);
     if (message.isCut) {
-      const status = (isMessage(event.item) ? event.item.status : null) ?? 'completed';
       yield* this.#close(message, status);
       return;
     }
@@ -169,10 +190,20 @@ export class CallTaking {
     yield event;
   }
 
+  /** What was held back of a message, now that it has ended. */
+  async *#rest(message: OpenMessage, status: ItemStatus): AsyncGenerator<TurnEvent> {
+    const how = status === 'incomplete' ? 'cut-off' : 'finished';
+    yield* this.#pieces(message, await this.#read(message.reader.end(how)));
+    if (!message.isHalf) return;
+    // There is an item that says so, even if it is empty; but an answer that goes on with calls gets no empty message.
+    const goesOn = status === 'completed' && this.calls + this.unknown.length > 0;
+    if (!goesOn) yield* this.#open(message);
+  }
+
   async *#turnEnded(event: TurnEnded): AsyncGenerator<TurnEvent> {
     const status = statusAfter(event.outcome);
     for (const message of this.#messages.values()) {
-      yield* this.#pieces(message, await inTurns(message.reader.end()));
+      yield* this.#rest(message, status);
       yield* this.#close(message, status);
     }
     const isCalled = event.outcome.kind === 'completed' && this.calls > 0;
@@ -193,6 +224,8 @@ class OpenMessage {
   stretches = 0;
   /** Something of it is no text. */
   isCut = false;
+  /** It ended in a call that was not finished. */
+  isHalf = false;
   /** How much of its text was read, and how much of that when this stretch began. */
   read = 0;
   offset = 0;

@@ -29,7 +29,7 @@ export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly R
     method: 'GET',
     path: '/backend-api/codex/models',
     access: 'key',
-    handle: () => jsonResponse({ models: codexModels() }, {}),
+    handle: (_, { signal }) => jsonResponse({ models: codexModels() }, {}, signal),
   },
   ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
     method: 'GET',

@@ -5,6 +5,8 @@ export interface ReadLimits {
   readonly maxBytes: number;
   /** Where the bytes are counted, among those of all requests. */
   readonly room?: BodyRoom;
+  /** Of the request: reading the body stops when it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 export interface BodyRoom {

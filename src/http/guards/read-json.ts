@@ -22,10 +22,15 @@ const beyond = ({ limit }: JsonLimitError, limits: JsonLimits): GatewayError => 
   return gatewayError('invalid_json', { message: messages[limit] });
 };
 
-const parse = async (bytes: Uint8Array, limits: JsonLimits): Promise<unknown> => {
+const parse = async (
+  bytes: Uint8Array,
+  limits: JsonLimits,
+  signal: AbortSignal | undefined,
+): Promise<unknown> => {
   try {
-    return await inTurns(readJsonSteps(bytes, limits));
+    return await inTurns(readJsonSteps(bytes, limits), signal ?? null);
   } catch (error) {
+    signal?.throwIfAborted();
     if (error instanceof JsonLimitError) throw beyond(error, limits);
     throw new GatewayError(failure('invalid_json'), { cause: error });
   }
@@ -34,5 +39,6 @@ const parse = async (bytes: Uint8Array, limits: JsonLimits): Promise<unknown> =>
 /** The body as JSON, whatever content type it claims to have. */
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   const bytes = await readBytes(request, limits);
-  return parse(bytes, { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES });
+  const within = { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES };
+  return parse(bytes, within, limits.signal);
 };

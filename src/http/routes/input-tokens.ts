@@ -6,10 +6,9 @@ import { Gate, type Refusal } from '../../kit/gate.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { resolveAttachments } from '../attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { parseImageUrl, type FetchImage } from '../fetch-image.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { jsonResponse } from '../json-response.ts';
-import { readBody } from '../read-body.ts';
+import { readJson } from '../guards/read-json.ts';
 import type { TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
 import { namesWithoutEffect, refusalOf } from '../without-effect.ts';
@@ -30,14 +29,19 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
   async handle(http, exchange) {
     const { signal } = exchange;
     const caller = exchange.caller();
-    const body = await readBody(http, exchange, deps);
+    const held = deps.bodies.open(caller, signal);
+    exchange.atEnd(() => held.letGo());
+    const limits = { maxBytes: deps.maxBodyBytes, room: held };
+    const body = await unlessAborted(readJson(http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
     const { model = null, input = null } = isJsonObject(body) ? body : {};
     const standard = models.list.standard ?? models.list.models[0]?.id ?? UNNAMED;
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const ask = responses.read(whole, { headers: http.headers, ambient: deps.ambient, models });
+    const known = deps.items.of(caller, (bytes) => held.grow(bytes));
+    const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
+    const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
     const request = {
       ...ask.request,
@@ -49,32 +53,29 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const plan = deps.engine.plan(request);
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
-    await unlessAborted(deps.formats.of(request.format, ask.formatPlace), signal);
-    const { items } = await resolveAttachments(request, asItIs, {
+    await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
+    const { items } = await resolveAttachments(request, deps.fetchImage, {
       signal,
       nameOf: (path) => ask.nameOf(path),
+      // They are checked, and not fetched for a count.
+      passesUrls: () => true,
     });
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
     const tokens = await countInput(
       { ...request, items: input === null ? [] : items },
-      { tokenizer: deps.tokens, clock: deps.ambient.clock, signal },
+      { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
     );
     return jsonResponse(
       { object: 'response.input_tokens', input_tokens: tokens },
       ignoredHeader(namesWithoutEffect(ask, plan.ignored)),
+      signal,
     );
   },
 });
 
 /** Nothing is known of a model that was not named: its tokens are those of current models. */
 const UNNAMED = 'unnamed';
-
-/** An image that the backend would fetch is not fetched for a count. */
-const asItIs: FetchImage = async (url, param) => {
-  parseImageUrl(url, undefined, param);
-  return url;
-};
 
 export interface CountLineOptions {
   readonly clock: Clock;

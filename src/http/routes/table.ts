@@ -50,9 +50,9 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'GET',
     path: '/v1/models',
     access: 'key',
-    async handle(http) {
+    async handle(http, { signal }) {
       const list = projectModels(await deps.models.names());
-      return jsonResponse({ ...list, ...modelsForCodex(http, deps.codex) }, {});
+      return jsonResponse({ ...list, ...modelsForCodex(http, deps.codex) }, {}, signal);
     },
   },
   ...ownPaths(deps.codex),

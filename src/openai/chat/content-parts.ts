@@ -3,26 +3,30 @@ import { z } from 'zod';
 import type { Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { longText } from '../bounds.ts';
+import { breakpointField, readBreakpoint } from '../cache-breakpoint.ts';
 import { fileFields, filePart } from '../file-part.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { emptyArray, parseBody, readTagged } from '../validation.ts';
 
 const schemas = {
-  text: z.object({ type: z.literal('text'), text: longText }),
+  text: z.object({ type: z.literal('text'), text: longText, ...breakpointField }),
   image_url: z.object({
     type: z.literal('image_url'),
     image_url: z.object({
       url: z.string(),
       detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
     }),
+    ...breakpointField,
   }),
   input_audio: z.object({
     type: z.literal('input_audio'),
     input_audio: z.object({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
+    ...breakpointField,
   }),
   file: z.object({
     type: z.literal('file'),
     file: z.object(fileFields),
+    ...breakpointField,
   }),
   refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
 } as const;
@@ -48,21 +52,27 @@ export const readContent = (
 
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
-    case 'text':
-      return { kind: 'text', text: parseBody(schemas.text, value, at).text };
+    case 'text': {
+      const given = parseBody(schemas.text, value, at);
+      return { kind: 'text', text: given.text, ...readBreakpoint(given) };
+    }
     case 'refusal':
       return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'image_url': {
-      const { url, detail } = parseBody(schemas.image_url, value, at).image_url;
-      return { kind: 'image', url, ...(detail ? { detail } : {}) };
+      const { image_url: image, ...given } = parseBody(schemas.image_url, value, at);
+      const { url, detail } = image;
+      return { kind: 'image', url, ...(detail ? { detail } : {}), ...readBreakpoint(given) };
     }
     case 'input_audio': {
-      const { data, format } = parseBody(schemas.input_audio, value, at).input_audio;
-      return { kind: 'audio', data, format };
+      const { input_audio: audio, ...given } = parseBody(schemas.input_audio, value, at);
+      return { kind: 'audio', data: audio.data, format: audio.format, ...readBreakpoint(given) };
     }
     case 'file': {
-      const { file } = parseBody(schemas.file, value, at);
-      return filePart({ type: 'input_file', ...file }, `${at}.file.file_data`);
+      const { file, ...given } = parseBody(schemas.file, value, at);
+      return {
+        ...filePart({ type: 'input_file', ...file }, `${at}.file.file_data`),
+        ...readBreakpoint(given),
+      };
     }
     default:
       return assertNever(type);

@@ -5,6 +5,7 @@ import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
+import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { parseBody, readTagged } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
@@ -123,7 +124,8 @@ class MessageReader implements ReadMessages {
     const hasContent = given.content !== undefined && given.content !== null;
     const hasOther = calls.length > 0 || Boolean(given.function_call) || typeof given.refusal === 'string';
     if (!hasContent && !hasOther) throw noContent(at);
-    const parts: Part[] = hasContent ? [...this.#parts(given.content ?? '', 'assistant', at)] : [];
+    const read = hasContent ? this.#parts(given.content ?? '', 'assistant', at) : [];
+    const parts: Part[] = [...withoutBreakpoints(read, `${at}.content`, this.unread)];
     if (typeof given.refusal === 'string') parts.push({ kind: 'refusal', text: given.refusal });
     // An empty answer of ours that comes back says nothing to the model.
     if (!saysNothing(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);

@@ -11,7 +11,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     note: 'Goes to the backend; an alias such as `<model>-high` sets the effort too.',
   },
   messages: {
-    asks: ['items'],
+    asks: ['items', 'cache.breakpoints'],
     note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no place in an item of the backend and is named as ignored (the legacy role `function` is matched by it). `reasoning_content` or `reasoning` that a client sends back is not shown to the model. A body with `input` in place of messages is read as one of the Responses API, all of it, and answered as a chat; one with both gets a 400.',
   },
   prompt: {

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
 import type { Part, RawPart } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { Json } from '../../kit/json.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
+import { breakpointField, readBreakpoint } from '../cache-breakpoint.ts';
 import { fileFields, filePart } from '../file-part.ts';
 import { noteUnread } from '../unread-fields.ts';
-import { missing, parseBody, readTagged } from '../validation.ts';
+import { parseBody, readTagged } from '../validation.ts';
 
 const schemas = {
-  input_text: z.object({ type: z.literal('input_text'), text: longText }),
+  input_text: z.object({ type: z.literal('input_text'), text: longText, ...breakpointField }),
   output_text: z.object({
     type: z.literal('output_text'),
     text: longText,
@@ -24,11 +24,13 @@ const schemas = {
     image_url: z.string().nullish(),
     file_id: z.string().nullish(),
     detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+    ...breakpointField,
   }),
   input_file: z.looseObject({
     type: z.literal('input_file'),
     ...fileFields,
     file_url: z.string().nullish(),
+    ...breakpointField,
   }),
   input_audio: z.object({
     type: z.literal('input_audio'),
@@ -49,8 +51,10 @@ export const parseParts = (given: readonly unknown[], at: string, unread: string
 
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
-    case 'input_text':
-      return { kind: 'text', text: parseBody(schemas.input_text, value, at).text };
+    case 'input_text': {
+      const given = parseBody(schemas.input_text, value, at);
+      return { kind: 'text', text: given.text, ...readBreakpoint(given) };
+    }
     case 'output_text': {
       const given = parseBody(schemas.output_text, value, at);
       return {
@@ -63,11 +67,16 @@ const part = (type: PartType, value: unknown, at: string): Part => {
       return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'input_image': {
       const given = parseBody(schemas.input_image, value, at);
-      if (typeof given.image_url !== 'string') {
-        if (typeof given.file_id === 'string') throw noFileIds(`${at}.file_id`);
-        throw missing(`${at}.image_url`);
+      // An image that is stored at the backend is a file like any other.
+      if (typeof given.file_id === 'string' || typeof given.image_url !== 'string') {
+        return filePart(given, `${at}.image_url`);
       }
-      return { kind: 'image', url: given.image_url, ...(given.detail ? { detail: given.detail } : {}) };
+      return {
+        kind: 'image',
+        url: given.image_url,
+        ...(given.detail ? { detail: given.detail } : {}),
+        ...readBreakpoint(given),
+      };
     }
     case 'input_file': {
       const given = parseBody(schemas.input_file, value, at);
@@ -81,9 +90,3 @@ const part = (type: PartType, value: unknown, at: string): Part => {
       return assertNever(type);
   }
 };
-
-const noFileIds = (param: string) =>
-  gatewayError('unsupported_value', {
-    param,
-    message: 'Uploaded files are not supported here: there is no Files API. Send the content itself.',
-  });

@@ -10,7 +10,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'Goes to the backend; an alias such as `<model>-high` sets the effort too.',
   },
   input: {
-    asks: ['items'],
+    asks: ['items', 'cache.breakpoints', 'callFields'],
     note: 'A text or up to 10,000 items. Every item keeps its type, role, order, id and argument string.',
   },
   instructions: { asks: ['instructions'], note: '' },
@@ -30,8 +30,8 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'It limits the calls that the backend runs itself, such as web searches, and those of MCP servers that are run here. Functions of the client are not counted.',
   },
   reasoning: {
-    asks: ['reasoning.effort', 'reasoning.summary', 'reasoning.context'],
-    note: '`effort`, `summary` (or the older `generate_summary`) and `context`.',
+    asks: ['reasoning.effort', 'reasoning.summary', 'reasoning.context', 'reasoning.mode'],
+    note: '`effort`, `summary` (or the older `generate_summary`), `context` and `mode`.',
   },
   text: {
     asks: ['format', 'verbosity'],
@@ -73,9 +73,11 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   prompt_cache_retention: { asks: ['cache.retention'], otherwise: 'echoed', note: ECHO },
   prompt_cache_options: { asks: ['cache.options'], note: 'Goes to the backend as it is.' },
+  access_programs: { asks: ['accessPrograms'], note: 'Goes to the backend as it is.' },
+  image: { asks: ['imageOptions'], note: 'Goes to the backend as it is.' },
   store: {
     policy: 'ignored',
-    note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`.',
+    note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`. Unless it is `false`, items are kept in memory for an hour, for `item_reference`.',
   },
   background: { policy: 'rejected', note: 'Background responses are not supported yet.' },
   previous_response_id: {

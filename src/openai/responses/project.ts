@@ -236,6 +236,7 @@ export const projectItem = (
         name: item.name,
         ...(item.namespace === undefined ? {} : { namespace: item.namespace }),
         ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
+        ...item.more,
       };
     case 'hosted-call':
       return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: cutStatus(item.raw) } : {}) };

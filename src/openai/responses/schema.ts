@@ -37,6 +37,7 @@ export const createResponseSchema = z.object({
       summary: z.enum(SUMMARIES).nullish(),
       generate_summary: z.enum(SUMMARIES).nullish(),
       context: z.enum(REASONING_CONTEXTS).nullish(),
+      mode: z.string().min(1).max(64).nullish(),
     })
     .nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
@@ -55,6 +56,8 @@ export const createResponseSchema = z.object({
   user: z.string().nullish(),
   safety_identifier: z.string().max(64).nullish(),
   ...cacheFields,
+  access_programs: jsonObject.nullish(),
+  image: jsonObject.nullish(),
   store: z.boolean().nullish(),
   background: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),

@@ -149,9 +149,9 @@ describe('toTurnRequest', () => {
       store: true,
       tools: [{ type: 'function', name: 'f', parameters: {}, strict: true, defer_loading: true }],
       made_up: 1,
-      reasoning: { effort: 'low', mode: 'x' },
+      reasoning: { effort: 'low', made_up: 'x' },
     });
-    expect(ignored).toEqual(['made_up', 'reasoning.mode', 'input[0].name', 'store']);
+    expect(ignored).toEqual(['made_up', 'reasoning.made_up', 'input[0].name', 'store']);
     expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
   });
 

@@ -13,6 +13,7 @@ import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, parseBody } from '../validation.ts';
 import { readFormat } from './format.ts';
 import { readInput, type ReadItems } from './input-items.ts';
+import type { Recall } from './item-references.ts';
 import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
@@ -37,6 +38,8 @@ export interface ToTurnOptions {
   readonly ignoreClientPrompt: boolean;
   /** How tools are written where this is not the API that was called. */
   readonly toolForm?: ToolForm;
+  /** Finds items of earlier answers that the client only refers to; absent: none are kept. */
+  readonly recall?: Recall;
 }
 
 const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
@@ -80,7 +83,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const { given, unread } = parseCreateResponse(body);
   const ignored = [...unread];
   refuseStateful(given);
-  const input = readInput(given.input);
+  const input = readInput(given.input, options.recall);
   append(ignored, input.unread);
   checkInput(input);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
@@ -119,6 +122,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
         effort: given.reasoning?.effort ?? model.effort,
         summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
         context: given.reasoning?.context ?? null,
+        ...(given.reasoning?.mode ? { mode: given.reasoning.mode } : {}),
       },
       format,
       verbosity: given.text?.verbosity ?? null,
@@ -132,6 +136,8 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
       contextManagement: unlessEmpty(given.context_management),
       cache: readCache(given),
+      ...(given.access_programs ? { accessPrograms: given.access_programs } : {}),
+      ...(given.image ? { imageOptions: given.image } : {}),
       metadata: given.metadata ?? null,
       clientMetadata: given.client_metadata ?? null,
       user: given.user ?? null,

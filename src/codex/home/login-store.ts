@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto';
+import { stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { forgetOldest } from '../../kit/forget-oldest.ts';
+import { parseJsonObject } from '../../kit/json.ts';
+import { readIfPresent, writeAtomically } from './files.ts';
+import {
+  readLoginFile,
+  readWholeLogin,
+  replaceLogin,
+  tokensIn,
+  tokensInAnswer,
+  withTokens,
+  type LoginFile,
+  type LoginTokens,
+} from './login-file.ts';
+
+export interface LoginStoreOptions {
+  /** The `auth.json` that lasts. */
+  readonly file: string;
+  /** Renewed tokens could not be saved: they are kept in memory, and lost with this process. */
+  readonly onUnsaved?: (error: unknown) => void;
+}
+
+/** The copy of the login in the home of one app-server. */
+interface Copy {
+  /** The refresh token that we wrote there, or saw there last. */
+  refreshToken: string | null;
+  /** Of the file, when we wrote or read it last. */
+  stamp: string;
+}
+
+/** In each home: which refresh token its copy was made of, as a hash. Read after a crash. */
+const ORIGIN_FILE = 'login-origin';
+const MAX_REMEMBERED = 64;
+
+/**
+ * The login of this server: one file that lasts, and a copy in the home of each app-server. codex overwrites
+ * its `auth.json` in place, so a file that several app-servers share is empty or half written for a moment,
+ * and whoever reads it then is signed out. Here every file has one writer besides us, and we replace files in one step.
+ *
+ * A refresh token can be used once, so a renewal in one home makes the copies in all others useless. New
+ * tokens go from the relay (`renewed`), or from the home where codex wrote them (`collect`), to the file that lasts and from there
+ * to the other homes. They replace only the login that they were made of: a sign-in that happens meanwhile
+ * stays, and so does a sign-out.
+ */
+export class LoginStore {
+  readonly file: string;
+  readonly #onUnsaved: (error: unknown) => void;
+  readonly #copies = new Map<string, Copy>();
+  /** Which account a refresh token belongs to, by its hash. */
+  readonly #accounts = new Map<string, string | null>();
+  /** The first revision of a login that we have renewed since, by its current one. */
+  readonly #firstRevisions = new Map<string, string>();
+  #unsaved: { readonly replaces: string | null; readonly text: string } | null = null;
+  #renewedAt = -Infinity;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor({ file, onUnsaved = () => {} }: LoginStoreOptions) {
+    this.file = file;
+    this.#onUnsaved = onUnsaved;
+  }
+
+  async find(): Promise<LoginFile> {
+    const found = await readLoginFile(this.file);
+    return found.kind === 'text' ? { kind: 'text', text: this.#latest(found.text) } : found;
+  }
+
+  /** Null where there is none, or none that can be read. */
+  async read(): Promise<string | null> {
+    const text = await readWholeLogin(this.file);
+    return text === null ? null : this.#latest(text);
+  }
+
+  /** Changes with the credentials, but not when we renew them ourselves: the app-servers have the new ones then. */
+  revisionOf(text: string): string {
+    const revision = hashOf(credentialsIn(text));
+    return this.#firstRevisions.get(revision) ?? revision;
+  }
+
+  /** Gives the home of an app-server its copy, and keeps it up to date until `letGo`. */
+  copyInto(directory: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const text = await this.read();
+      if (text === null) return;
+      const { refreshToken = null } = this.#remember(text) ?? {};
+      await writeFile(path.join(directory, 'auth.json'), text, { mode: 0o600 });
+      if (refreshToken !== null) await writeOrigin(directory, refreshToken);
+      const copy = { refreshToken, stamp: await stampOf(directory) };
+      this.#copies.set(directory, copy);
+    });
+  }
+
+  /** Before a home is removed. */
+  letGo(directory: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#collectFrom(directory);
+      this.#copies.delete(directory);
+    });
+  }
+
+  /** Takes over what app-servers have renewed without the relay. */
+  collect(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const directory of this.#copies.keys()) await this.#collectFrom(directory);
+    });
+  }
+
+  /** The same for a home that a process of ours left when it was killed. */
+  rescue(directory: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const origin = await readIfPresent(path.join(directory, ORIGIN_FILE));
+      const text = origin === null ? null : await readWholeLogin(path.join(directory, 'auth.json'));
+      const tokens = text === null ? null : tokensIn(text);
+      const replaced = tokensIn((await this.read()) ?? '')?.refreshToken ?? null;
+      if (tokens === null || replaced === null || hashOf(replaced) !== origin) return;
+      if (tokens.refreshToken !== replaced) await this.#adopt(replaced, tokens);
+    });
+  }
+
+  /** The service answered to a renewal. Resolves when no app-server will read the old tokens any more. */
+  renewed(refreshToken: string | null, answer: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const tokens = tokensInAnswer(answer);
+      if (tokens === null) return;
+      this.#renewedAt = Date.now();
+      // The app-server must get its tokens in any case: there is no second answer.
+      await this.#adopt(refreshToken, tokens).catch(this.#onUnsaved);
+    });
+  }
+
+  /**
+   * The answer to a renewal with a refresh token that is not the current one any more: somebody else has
+   * renewed this login, or signed in anew with the same account. Null: there is no such answer.
+   */
+  async successorOf(refreshToken: string): Promise<string | null> {
+    const tokens = tokensIn((await this.read()) ?? '');
+    if (tokens === null || tokens.refreshToken === null || tokens.refreshToken === refreshToken) return null;
+    if (this.#accounts.get(hashOf(refreshToken)) !== tokens.accountId) return null;
+    this.#renewedAt = Date.now();
+    return JSON.stringify(tokens.fields);
+  }
+
+  /** Whether tokens have been renewed since then, as far as anybody can know by now. */
+  async wasRenewedSince(timeMs: number): Promise<boolean> {
+    await this.collect();
+    return this.#renewedAt >= timeMs;
+  }
+
+  /** New tokens of the login that has this refresh token. Nothing happens if that is not the login any more. */
+  async #adopt(replaced: string | null, tokens: LoginTokens): Promise<void> {
+    const text = await this.read();
+    if (text === null || tokensIn(text)?.refreshToken !== replaced) return;
+    const renewed = withTokens(text, tokens, new Date());
+    this.#remember(renewed);
+    this.#firstRevisions.set(hashOf(credentialsIn(renewed)), this.revisionOf(text));
+    forgetOldest(this.#firstRevisions, MAX_REMEMBERED);
+    this.#renewedAt = Date.now();
+    await this.#save(renewed, replaced);
+    for (const [directory, copy] of this.#copies) {
+      if (copy.refreshToken === replaced) await this.#bringUpToDate(directory, copy, renewed);
+    }
+  }
+
+  async #save(text: string, replaced: string | null): Promise<void> {
+    try {
+      await replaceLogin(this.file, text, async () => {
+        const now = await readLoginFile(this.file);
+        return now.kind === 'text' && tokensIn(this.#latest(now.text))?.refreshToken === replaced;
+      });
+      this.#unsaved = null;
+    } catch (error) {
+      const onDisk = this.#unsaved?.replaces ?? replaced;
+      this.#unsaved = { replaces: onDisk, text };
+      this.#onUnsaved(error);
+    }
+  }
+
+  async #bringUpToDate(directory: string, copy: Copy, text: string): Promise<void> {
+    try {
+      await writeAtomically(path.join(directory, 'auth.json'), text);
+      copy.refreshToken = tokensIn(text)?.refreshToken ?? null;
+      if (copy.refreshToken !== null) await writeOrigin(directory, copy.refreshToken);
+      copy.stamp = await stampOf(directory);
+    } catch {
+      // Its home is being removed, or the disk is full: it gets the new tokens when it asks for them.
+    }
+  }
+
+  async #collectFrom(directory: string): Promise<void> {
+    const copy = this.#copies.get(directory);
+    const stamp = await stampOf(directory);
+    if (copy === undefined || copy.stamp === stamp) return;
+    const text = await readWholeLogin(path.join(directory, 'auth.json'));
+    const tokens = text === null ? null : tokensIn(text);
+    if (tokens === null) return;
+    const replaced = copy.refreshToken;
+    copy.stamp = stamp;
+    copy.refreshToken = tokens.refreshToken;
+    if (tokens.refreshToken === replaced) return;
+    await this.#adopt(replaced, tokens);
+    if (tokens.refreshToken !== null) await writeOrigin(directory, tokens.refreshToken);
+  }
+
+  /** What is on disk, unless we know better and could not write it. */
+  #latest(text: string): string {
+    const unsaved = this.#unsaved;
+    return unsaved !== null && tokensIn(text)?.refreshToken === unsaved.replaces ? unsaved.text : text;
+  }
+
+  #remember(text: string): LoginTokens | null {
+    const tokens = tokensIn(text);
+    if (tokens !== null && tokens.refreshToken !== null) {
+      this.#accounts.set(hashOf(tokens.refreshToken), tokens.accountId);
+      forgetOldest(this.#accounts, MAX_REMEMBERED);
+    }
+    return tokens;
+  }
+
+  /** One after the other: what one has read, no other changes. */
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(act);
+    this.#queue = done.catch(() => {});
+    return done;
+  }
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
+/** What an app-server would use; when it was last renewed, which stands next to it, changes nothing. */
+const credentialsIn = (text: string): string => {
+  const auth = parseJsonObject(text);
+  return JSON.stringify([auth?.['tokens'], auth?.['OPENAI_API_KEY']]);
+};
+
+const writeOrigin = (directory: string, refreshToken: string): Promise<void> =>
+  writeFile(path.join(directory, ORIGIN_FILE), hashOf(refreshToken), { mode: 0o600 });
+
+const stampOf = async (directory: string): Promise<string> => {
+  try {
+    const { mtimeMs, size, ino } = await stat(path.join(directory, 'auth.json'));
+    return `${mtimeMs} ${size} ${ino}`;
+  } catch {
+    return 'none';
+  }
+};

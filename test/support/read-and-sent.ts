@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import { failureOf } from '../../src/canonical/failure.ts';
+import type { AskedTurn } from '../../src/canonical/turn-request.ts';
+import { requestEdits } from '../../src/codex/relay/edits.ts';
+import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
+import { draftTurn } from '../../src/engine/draft-turn.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { parameterName, type ParameterNames } from '../../src/openai/parameter-names.ts';
+import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';
+import { NO_MCP } from './no-mcp.ts';
+import { threadSettings } from './thread-settings.ts';
+
+/** A request as an API reads it. */
+interface Read {
+  readonly request: AskedTurn;
+  readonly names: ParameterNames;
+  readonly ignored: readonly string[];
+}
+
+/** What becomes of a request on its way to a provider: what is sent and what is named as ignored, or why it is refused. */
+export type Sent =
+  | { readonly kind: 'sent'; readonly body: JsonObject; readonly ignored: readonly string[] }
+  | { readonly kind: 'refused'; readonly param: string | null; readonly message: string };
+
+export const sentFor = (read: () => Read): Sent => {
+  try {
+    const { request: asked, names, ignored } = read();
+    const request = { ...asked, caller: 'c', isStrict: false, conversation: 'c', insists: false };
+    const approach = { ...SHAPE.approach, slug: request.model };
+    const draft = draftTurn(request, approach, {
+      relay: { profile: PROVIDER, refusedFor: () => new Set() },
+      historyRules: OTHER_HISTORY,
+      effortsOf: () => null,
+      settings: { knows: () => true },
+      mcp: NO_MCP,
+    });
+    const [refused] = draft.refused;
+    if (refused !== undefined) {
+      return { kind: 'refused', param: parameterName(refused.path, names), message: refused.why };
+    }
+    const injected = injectedOf(draft.request, threadSettings({ hasRelay: true }), approach);
+    const { model } = request;
+    const edits = requestEdits(
+      draft.request,
+      { ...SHAPE, approach, injected },
+      { ...SESSION, slug: model, model, cacheKey: request.cache.key ?? SESSION.cacheKey },
+      everything,
+    );
+    return {
+      kind: 'sent',
+      body: edits.apply(
+        { ...modelRequest, model, text: {}, input: toInjectItems(injected, 'places'), tools: [] },
+        nothing,
+      ),
+      ignored: [...ignored, ...[...draft.unsaid, ...draft.leftOut].map((path) => parameterName(path, names))],
+    };
+  } catch (error) {
+    const { kind, param, message } = failureOf(error);
+    if (kind === 'server_error') throw error;
+    return { kind: 'refused', param, message };
+  }
+};
+
+/** Whether a value is in another one, as it is. */
+export const holds = (whole: Json | undefined, part: Json): boolean => {
+  if (isDeepStrictEqual(whole, part)) return true;
+  if (Array.isArray(whole)) return (whole as readonly Json[]).some((one) => holds(one, part));
+  return isJsonObject(whole) && Object.values(whole).some((one) => holds(one, part));
+};

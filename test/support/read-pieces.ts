@@ -1,0 +1,35 @@
+import { atOnce } from '../../src/kit/loop-turns.ts';
+import type { TextEnd } from '../../src/engine/prose-tools/opener.ts';
+import { BlockReader, type Piece } from '../../src/engine/prose-tools/read-blocks.ts';
+import type { WrittenCall } from '../../src/engine/prose-tools/written-call.ts';
+
+/** Text as it is, and calls between its stretches. */
+export type Read = (string | WrittenCall | typeof HALF)[];
+
+/** The text ended in a call that was not finished. */
+export const HALF = { isHalf: true } as const;
+
+/** Neighbouring texts are one, and what was cut out is only its calls. */
+export const joined = (pieces: readonly Piece[]): Read => {
+  const read: Read = [];
+  for (const piece of pieces) {
+    if (piece.kind === 'cut') read.push(...piece.calls);
+    else if (piece.kind === 'half') read.push(HALF);
+    else if (typeof read.at(-1) === 'string') read.push(`${read.pop() as string}${piece.text}`);
+    else read.push(piece.text);
+  }
+  return read;
+};
+
+/** `deltas` may be a text: then each is one character. */
+export const piecesOf = (deltas: Iterable<string>, how: TextEnd = 'finished'): readonly Piece[] => {
+  const reader = new BlockReader();
+  const pieces: Piece[] = [];
+  for (const delta of deltas) for (const piece of atOnce(reader.read(delta))) pieces.push(piece);
+  return [...pieces, ...atOnce(reader.end(how))];
+};
+export const readAll = (deltas: Iterable<string>, how?: TextEnd): Read => joined(piecesOf(deltas, how));
+
+/** All of it, where nothing is a call. */
+export const textOf = (read: Read): string =>
+  read.map((one) => (typeof one === 'string' ? one : 'name' in one ? one.name : '')).join('');
