@@ -114,17 +114,17 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
   };
 
   const follow = async (start: string, param: string, signal: AbortSignal): Promise<string> => {
-    let url = parseWebUrl(start, undefined, param);
+    let url = parseUrl(start, undefined, param);
     for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
       const result = await hop(url, param, signal);
       if ('image' in result) return result.image;
-      url = parseWebUrl(result.location, url, param);
+      url = parseUrl(result.location, url, param);
     }
     throw invalidImage(`The image URL redirects more than ${maxRedirects} times.`, param);
   };
 
   return async (url, param, signal) => {
-    const start = parseWebUrl(url, undefined, param).href;
+    const start = parseUrl(url, undefined, param).href;
     if (!options.enabled) {
       throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
     }
