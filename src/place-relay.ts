@@ -7,8 +7,10 @@ import type { RenewedLogin } from './codex/relay/renewals.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import { assertNever } from './kit/assert-never.ts';
+import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
+import { reportRelayLosses } from './observe/upstream-losses.ts';
 
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
@@ -74,8 +76,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
-    onUnreadable: (why) =>
-      metrics.parseFailures.inc({ of: why === 'no-json' ? 'upstream_event' : 'upstream_event_too_long' }),
+    mintCallId: () => systemAmbient.ids.mint('call'),
+    ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);

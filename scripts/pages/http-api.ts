@@ -12,6 +12,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'POST /v1/responses/compact':
     'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
+  'POST /v1/responses/input_tokens':
+    'Counts the tokens that a model would read for the same body, without asking one: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
   'POST /v1/responses/{id}/steer':
     'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
@@ -80,6 +82,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       imageEditsEndpoint(untouched),
     ],
     turns: untouched,
+    countLine: { enter: notCalled },
     models: { names: notCalled },
     mcp: { list: notCalled },
     codex: {
@@ -156,10 +159,24 @@ const MODELS: readonly string[] = [
 const LAYOUT: readonly string[] = [
   '## Order of the output',
   '',
-  'In an answer of `/v1/responses`, `output[0]` is a message: an empty one where the model only calls tools (it is left out',
-  'again when it comes back as input). Some answers keep the order of the model, as OpenAI does: those that were asked to show',
-  'reasoning, those to requests with hosted tools or MCP servers, and those for codex itself. `x-proxy-output-layout: natural` in a',
-  'request asks for that order, `message-first` for the other; `PROXY_RESPONSES_LAYOUT` is for requests that do not say.',
+  'An answer of `/v1/responses` has one of two layouts. The request header `x-proxy-output-layout` chooses it, else',
+  '`PROXY_RESPONSES_LAYOUT`. Another value of the header is a 400. In both, `output_index` is the index in the final `output`.',
+  '',
+  "- **`natural`**, the default: the model's own items in its own order, as OpenAI answers. Reasoning items are shown also when they were not",
+  '  asked for: `id`, `type`, `summary`, and `content` where the backend gives raw reasoning. `encrypted_content` needs `include`.',
+  '- **`message-first`**: `output[0]` is always the message, and all text is in it, with a blank line between texts that the model wrote apart. Tool',
+  '  call k is `output[1 + k]`. In a stream, all text events come first (index 0), then `response.output_text.done`, then the events of the',
+  '  calls: they are held back until the model has finished, because it may write more. Reasoning is not shown; a request for it is named in',
+  '  `x-proxy-ignored-params`. Where the model writes nothing, the message is empty and its id begins with `msg_empty_`.',
+  '',
+  'Without the header, codex itself and answers that may contain a compaction get `natural` whatever the setting is.',
+  '',
+  '## Item references',
+  '',
+  'Nothing is stored, but the items of answers are kept in memory for an hour (`PROXY_ITEM_MEMORY_MB`), per key, unless the request says',
+  '`store: false`. An `item_reference` in `input` stands for such an item. Empty assistant messages in `input`, and references to them, are left',
+  'out. A reference to reasoning that is not kept any more is left out and named in `x-proxy-ignored-params`; any other unknown reference',
+  'is a 400. Several instances, and a restart, do not share the memory: there, `store: false` makes clients send the items themselves.',
   '',
 ];
 
@@ -201,7 +218,8 @@ const CALLS: readonly string[] = [
   '',
   'A call that `tool_choice` forces comes, or the request fails with `tool_choice_not_satisfied` after a second attempt; a stream',
   'begins when the call does. Calls that the choice rules out are left out. With `parallel_tool_calls: false` there is at most one.',
-  'Arguments are the text that the model wrote, byte for byte.',
+  'Arguments are the text that the model wrote, byte for byte. Where a backend sends another value instead of text, they are that',
+  'value as JSON; where it sends none, `{}`. A call without a `call_id` gets one ([0041](decisions/0041-answers-of-careless-backends.md)).',
   '',
   'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model mends what',
   'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',

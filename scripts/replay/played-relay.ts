@@ -102,6 +102,8 @@ const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
       onSignal: (one) => ticket.onSignal(one),
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
       onLife: () => ticket.onLife('heard'),
+      // A story holds events as they were repaired.
+      mintCallId: () => 'call_unknown',
     });
     thread.reader.begin();
   } else if (signal.kind === 'answer-ended' && (signal.how === 'cut' || signal.how === 'left')) {

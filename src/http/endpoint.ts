@@ -12,12 +12,15 @@ import type { SideRequest } from '../openai/clients/side-request.ts';
 import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
+import type { ItemMemory } from './recent-items.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
 export interface RequestContext {
   readonly headers: Headers;
   readonly ambient: Ambient;
   readonly models: ModelNames;
+  /** Items of the caller's recent answers. */
+  readonly items: ItemMemory;
 }
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */

@@ -7,10 +7,12 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
+import { countEnds } from '../engine/count-ends.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
+import type { TokenCounter } from '../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -18,6 +20,7 @@ import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
+import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
@@ -33,6 +36,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -46,10 +50,14 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
+  readonly items: RecentItems;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -82,6 +90,8 @@ export interface RepairRules {
 
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
 const LARGE_BYTES = 1024 * 1024;
+
+const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
@@ -134,6 +144,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
@@ -147,8 +158,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
       }),
     );
+    const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
+    const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
     const events = mapAll(
-      runChoices(plans, places, {
+      runChoices(counting, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -184,6 +197,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
       ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
@@ -225,8 +239,10 @@ const answer = async (
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
   const body = ask.project(replies);
-  story?.tell('answered', { status: 200, head: headers, body });
-  return jsonResponse(body, headers, exchange.signal);
+  const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
+  const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
+  story?.tell('answered', { status: 200, head, body });
+  return jsonResponse(body, head, exchange.signal);
 };
 
 interface Reading {
@@ -247,7 +263,8 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const withRepair = (

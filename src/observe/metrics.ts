@@ -101,6 +101,12 @@ export const METRICS = {
     help: 'Bytes of reasoning that are remembered for the next rounds of tool conversations.',
     labels: [],
   },
+  itemBytesRemembered: {
+    kind: 'gauge',
+    name: 'proxy_item_memory_bytes',
+    help: 'Bytes of items of recent responses, kept for requests that refer to them.',
+    labels: [],
+  },
   reasoningRecalled: {
     kind: 'counter',
     name: 'proxy_reasoning_recalled_total',
@@ -146,7 +152,7 @@ export const METRICS = {
   tokenGuesses: {
     kind: 'counter',
     name: 'proxy_token_guesses_total',
-    help: 'How often the tokens of an answer were guessed for its limit, because counting them took too long.',
+    help: 'How often tokens were guessed, for the limit of an answer or for a usage, because counting them took too long.',
     labels: [],
   },
   observerErrors: {

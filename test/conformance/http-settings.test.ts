@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
-import { hello, noUsage, reasoningThenText, says } from '../support/scripts.ts';
+import { hello, noUsage, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
 /** What a deployment can choose. Each test starts a server of its own. */
@@ -33,6 +33,21 @@ describe('PROXY_STRICT_PARAMS', () => {
     ]);
     expect(strict.model.requests).toHaveLength(0);
     expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
+    // What has an effect, or asks for nothing, is no reason.
+    const harmless = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
+    const answers = await Promise.all([
+      strict.post('/v1/responses', { ...ASK, ...harmless }),
+      strict.post('/v1/chat/completions', {
+        model: 'gpt-5.5',
+        messages: [{ role: 'user', content: 'hi', unheard_of: null }],
+        ...harmless,
+      }),
+    ]);
+    for (const one of answers) await one.text();
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-proxy-ignored-params')])).toEqual([
+      [200, null],
+      [200, null],
+    ]);
   });
 
   it('also what only the backend could have taken', async () => {
@@ -89,14 +104,6 @@ describe('PROXY_USAGE_POLICY', () => {
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 0,
     });
-  });
-});
-
-describe('PROXY_RESPONSES_LAYOUT', () => {
-  it('natural: the order of the model', async () => {
-    const natural = await start(reasoningThenText, { PROXY_RESPONSES_LAYOUT: 'natural' });
-    const body = (await (await natural.post('/v1/responses', ASK)).json()) as { output: { type: string }[] };
-    expect(body.output.map((item) => item.type)).toEqual(['reasoning', 'message']);
   });
 });
 

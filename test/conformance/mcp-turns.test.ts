@@ -57,6 +57,22 @@ describe('a turn with an MCP server', () => {
     ).toEqual(['message', 'message', 'fs_1', 'function_call', '2', 'fs_2', 'function_call', '4']);
   });
 
+  it('runs a call that the backend sent without an id, and with an object as arguments', async () => {
+    const item = { type: 'function_call', name: 'add', namespace: 'mcp__web', arguments: { a: 1, b: 2 } };
+    proxy.use(inTurn(says([{ item }]), hello));
+    const { output } = await ask({});
+    expect(output.find(({ type }) => type === 'mcp_call')).toMatchObject({
+      status: 'completed',
+      arguments: '{"a":1,"b":2}',
+      output: '3',
+    });
+    expect(bodies(1)[0]?.['input']).toMatchObject([
+      { role: 'user' },
+      { type: 'function_call', call_id: expect.stringMatching(/^call_/), arguments: '{"a":1,"b":2}' },
+      { type: 'function_call_output', call_id: expect.stringMatching(/^call_/), output: '3' },
+    ]);
+  });
+
   it('makes as many calls as it may', async () => {
     proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
     await ask({ max_tool_calls: 1 });
@@ -78,11 +94,18 @@ describe('a turn with an MCP server', () => {
 
   it('leaves out of the list what a server does not say', async () => {
     proxy.use(hello);
-    const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note'] }] });
+    const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note', 'erase'] }] });
     const [list] = output;
-    expect(list?.type === 'mcp_list_tools' ? list.tools.map((tool) => Object.keys(tool)) : null).toEqual([
-      ['name', 'description', 'input_schema'],
-    ]);
+    const tools = list?.type === 'mcp_list_tools' ? list.tools : [];
+    expect(tools[0]).toEqual({
+      name: 'erase',
+      title: 'Erase it',
+      description: 'Says that it destroys something.',
+      input_schema: { type: 'object', properties: {}, required: [] },
+      output_schema: { type: 'object', properties: { erased: { type: 'boolean' } } },
+      annotations: { readOnlyHint: false, destructiveHint: true },
+    });
+    expect(Object.keys(tools[1] ?? {})).toEqual(['name', 'description', 'input_schema']);
   });
 
   it('says what of a tool has no effect', async () => {

@@ -12,7 +12,12 @@ const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs
 /** What it tells behind the answer's begin. */
 const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
   const signals: WireSignal[] = [];
-  const reader = new AnswerReader({ onSignal: (signal) => signals.push(signal), toFailure, onLife() {} });
+  const reader = new AnswerReader({
+    onSignal: (signal) => signals.push(signal),
+    toFailure,
+    onLife() {},
+    mintCallId: () => 'call_ours',
+  });
   reader.begin();
   for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   reader.end('cut');
@@ -43,6 +48,7 @@ describe('reading an answer on its way', () => {
       toFailure,
       onLife() {},
       onUnreadable: (why) => reasons.push(why),
+      mintCallId: () => 'call_ours',
     });
     for (const text of [
       'event: response.output_text.delta\ndata: no JSON\n\n',
@@ -179,7 +185,12 @@ describe('the end of an answer', () => {
 
   it('is known before it comes', () => {
     const isOver = (text: string): boolean => {
-      const reader = new AnswerReader({ onSignal() {}, toFailure, onLife() {} });
+      const reader = new AnswerReader({
+        onSignal() {},
+        toFailure,
+        onLife() {},
+        mintCallId: () => 'call_ours',
+      });
       reader.push(Buffer.from(text));
       return reader.isOver;
     };
@@ -199,7 +210,7 @@ describe('a sign of life', () => {
     const onLife = (): void => {
       count += 1;
     };
-    const reader = new AnswerReader({ onSignal() {}, toFailure, onLife });
+    const reader = new AnswerReader({ onSignal() {}, toFailure, onLife, mintCallId: () => 'call_ours' });
     return chunks.map((chunk) => {
       count = 0;
       reader.push(Buffer.from(chunk));
