@@ -22,6 +22,7 @@ import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
@@ -34,6 +35,7 @@ import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
+import { summaryOf } from './request-summary.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -41,6 +43,7 @@ import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
+import { traceOf } from './trace-context.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -96,11 +99,13 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
-    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    const request = summaryOf(requestsOf(ask), held.bytes);
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe(signal);
     const session = sessionOf(http.headers);
+    const trace = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
     const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
@@ -110,6 +115,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       isStrict: deps.strictParams,
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(trace === null ? {} : { trace }),
       ...(story === null ? {} : { story }),
     }));
     const known = mapAll(asked, (one) => deps.engine.plan(one));
@@ -291,18 +297,3 @@ const counted =
     held.grow(image.length);
     return image;
   };
-
-/** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
-const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {
-  if (keepsFormat === null) return [];
-  let text = '';
-  return [
-    {
-      onEvent(event) {
-        if (event.type === 'item-ended') text += answerOf(event.item);
-        if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
-        void keepsFormat(text).then((kept) => kept === false && onMismatch());
-      },
-    },
-  ];
-};
