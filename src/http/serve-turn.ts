@@ -1,6 +1,5 @@
 import { GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
-import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -23,7 +22,7 @@ import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
-import type { FormatCheck, FormatChecks } from './check-format.ts';
+import type { FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
@@ -105,8 +104,8 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
-    const request = summaryOf(requestsOf(ask), held.bytes);
-    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request });
+    const summary = summaryOf(requestsOf(ask), held.bytes);
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe(signal);
