@@ -1,4 +1,4 @@
-import { GatewayError } from '../canonical/failure.ts';
+import { failure, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
 import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
@@ -21,6 +21,7 @@ import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
+import { endOfBrokenStream } from './broken-stream.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
@@ -213,7 +214,11 @@ const answer = async (
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
-      onBug: (error) => deps.onBug(error, exchange),
+      onBug(error) {
+        exchange.note({ errorCode: failure('server_error').code });
+        deps.onBug(error, exchange);
+      },
+      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
     });
   }
   const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));

@@ -67,7 +67,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     refusedFor: () => new Set(),
     open(_, { onSignal }) {
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
-      readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {} });
+      readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {}, signal: stop.signal });
       return {
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
         begin() {},

@@ -164,6 +164,7 @@ describe('headers of answers', () => {
       onGone: () => {},
       onEnd: () => {},
       onBug: () => {},
+      endOfBroken: () => nothing,
     });
     await response.text();
     expect(headersOf(response)).toEqual({

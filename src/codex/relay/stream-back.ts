@@ -58,7 +58,8 @@ export const streamBack = async (
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onLife();
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
-      reader?.push(chunk);
+      const reading = reader?.push(chunk) ?? null;
+      if (reading !== null) await reading;
       if (call !== null && reader?.isEndless === true) {
         call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
         reader.end('cut');
@@ -92,4 +93,5 @@ const readerOf = (
   hop: Hop,
   { onSignal }: ModelCall,
   listeners: Pick<AnswerReaderOptions, 'onLife' | 'onUnreadable' | 'onEvent'>,
-): AnswerReader => new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), ...listeners });
+): AnswerReader =>
+  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });
