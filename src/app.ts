@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createChooser } from './backend.ts';
@@ -33,6 +32,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
+import { placeFolders } from './place-folders.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
@@ -68,12 +68,12 @@ const LOOK_EVERY_MS = 2_000;
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (config: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+  const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
   const homes = await openHomes(config, environment, logger);
-  await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({

@@ -12,6 +12,7 @@ import { completionsEndpoint } from './http/routes/completions.ts';
 import { imageEditsEndpoint, imagesEndpoint } from './http/routes/images.ts';
 import { responsesEndpoint } from './http/routes/responses.ts';
 import { reviewsEndpoint } from './http/routes/reviews.ts';
+import { RecentItems } from './http/recent-items.ts';
 import { RunningResponses } from './http/running-responses.ts';
 import type { TurnDeps } from './http/serve-turn.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
@@ -64,6 +65,11 @@ export const turnDeps = (
 ): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories' | 'sideTurns'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
+  items: new RecentItems({
+    maxBytes: config.api.itemMemoryMb * 1024 * 1024,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.itemBytesRemembered.set(bytes),
+  }),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
     maxQueued: config.load.maxQueuedTurns,
@@ -87,6 +93,7 @@ export const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  passesImageUrls: config.images.urls === 'auto',
   onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     ...standing,

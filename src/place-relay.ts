@@ -4,12 +4,13 @@ import { CookieJar } from './codex/relay/cookies.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { LISTED_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
 import type { RenewedLogin } from './codex/relay/renewals.ts';
-import type { Unreadable } from './codex/relay/answer-reader.ts';
 import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
 import type { Config } from './config/schema.ts';
 import { assertNever } from './kit/assert-never.ts';
+import { systemAmbient } from './kit/system-ambient.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
+import { reportRelayLosses } from './observe/upstream-losses.ts';
 
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
@@ -75,7 +76,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
-    onUnreadable: (why) => metrics.parseFailures.inc({ of: UNREADABLE[why] }),
+    mintCallId: () => systemAmbient.ids.mint('call'),
+    ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
       if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
@@ -152,11 +154,3 @@ const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string
   account === null ? baseUrl : `${account}/codex`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What could not be read, for the metric. */
-const UNREADABLE: Readonly<Record<Unreadable, string>> = {
-  'no-json': 'upstream_event',
-  'too-long': 'upstream_event_too_long',
-  'too-deep': 'upstream_event_too_deep',
-  'too-wide': 'upstream_event_too_wide',
-};

@@ -41,7 +41,8 @@ import { systemAmbient } from './kit/system-ambient.ts';
 import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
-import { rpcMetrics } from './observe/rpc-metrics.ts';
+import { malformedLines, rpcMetrics } from './observe/rpc-metrics.ts';
+import { reportOddities } from './observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './open-models.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './place-relay.ts';
 import { VERSION } from './version.ts';
@@ -210,7 +211,7 @@ export const engineOf = (
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
-    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+    onOddity: reportOddities(metrics, deps.logger),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
       if (kind === 'model_not_found') offered.refresh();
@@ -282,7 +283,7 @@ const createPool = (
         onCall: rpcMetrics(metrics, logger),
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
-        onMalformedLine: () => metrics.upstreamMalformedLines.inc(),
+        onMalformedLine: malformedLines(metrics, logger),
         onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
       }),
       workdir: config.codex.workDir,

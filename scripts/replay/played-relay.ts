@@ -103,6 +103,8 @@ const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
       onLife: () => ticket.onLife('heard'),
       signal: ticket.signal,
+      // A story holds events as they were repaired.
+      mintCallId: () => 'call_unknown',
     });
     thread.reader.begin();
   } else if (signal.kind === 'answer-ended' && (signal.how === 'cut' || signal.how === 'left')) {

@@ -69,6 +69,25 @@ describe('connectAppServer', () => {
     ]);
   });
 
+  it('does not call it an error that a turn has ended before its interrupt', async () => {
+    const calls: unknown[] = [];
+    const { appServer, say } = await connect({
+      onCall: ({ method, error }) => calls.push([method, error]),
+    });
+    const running = { threadId: 'a', turnId: 't' };
+    const asked = Promise.allSettled([1, 2].map(() => appServer.request('turn/interrupt', running)));
+    await say(
+      { id: 2, error: { code: -32_600, message: 'no active turn to interrupt' } },
+      { id: 3, error: { code: -32_603, message: 'broken' } },
+    );
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(calls).toEqual([
+      ['initialize', null],
+      ['turn/interrupt', null],
+      ['turn/interrupt', -32_603],
+    ]);
+  });
+
   it('initializes, opts out of what we do not read, and says that it did', async () => {
     const { received } = await connect();
     expect(received).toEqual([

@@ -154,7 +154,8 @@ const typedClient = (
       // The binary is pinned and its types are vendored from it: that is the check.
       return result as ResultOf<M>;
     } catch (error) {
-      ended(options?.signal?.aborted === true ? { error: null } : endOf(error));
+      const isNoError = options?.signal?.aborted === true || isTooLate(method, error);
+      ended(isNoError ? { error: null } : endOf(error));
       if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
       throw error;
     }
@@ -162,6 +163,10 @@ const typedClient = (
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });
+
+/** The turn that was to be interrupted has ended by itself, which is as good. */
+const isTooLate = (method: ClientMethod, error: unknown): boolean =>
+  method === 'turn/interrupt' && error instanceof RpcError && error.code === RPC_CODES.invalidRequest;
 
 const endOf = (error: unknown): Pick<EndedCall, 'error' | 'refusals'> => {
   if (error instanceof RpcError) return { error: error.code };

@@ -128,9 +128,18 @@ export const CLIENT_SETTINGS = {
     slice: 'api',
     field: 'responsesLayout',
     type: oneOf(['message-first', 'natural']),
-    default: 'message-first',
+    default: 'natural',
     description:
-      "Whether a message is always `output[0]`, or items keep the model's own order. Answers that show reasoning, or what hosted tools did, always keep it.",
+      "How the items of a response are arranged. `natural`: the model's own items in its own order, as OpenAI does. `message-first`: all text in one message at `output[0]`, tool call k at `output[1 + k]`, no reasoning. The header `x-proxy-output-layout` decides for one request.",
+  },
+  PROXY_ITEM_MEMORY_MB: {
+    slice: 'api',
+    field: 'itemMemoryMb',
+    type: wholeNumber(0, 1_000_000),
+    default: '64',
+    unit: 'MB',
+    description:
+      'How many items of responses are kept, in memory and for an hour, so that the next request may refer to them by `item_reference`; 0: none. Items of requests with `store: false` are never kept.',
   },
   PROXY_CHAT_REASONING: {
     slice: 'api',
@@ -162,12 +171,20 @@ export const CLIENT_SETTINGS = {
     default: 'exact',
     description: 'What `usage` is when the upstream gave no numbers: left out, or zeros.',
   },
+  PROXY_IMAGE_URLS: {
+    slice: 'images',
+    field: 'urls',
+    type: oneOf(['auto', 'fetch']),
+    default: 'auto',
+    description:
+      'What becomes of images given by an http or https URL. `auto`: a provider gets the URL as the client wrote it; for a ChatGPT login, and without the relay, this server fetches the image. `fetch`: this server always does, for a provider that cannot.',
+  },
   PROXY_IMAGE_FETCH: {
     slice: 'images',
     field: 'fetchEnabled',
     type: yesOrNo,
     default: 'true',
-    description: 'Whether images given by an http or https URL are fetched.',
+    description: 'Whether this server may fetch images given by an http or https URL.',
   },
   PROXY_IMAGE_FETCH_PRIVATE: {
     slice: 'images',

@@ -8,6 +8,9 @@ const MAX_WAITING = 256;
 /** More than anything fills in its time: see `maxMemoryMb`. */
 const MAX_MEMORY_MB = 1_024;
 
+/** The demo model stands in for a backend, which does not know whose requests it gets. */
+const NOBODY = '';
+
 /** A thread for the demo model: the schemas that it makes up values for are programs of strangers. */
 export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { close(): Promise<void> } => {
   const pool = createThreadPool<DemoJob, readonly DemoStep[]>({
@@ -20,7 +23,7 @@ export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { clo
   });
   return {
     async think(job) {
-      const outcome = await pool.run(job);
+      const outcome = await pool.run(job, NOBODY);
       return outcome.kind === 'done' ? outcome.result : null;
     },
     close: () => pool.close(),

@@ -1,9 +1,9 @@
 import type { Relay } from '../codex/relay/relay.ts';
-import type { Oddity } from '../codex/sources/source.ts';
 import type { ThreadSettings } from '../codex/translate/thread-start.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { McpAccess } from './mcp-access.ts';
 import type { SpareThreads } from './spare-threads.ts';
+import type { OnOddity } from './turn-oddities.ts';
 import type { UnreadTotal } from './unread-total.ts';
 
 /** What every attempt at a turn needs. */
@@ -18,5 +18,5 @@ export interface AttemptDeps {
   /** What the readers of all turns have not read. */
   readonly unread: UnreadTotal;
   readonly ambient: Ambient;
-  readonly onOddity: (oddity: Oddity) => void;
+  readonly onOddity: OnOddity;
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../kit/ambient.ts';
 import type { Engine } from './engine.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
-import type { Tokenizer } from './tokenizer.ts';
+import { tokenizerFor, type Tokenizer } from './tokenizer.ts';
 
 /** Does for a backend what it cannot do itself. */
 export interface Emulation {
@@ -40,8 +40,12 @@ const stops = (clock: Clock): Emulation => ({
 /** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
 const outputLimit = (tokenizer: Tokenizer, clock: Clock): Emulation => ({
   request: (request) => request,
-  events: (events, { maxOutputTokens: maxTokens }) =>
-    maxTokens === null ? events : wellFormed(limitOutput(events, { maxTokens, tokenizer, clock }), { clock }),
+  events: (events, { maxOutputTokens: maxTokens, caller }) =>
+    maxTokens === null
+      ? events
+      : wellFormed(limitOutput(events, { maxTokens, tokenizer: tokenizerFor(tokenizer, caller), clock }), {
+          clock,
+        }),
 });
 
 export const withEmulations = (engine: Engine, tokenizer: Tokenizer, clock: Clock): Engine =>

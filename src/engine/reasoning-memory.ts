@@ -3,6 +3,8 @@ import type { Failure } from '../canonical/failure.ts';
 import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
 import { wholeHistory, type History } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { isRandomId } from '../kit/random-id.ts';
+import { bytesOfText, FairCache } from '../kit/fair-cache.ts';
 import { Recent } from '../kit/recent.ts';
 import { isUnreadable } from './approaches.ts';
 import {
@@ -30,17 +32,8 @@ export interface BackendMemory {
   refused(request: TurnRequest, refusal: Failure): void;
 }
 
-interface Kept {
-  readonly caller: string;
-  readonly answer: CallingAnswer;
-  readonly keys: readonly string[];
-  readonly bytes: number;
-  readonly at: number;
-}
-
 /** Behind the last request that needed it. */
 const REMEMBERED_FOR_MS = 60 * 60_000;
-const RENEWED_AFTER_MS = 60_000;
 /** A backend that takes no reasoning from its clients may learn to. */
 const REFUSED_FOR_MS = 10 * 60_000;
 const MAX_REFUSED = 1_000;
@@ -53,116 +46,67 @@ const STEP_BYTES = 200;
  * and others do not. It is the caller's alone, and the model's that thought it.
  */
 export class ReasoningMemory {
-  readonly #options: ReasoningMemoryOptions;
-  readonly #byKey = new Map<string, Kept>();
-  /** By caller, the one that was not needed for longest first. */
-  readonly #byCaller = new Map<string, { readonly kept: Set<Kept>; bytes: number }>();
+  readonly #answers: FairCache<CallingAnswer>;
   /** By backend and circumstances: nothing is recalled there. */
   readonly #refused: Recent<true>;
-  #bytes = 0;
 
-  constructor(options: ReasoningMemoryOptions) {
-    this.#options = options;
-    this.#refused = new Recent(MAX_REFUSED, REFUSED_FOR_MS, options.clock);
+  constructor({ maxBytes, clock, onChange }: ReasoningMemoryOptions) {
+    this.#answers = new FairCache({ maxBytes, maxAgeMs: REMEMBERED_FOR_MS, clock, onChange });
+    this.#refused = new Recent(MAX_REFUSED, REFUSED_FOR_MS, clock);
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#answers.bytes;
   }
 
   /** `backend`: the same for as long as it is the same backend with the same account. */
   of(backend: string): BackendMemory {
+    const answers = this.#answers;
     const placeOf = (request: TurnRequest): string => `${backend} ${circumstancesOf(request)}`;
-    const found = (request: TurnRequest, callId: string, asked: Item | undefined): Kept | undefined =>
-      this.#byKey.get(keyOf(backend, request, callId, asked));
     return {
-      remember: (request, items) => {
+      remember(request, items) {
         const asked = lastAsked(request.items);
         const calls = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
         const keys = calls.map((callId) => keyOf(backend, request, callId, asked));
-        // An id that comes again means its newest call, also where nothing was thought before it.
-        for (const key of keys) this.#drop(this.#byKey.get(key));
         const answer = callingAnswerOf(items);
-        if (answer !== null) this.#keep(request.caller, answer, keys);
-        this.#settle();
+        if (answer !== null) {
+          answers.add({ holder: request.caller, keys, value: answer, bytes: bytesOf(answer, keys) });
+          return;
+        }
+        // An id that comes again means its newest call, also where nothing was thought before it.
+        for (const key of keys) answers.drop(key);
+        answers.settle();
       },
       recall: (request) => {
-        this.#settle();
+        answers.settle();
         const isRefused = this.#refused.get(placeOf(request)) !== undefined;
-        if (this.#byKey.size === 0 || isRefused) return wholeHistory(request.items);
-        const needed = new Set<Kept>();
+        if (answers.isEmpty || isRefused) return wholeHistory(request.items);
+        const needed = new Set<string>();
         const history = restoreReasoning(request.items, (callId, asked) => {
-          const kept = found(request, callId, asked);
-          if (kept === undefined) return null;
-          needed.add(kept);
-          return kept.answer;
+          const key = keyOf(backend, request, callId, asked);
+          const found = answers.get(key);
+          if (found === undefined) return null;
+          needed.add(key);
+          return found.value;
         });
-        this.#renew(needed);
+        for (const key of needed) answers.renew(key);
         return history;
       },
       refused: (request, refusal) => {
         if (!isUnreadable(refusal)) this.#refused.set(placeOf(request), true);
         restoreReasoning(request.items, (callId, asked) => {
-          this.#drop(found(request, callId, asked));
+          answers.drop(keyOf(backend, request, callId, asked));
           return null;
         });
-        this.#settle();
+        answers.settle();
       },
     };
   }
-
-  #keep(caller: string, answer: CallingAnswer, keys: readonly string[]): void {
-    const bytes =
-      ANSWER_BYTES +
-      answer.steps.reduce((sum, step) => sum + bytesOfStep(step), 0) +
-      keys.reduce((sum, key) => sum + bytesOfText(key), 0);
-    this.#add({ caller, answer, keys, bytes, at: this.#options.clock.now() });
-  }
-
-  /** They were needed now. A long conversation brings many, again and again. */
-  #renew(needed: ReadonlySet<Kept>): void {
-    const now = this.#options.clock.now();
-    for (const kept of needed) {
-      if (now - kept.at < RENEWED_AFTER_MS) continue;
-      this.#drop(kept);
-      this.#add({ ...kept, at: now });
-    }
-  }
-
-  #add(kept: Kept): void {
-    const own = this.#byCaller.get(kept.caller) ?? { kept: new Set<Kept>(), bytes: 0 };
-    this.#byCaller.set(kept.caller, own);
-    own.kept.add(kept);
-    own.bytes += kept.bytes;
-    this.#bytes += kept.bytes;
-    for (const key of kept.keys) this.#byKey.set(key, kept);
-  }
-
-  #drop(kept: Kept | undefined): void {
-    const own = kept === undefined ? undefined : this.#byCaller.get(kept.caller);
-    if (kept === undefined || own?.kept.delete(kept) !== true) return;
-    own.bytes -= kept.bytes;
-    this.#bytes -= kept.bytes;
-    if (own.kept.size === 0) this.#byCaller.delete(kept.caller);
-    for (const key of kept.keys) if (this.#byKey.get(key) === kept) this.#byKey.delete(key);
-  }
-
-  /** What is too old goes, and beyond the bound the oldest of whoever holds the most: nobody pushes others out. */
-  #settle(): void {
-    const expired = this.#options.clock.now() - REMEMBERED_FOR_MS;
-    for (const { kept } of this.#byCaller.values()) {
-      for (const one of kept) {
-        if (one.at > expired) break;
-        this.#drop(one);
-      }
-    }
-    while (this.#bytes > this.#options.maxBytes) {
-      const heaviest = [...this.#byCaller.values()].reduce((a, b) => (b.bytes > a.bytes ? b : a));
-      this.#drop(heaviest.kept.values().next().value);
-    }
-    this.#options.onChange(this.#bytes);
-  }
 }
+
+const bytesOf = ({ steps }: CallingAnswer, keys: readonly string[]): number =>
+  steps.reduce((sum, step) => sum + bytesOfStep(step), ANSWER_BYTES) +
+  keys.reduce((sum, key) => sum + bytesOfText(key), 0);
 
 /**
  * There are backends that number their calls, so that one id is used in every conversation: then it takes
@@ -179,12 +123,8 @@ const keyOf = (
     caller,
     model,
     excerptOf(callId),
-    ...(isUnique(callId) ? [] : [conversation, traceOf(asked)]),
+    ...(isRandomId(callId) ? [] : [conversation, traceOf(asked)]),
   ]);
-
-/** Whether an id was drawn by chance, as far as one can see: 16 characters in a row, some of them digits, or a UUID. */
-const isUnique = (callId: string): boolean =>
-  /(?=[a-z]*\d)[a-z\d]{16}|[a-f\d]{8}(?:-[a-f\d]{4}){3}-[a-f\d]{12}/i.test(callId.slice(0, 128));
 
 /** Of parts, and of each end of a text. */
 const MAX_PARTS = 8;
@@ -215,8 +155,3 @@ const bytesOfStep = (step: Step): number => {
   const texts = [id, ...summary, ...content, encryptedContent];
   return texts.reduce((sum, text) => sum + bytesOfText(text), STEP_BYTES);
 };
-
-/** As the runtime keeps it: one byte for each character, or two where one of them needs two. */
-const bytesOfText = (text: string): number =>
-  // eslint-disable-next-line no-control-regex -- every character that fits into a byte
-  /[^\u0000-\u00FF]/.test(text) ? 2 * text.length : text.length;

@@ -18,6 +18,11 @@ describe('rpcFailure', () => {
       failure('invalid_prompt', { message: 'items[0]: bad image …' }),
     ],
     [
+      'parameters that the app-server refuses, in its words',
+      new RpcError({ code: -32_602, message: 'effort must not be empty' }),
+      failure('invalid_prompt', { message: 'effort must not be empty' }),
+    ],
+    [
       'an account whose workspace could not be asked for its rules',
       new RpcError({
         code: -32_600,

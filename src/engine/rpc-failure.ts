@@ -20,7 +20,7 @@ export const rpcFailure = (error: unknown): Failure => {
   // The code would blame the request.
   if (saysNoRoom(error.message)) return noRoom();
   if (isHomeless(error)) return failure('worker_lost');
-  if (error.code === RPC_CODES.invalidRequest)
+  if (error.code === RPC_CODES.invalidRequest || error.code === RPC_CODES.invalidParams)
     return classify({ ...NOTHING_SAID, status: 400, message: error.message });
   if (error.code === RPC_CODES.overloaded) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');

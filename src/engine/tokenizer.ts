@@ -5,7 +5,15 @@
 export interface Tokenizer {
   /** Questions are about to come. */
   warmUp(): void;
-  count(text: string): Promise<number>;
+  /** Callers take turns. */
+  count(text: string, caller?: string): Promise<number>;
   /** The longest beginning of the text that is at most this many tokens. */
-  head(text: string, tokens: number): Promise<string>;
+  head(text: string, tokens: number, caller?: string): Promise<string>;
 }
+
+/** The tokenizer as one caller uses it. */
+export const tokenizerFor = (tokenizer: Tokenizer, caller: string): Tokenizer => ({
+  warmUp: () => tokenizer.warmUp(),
+  count: (text) => tokenizer.count(text, caller),
+  head: (text, tokens) => tokenizer.head(text, tokens, caller),
+});

@@ -29,6 +29,7 @@ import { threadKind, type ThreadKind } from './spare-threads.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
 import { tellSpare, toldAppServer } from './told-app-server.ts';
+import { turnOddities } from './turn-oddities.ts';
 import { TurnWatch } from './turn-watch.ts';
 
 /** More unread text than this means that nobody is reading. */
@@ -233,7 +234,7 @@ export class TurnAttempt {
       findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       ambient: this.#deps.ambient,
-      onOddity: this.#deps.onOddity,
+      onOddity: turnOddities(this.#deps.onOddity, this.#request.model),
     };
     const report = this.#ticket?.report ?? null;
     this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });

@@ -28,7 +28,7 @@ const checks = createFormatChecks({
 afterAll(() => checks.close());
 
 const verdicts = async (format: OutputFormat, texts: readonly string[]): Promise<readonly unknown[]> => {
-  const check = await checks.of(format, 'text.format.schema');
+  const check = await checks.of(format, 'text.format.schema', 'a');
   return Promise.all(texts.map(async (text) => check?.(text)));
 };
 
@@ -45,21 +45,21 @@ const doubling = (length: number): JsonObject => ({
 
 describe('checkFormat', () => {
   it('has nothing to check where no format was asked for', async () => {
-    expect(await checks.of({ kind: 'text' }, 'text.format.schema')).toBeNull();
+    expect(await checks.of({ kind: 'text' }, 'text.format.schema', 'a')).toBeNull();
   });
 
   it('gives up on an answer whose check would not end, and on a schema that is too large', async () => {
     unchecked.length = 0;
     expect(await verdicts(ofSchema(doubling(60)), ['"a"', '1'])).toEqual([null, false]);
     const wide = { enum: Array.from({ length: 100_000 }, (_, index) => index) };
-    expect(await checks.of(ofSchema(wide), 'p')).toBeNull();
+    expect(await checks.of(ofSchema(wide), 'p', 'a')).toBeNull();
     expect(unchecked).toEqual(['late', 'too_large']);
     expect(await verdicts(ofSchema(PERSON), ['{"name":"Ada"}'])).toEqual([true]);
   });
 
   it('says what is wrong with a text', async () => {
     const problems = ['{"name":"Ada"}', '{"name":5}', '{', '{"name":"Ada","x":1}'].map((text) =>
-      checks.problemWith(text, PERSON),
+      checks.problemWith(text, PERSON, 'a'),
     );
     expect(await Promise.all(problems)).toEqual([
       null,
@@ -68,7 +68,7 @@ describe('checkFormat', () => {
       'value must NOT have additional properties',
     ]);
     // Whoever wrote it was told by somebody else, or nobody minds.
-    expect(await checks.problemWith('{}', { type: 'nonsense' })).toBeNull();
+    expect(await checks.problemWith('{}', { type: 'nonsense' }, 'a')).toBeNull();
   });
 
   it('gives up on a schema that takes too long to be compiled, and remembers it', async () => {
@@ -81,8 +81,8 @@ describe('checkFormat', () => {
       onUnchecked: (reason) => void unchecked.push(reason),
       timeoutMs: 50,
     });
-    expect(await hurried.of(ofSchema(schema), 'p')).toBeNull();
-    expect(await hurried.of(ofSchema(schema), 'p')).toBeNull();
+    expect(await hurried.of(ofSchema(schema), 'p', 'a')).toBeNull();
+    expect(await hurried.of(ofSchema(schema), 'p', 'a')).toBeNull();
     expect(unchecked).toEqual(['late', 'late']);
     await hurried.close();
   });
@@ -130,8 +130,8 @@ describe('checkFormat', () => {
   });
 
   it('keeps schemas of two requests apart, also with the same $id', async () => {
-    const first = await checks.of(ofSchema({ $id: 'x', type: 'string' }), 'p');
-    const second = await checks.of(ofSchema({ $id: 'x', type: 'number' }), 'p');
+    const first = await checks.of(ofSchema({ $id: 'x', type: 'string' }), 'p', 'a');
+    const second = await checks.of(ofSchema({ $id: 'x', type: 'number' }), 'p', 'a');
     const said = [await first?.('"a"'), await first?.('1'), await second?.('"a"'), await second?.('1')];
     expect(said).toEqual([true, false, false, true]);
   });
@@ -147,7 +147,9 @@ describe('checkFormat', () => {
     ['a reference to the network', { $ref: 'https://example.org/schema.json' }],
     ['a pattern that is none', { type: 'string', pattern: '(' }],
   ])('refuses %s as the mistake of the client', async (_, schema) => {
-    const thrown = await checks.of(ofSchema(schema), 'text.format.schema').catch((error: unknown) => error);
+    const thrown = await checks
+      .of(ofSchema(schema), 'text.format.schema', 'a')
+      .catch((error: unknown) => error);
     expect(thrown instanceof GatewayError ? thrown.failure : thrown).toEqual({
       kind: 'invalid_value',
       status: 400,

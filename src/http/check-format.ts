@@ -13,9 +13,9 @@ export type FormatCheck = (text: string) => Promise<boolean | null>;
 
 export interface FormatChecks {
   /** Null when there is nothing to check. A schema that is none is the client's mistake, and thrown. */
-  of(format: OutputFormat, place: string): Promise<FormatCheck | null>;
+  of(format: OutputFormat, place: string, caller: string): Promise<FormatCheck | null>;
   /** What is wrong with a text that should be JSON after this schema; null: nothing, or nobody can tell. */
-  problemWith(text: string, schema: JsonObject): Promise<string | null>;
+  problemWith(text: string, schema: JsonObject, caller: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -33,7 +33,8 @@ const TIMEOUT_MS = 1_000;
 /** The first one who comes waits until a thread is there. */
 const WAIT_MS = 3_000;
 const MAX_WAITING = 64;
-const THREADS = 2;
+/** One key has at most two of them. */
+const THREADS = 3;
 /** More than anything fills in its time: see `maxMemoryMb`. */
 const MAX_MEMORY_MB = 1_024;
 
@@ -62,8 +63,8 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
   };
 
   /** Null: it could not be looked at this time. */
-  const judge = async (schema: string): Promise<Known | null> => {
-    const outcome = await pool.run({ schema, answer: null });
+  const judge = async (schema: string, caller: string): Promise<Known | null> => {
+    const outcome = await pool.run({ schema, answer: null }, caller);
     if (outcome.kind === 'done') {
       if (outcome.result.kind === 'answered') return null;
       known.set(schema, outcome.result);
@@ -78,30 +79,31 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
   const answered = async (
     schema: string,
     answer: string,
+    caller: string,
   ): Promise<Extract<FormatVerdict, { kind: 'answered' }> | null> => {
-    const outcome = await pool.run({ schema, answer });
+    const outcome = await pool.run({ schema, answer }, caller);
     if (outcome.kind === 'given-up') return unchecked(outcome.reason);
     return outcome.result.kind === 'answered' ? outcome.result : null;
   };
 
   const checkOf =
-    (schema: string): FormatCheck =>
+    (schema: string, caller: string): FormatCheck =>
     async (answer) => {
-      const verdict = await answered(schema, answer);
+      const verdict = await answered(schema, answer, caller);
       return verdict === null ? null : verdict.problem === null;
     };
 
   return {
-    async of(format, place) {
+    async of(format, place, caller) {
       if (format.kind === 'text') return null;
       if (format.kind === 'json-object') return async (text) => parseJsonObject(text) !== null;
       if (isLongerThan(format.schema, MAX_SCHEMA_CHARS)) return unchecked('too_large');
       const schema = JSON.stringify(format.schema);
       const before = known.get(schema);
-      const verdict = before ?? (await judge(schema));
+      const verdict = before ?? (await judge(schema, caller));
       switch (verdict?.kind) {
         case 'sound':
-          return checkOf(schema);
+          return checkOf(schema, caller);
         case 'unsound':
           throw unsound(format.name, verdict.message, place);
         case 'unknown':
@@ -114,12 +116,12 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
           return assertNever(verdict);
       }
     },
-    async problemWith(text, schema) {
+    async problemWith(text, schema, caller) {
       if (isLongerThan(schema, MAX_SCHEMA_CHARS)) return unchecked('too_large');
       const key = JSON.stringify(schema);
-      const verdict = known.get(key) ?? (await judge(key));
+      const verdict = known.get(key) ?? (await judge(key, caller));
       if (verdict?.kind !== 'sound') return null;
-      return (await answered(key, text))?.problem ?? null;
+      return (await answered(key, text, caller))?.problem ?? null;
     },
     close: () => pool.close(),
   };

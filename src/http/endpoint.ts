@@ -12,12 +12,15 @@ import type { SideRequest } from '../openai/clients/side-request.ts';
 import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/sse.ts';
+import type { ItemMemory } from './recent-items.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
 export interface RequestContext {
   readonly headers: Headers;
   readonly ambient: Ambient;
   readonly models: ModelNames;
+  /** Items of the caller's recent answers. */
+  readonly items: ItemMemory;
 }
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
@@ -58,7 +61,10 @@ export interface Endpoint {
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
   /** Puts words into a body that are said in it in another way. `onBytes` hears how long they are, and ends it by throwing. */
-  readonly spellOut?: (body: unknown, onBytes: (bytes: number) => void) => Promise<unknown>;
+  readonly spellOut?: (
+    body: unknown,
+    how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
+  ) => Promise<unknown>;
   read(body: unknown, context: RequestContext): TurnAsk;
 }
 

@@ -55,9 +55,38 @@ it('refuses what is none, is too large, or has too many parts', async () => {
   );
 });
 
+/** Node's parser decodes the name step by step: some seconds. */
+const slow = (): Request => written(`${field('%22%0A'.repeat(3_000_000), 'x')}--b--\r\n`);
+
+it('stops at the last part that is allowed', async () => {
+  const most = field('a', 'x').repeat(100);
+  expect(await forms.read(written(`${most}--b--\r\n`), { maxBytes: 10_000 })).toHaveLength(100);
+  // Behind it there is nothing that could be parsed.
+  expect(await refusal(written(`${most}${field('a', 'x')}--b\r\nnonsense`))).toBe(
+    'invalid_form: The form has too many parts: at most 100 are allowed.',
+  );
+});
+
+it('does not let the forms of one key wait for those of another', async () => {
+  const own = createForms();
+  const room = (caller: string) => ({ caller, reserve: async () => {}, grow: () => {} });
+  const order: string[] = [];
+  const read = async (caller: string, form: Request): Promise<unknown> => {
+    const entries = await own.read(form, { maxBytes: 1e8, room: room(caller) }).catch(failureOf);
+    order.push(caller);
+    return entries;
+  };
+  const large = Array.from({ length: 6 }, () => read('a', slow()));
+  expect(await read('b', written(`${field('a', 'x')}--b--\r\n`))).toEqual([
+    { name: 'a', value: 'x', isFile: false },
+  ]);
+  expect(order.filter((caller) => caller === 'a').length).toBeLessThan(6);
+  await own.close();
+  await Promise.all(large);
+});
+
 it('does not wait for one that takes for ever', async () => {
-  const endless = written(`${field('a', 'x').repeat(500_000)}--b--\r\n`);
-  expect(await refusal(endless, hurried)).toBe(
+  expect(await refusal(slow(), hurried)).toBe(
     'invalid_form: The form of the request takes too long to be parsed.',
   );
   expect(await refusal(written(`${field('a', 'x')}--b--\r\n`))).toEqual([

@@ -11,7 +11,8 @@ export interface Forms {
   close(): Promise<void>;
 }
 
-const THREADS = 1;
+/** One key has one of them: another key's form does not wait for it. */
+const THREADS = 2;
 /** Far more than a form takes that is as large as a body may be. */
 const TIMEOUT_MS = 10_000;
 /** The first one who comes waits until the thread is there. */
@@ -35,10 +36,8 @@ export const createForms = (options: { readonly timeoutMs?: number } = {}): Form
   });
   return {
     async read(request, limits) {
-      const outcome = await pool.run({
-        bytes: await readBytes(request, limits),
-        contentType: typeOf(request),
-      });
+      const bytes = await readBytes(request, limits);
+      const outcome = await pool.run({ bytes, contentType: typeOf(request) }, limits.room?.caller ?? '');
       if (outcome.kind === 'given-up') throw givenUp(outcome.reason);
       const { result } = outcome;
       switch (result.kind) {

@@ -34,6 +34,7 @@ import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
+import type { RecentItems } from './recent-items.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -47,10 +48,13 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
+  readonly items: RecentItems;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -116,7 +120,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       deps.strictParams,
     );
     if (refused !== null) throw refused;
-    const keepsFormat = await unlessAborted(deps.formats.of(ask.request.format, ask.formatPlace), signal);
+    const keepsFormat = await unlessAborted(
+      deps.formats.of(ask.request.format, ask.formatPlace, caller),
+      signal,
+    );
     const observers = deps.observersOf(ask, exchange);
     // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
     const places = await deps.admission.enter({
@@ -131,6 +138,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
@@ -248,7 +256,8 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models });
+  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const withRepair = (
@@ -262,7 +271,7 @@ const withRepair = (
     plan: (again) => deps.engine.plan(again),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
     onRepair,
   });
 };
@@ -274,7 +283,8 @@ const readGiven = async (
 ): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
   const body = await readJson(http, limits);
-  return spellOut === undefined ? body : spellOut(body, counterOf(limits));
+  if (spellOut === undefined) return body;
+  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
 };
 
 /** What is fetched for a request is held as long as its body. */

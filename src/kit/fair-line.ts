@@ -22,13 +22,23 @@ export class FairLine<T> {
     return this.#keys.has(key);
   }
 
-  /** One goes without having been served: the turn of its key stays where it is. */
-  leave(key: string, one: T): void {
+  lengthOf(key: string): number {
+    return this.#keys.get(key)?.length ?? 0;
+  }
+
+  /** The key with the most who wait. */
+  longest(): string | undefined {
+    return [...this.#keys.keys()].toSorted((one, other) => this.lengthOf(other) - this.lengthOf(one))[0];
+  }
+
+  /** One goes without having been served: the turn of its key stays where it is. False: it was not in line. */
+  leave(key: string, one: T): boolean {
     const own = this.#keys.get(key);
     const at = own?.indexOf(one) ?? -1;
-    if (own === undefined || at === -1) return;
+    if (own === undefined || at === -1) return false;
     own.splice(at, 1);
     if (own.length === 0) this.#keys.delete(key);
+    return true;
   }
 
   /** One has had its turn, and with it its key. */

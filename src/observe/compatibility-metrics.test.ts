@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { frameTally } from './frame-metrics.ts';
 import { createMetrics } from './metrics.ts';
-import { rpcMetrics } from './rpc-metrics.ts';
+import { malformedLines, rpcMetrics } from './rpc-metrics.ts';
 import { turnMetrics } from './turn-metrics.ts';
 
 const linesOf = async (print: () => Promise<string>, name: string): Promise<string[]> =>
@@ -17,16 +17,39 @@ describe('rpcMetrics', () => {
     count({ method: 'turn/start', seconds: 0.5, error: null });
     count({ method: 'turn/start', seconds: 20, error: 'timeout', refusals: 2 });
     count({ method: 'thread/start', seconds: 0.25, error: -32_600 });
+    count({ method: 'turn/steer', seconds: 0.5, error: 'closed' });
     expect(await linesOf(metrics.print, 'proxy_rpc')).toEqual([
       'proxy_rpc_seconds_sum{rpc_method="turn/start"} 20.5',
       'proxy_rpc_seconds_count{rpc_method="turn/start"} 2',
       'proxy_rpc_seconds_sum{rpc_method="thread/start"} 0.25',
       'proxy_rpc_seconds_count{rpc_method="thread/start"} 1',
+      'proxy_rpc_seconds_sum{rpc_method="turn/steer"} 0.5',
+      'proxy_rpc_seconds_count{rpc_method="turn/steer"} 1',
       'proxy_rpc_errors_total{rpc_method="turn/start",rpc_error_code="timeout"} 1',
       'proxy_rpc_errors_total{rpc_method="thread/start",rpc_error_code="-32600"} 1',
+      'proxy_rpc_errors_total{rpc_method="turn/steer",rpc_error_code="closed"} 1',
     ]);
     expect(warnings).toEqual([
       [{ method: 'turn/start', seconds: 20, refusals: 2 }, 'the app-server did not answer a call in time'],
+      [
+        { rpc_method: 'thread/start', rpc_error_code: -32_600 },
+        'the app-server answered a call with an error',
+      ],
+    ]);
+  });
+
+  it('counts malformed lines, and logs each reason once', async () => {
+    const metrics = createMetrics();
+    const warnings: unknown[] = [];
+    const report = malformedLines(metrics, { warn: (...line: unknown[]) => void warnings.push(line) });
+    for (const reason of ['not JSON', 'not JSON', 'not an object']) report(reason);
+    expect(await linesOf(metrics.print, 'proxy_upstream_malformed')).toEqual([
+      'proxy_upstream_malformed_lines_total 3',
+    ]);
+    const message = 'the app-server wrote a line that is not a JSON-RPC message';
+    expect(warnings).toEqual([
+      [{ reason: 'not JSON' }, message],
+      [{ reason: 'not an object' }, message],
     ]);
   });
 });

@@ -27,10 +27,16 @@ export const COMPATIBILITY_METRICS = {
     help: 'Output items of a type that nobody here knows, which go to the client as they are. After 50 types the rest is `other`.',
     labels: ['type'],
   },
+  responseItemParseErrors: {
+    kind: 'counter',
+    name: 'proxy_response_item_parse_errors_total',
+    help: 'Output items of the upstream that do not have the form of the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired).',
+    labels: ['response_item_parse_error'],
+  },
   parseFailures: {
     kind: 'counter',
     name: 'proxy_parse_failures_total',
-    help: 'What could not be read, by what it was: `request_body` (of a client), `upstream_event` (no JSON object, or one without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`. Lines of the app-server have a counter of their own.',
+    help: 'What could not be read, by what it was: `request_body` (of a client), `upstream_event` (no JSON object, or one without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (not in the form of the Responses API; it is repaired). Lines of the app-server have a counter of their own.',
     labels: ['of'],
   },
   ignoredParams: {

@@ -101,6 +101,12 @@ export const METRICS = {
     help: 'Bytes of reasoning that are remembered for the next rounds of tool conversations.',
     labels: [],
   },
+  itemBytesRemembered: {
+    kind: 'gauge',
+    name: 'proxy_item_memory_bytes',
+    help: 'Bytes of items of recent responses, kept for requests that refer to them.',
+    labels: [],
+  },
   reasoningRecalled: {
     kind: 'counter',
     name: 'proxy_reasoning_recalled_total',

@@ -10,7 +10,10 @@ interface EndedCall {
   readonly refusals?: number;
 }
 
-/** Counts calls of the app-server. One that was not answered in time is named in the log: its request says only that. */
+/**
+ * Counts calls of the app-server, and logs those that failed. Calls that were lost with their app-server are not logged:
+ * that it was lost is.
+ */
 export const rpcMetrics = (
   metrics: Pick<Metrics, 'rpcSeconds' | 'rpcErrors'>,
   logger: Pick<Logger, 'warn'>,
@@ -22,5 +25,24 @@ export const rpcMetrics = (
     metrics.rpcErrors.inc({ rpc_method: method, rpc_error_code: codeLabel(String(error)) });
     if (error === 'timeout')
       logger.warn({ method, seconds, refusals }, 'the app-server did not answer a call in time');
+    else if (error !== 'closed')
+      logger.warn(
+        { rpc_method: method, rpc_error_code: error },
+        'the app-server answered a call with an error',
+      );
+  };
+};
+
+/** Counts lines of the app-server that are not JSON-RPC messages, and logs each reason once. */
+export const malformedLines = (
+  metrics: Pick<Metrics, 'upstreamMalformedLines'>,
+  logger: Pick<Logger, 'warn'>,
+): ((reason: string) => void) => {
+  const logged = new Set<string>();
+  return (reason) => {
+    metrics.upstreamMalformedLines.inc();
+    if (logged.has(reason)) return;
+    logged.add(reason);
+    logger.warn({ reason }, 'the app-server wrote a line that is not a JSON-RPC message');
   };
 };

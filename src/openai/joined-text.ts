@@ -1,3 +1,5 @@
+import { isJsonObject, type Json } from '../kit/json.ts';
+
 /** What stands between two texts that a client gets as one. */
 export const SEPARATOR = '\n\n';
 
@@ -23,3 +25,13 @@ export class JoinedText {
     return added;
   }
 }
+
+/** A citation counts from the beginning of its text: here, with so much in front of it. */
+export const movedAnnotation = (annotation: Json, by: number): Json => {
+  if (!isJsonObject(annotation)) return annotation;
+  const places = ['start_index', 'end_index', 'index'].flatMap((name) => {
+    const place = annotation[name];
+    return typeof place === 'number' ? [[name, place + by] as const] : [];
+  });
+  return { ...annotation, ...Object.fromEntries(places) };
+};

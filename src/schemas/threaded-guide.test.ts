@@ -34,30 +34,33 @@ const ENDLESS = JSON.stringify({
 describe('the guide', () => {
   it('explains schemas, and remembers them', async () => {
     const { guide, unexplained } = openGuide();
-    expect(await guide.guide([CITY, '{}'])).toEqual([ABOUT_CITY, { parameters: ['- none'], example: '{}' }]);
+    expect(await guide.guide([CITY, '{}'], 'a')).toEqual([
+      ABOUT_CITY,
+      { parameters: ['- none'], example: '{}' },
+    ]);
     await guide.close();
-    expect(await guide.guide([CITY])).toEqual([ABOUT_CITY]);
+    expect(await guide.guide([CITY], 'a')).toEqual([ABOUT_CITY]);
     expect(unexplained).toEqual([]);
   });
 
   it('gives one up that takes too long, and with it those behind it in the same request', async () => {
     const { guide, unexplained } = openGuide(300);
-    expect(await guide.guide([ENDLESS, CITY])).toEqual([null, null]);
+    expect(await guide.guide([ENDLESS, CITY], 'a')).toEqual([null, null]);
     expect(unexplained).toEqual(['late', 'late']);
-    expect(await guide.guide([ENDLESS, CITY])).toEqual([null, ABOUT_CITY]);
+    expect(await guide.guide([ENDLESS, CITY], 'a')).toEqual([null, ABOUT_CITY]);
     expect(unexplained).toEqual(['late', 'late']);
   });
 
   it('does not go on for longer than a request waits', async () => {
     const { guide, unexplained } = openGuide(20_000, 400);
     const schemas = Array.from({ length: 9 }, (_, index) => JSON.stringify({ title: index }));
-    expect((await guide.guide(schemas)).at(-1)).toBeNull();
+    expect((await guide.guide(schemas, 'a')).at(-1)).toBeNull();
     expect(unexplained).toContain('late');
   });
 
   it('leaves out what is too large', async () => {
     const { guide, unexplained } = openGuide();
-    expect(await guide.guide([JSON.stringify({ title: 'x'.repeat(70_000) })])).toEqual([null]);
+    expect(await guide.guide([JSON.stringify({ title: 'x'.repeat(70_000) })], 'a')).toEqual([null]);
     expect(unexplained).toEqual(['too_large']);
   });
 });

@@ -40,7 +40,8 @@ export const createThreadedGuide = ({
 }: ThreadedGuideOptions): ThreadedGuide => {
   const pool = createThreadPool<string, Guidance | null>({
     file: besideModule(import.meta.url, 'guide-thread'),
-    threads: 1,
+    // One key has one of them.
+    threads: 2,
     timeoutMs,
     waitMs: WAIT_MS,
     maxWaiting: MAX_WAITING,
@@ -48,8 +49,8 @@ export const createThreadedGuide = ({
   });
   const known = new Recent<Guidance | null>(MAX_KNOWN, KNOWN_FOR_MS, clock);
 
-  const explain = async (schema: string): Promise<Guidance | null | GiveUpReason> => {
-    const outcome = await pool.run(schema);
+  const explain = async (schema: string, caller: string): Promise<Guidance | null | GiveUpReason> => {
+    const outcome = await pool.run(schema, caller);
     // A schema that used its time up would do so again.
     if (outcome.kind === 'done' || outcome.reason === 'late') {
       known.set(schema, outcome.kind === 'done' ? outcome.result : null);
@@ -58,7 +59,7 @@ export const createThreadedGuide = ({
   };
 
   return {
-    async guide(schemas) {
+    async guide(schemas, caller) {
       const guidance: (Guidance | null)[] = [];
       let startedAt: number | null = null;
       let trouble: GiveUpReason | null = null;
@@ -70,7 +71,9 @@ export const createThreadedGuide = ({
         }
         if (startedAt !== null && clock.now() - startedAt > TOTAL_MS) trouble ??= 'late';
         const isLarge = schema.length > MAX_SCHEMA_CHARS;
-        const told: Guidance | null | GiveUpReason = isLarge ? null : (trouble ?? (await explain(schema)));
+        const told: Guidance | null | GiveUpReason = isLarge
+          ? null
+          : (trouble ?? (await explain(schema, caller)));
         if (isLarge) onUnexplained('too_large');
         startedAt ??= clock.now();
         if (typeof told === 'string') {

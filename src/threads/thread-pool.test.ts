@@ -33,28 +33,60 @@ const givenUp = (reason: string) => ({ kind: 'given-up', reason });
 describe('a pool of threads', () => {
   it('does jobs one after the other, and several at once where it has several threads', async () => {
     const pool = openPool({ threads: 2 });
-    const jobs = ['a', 'b', 'c', 'd', 'e'].map((say) => pool.run({ say }));
+    const jobs = ['a', 'b', 'c', 'd', 'e'].map((say) => pool.run({ say }, 'a'));
     expect(await Promise.all(jobs)).toEqual(['a', 'b', 'c', 'd', 'e'].map(done));
+  });
+
+  it('lets keys take turns, however many jobs each has', async () => {
+    const pool = openPool();
+    const order: unknown[] = [];
+    const jobs = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (say) => {
+      await pool.run({ say }, say.slice(0, 1));
+      order.push(say);
+    });
+    await Promise.all(jobs);
+    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  it('has a thread left for another key, whatever one key does with the others', async () => {
+    const pool = openPool({ threads: 3 });
+    const hanging = Array.from({ length: 4 }, () => pool.run({ hang: true }, 'a'));
+    expect(await pool.run({ say: 'not held up' }, 'b')).toEqual(done('not held up'));
+    await pool.close();
+    expect(await Promise.all(hanging)).toEqual(hanging.map(() => givenUp('broken')));
+  });
+
+  it('where too many wait, the newest of the key with the most gives way', async () => {
+    const pool = openPool({ maxWaiting: 3 });
+    const waiting = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((say) => pool.run({ say }, say.slice(0, 1)));
+    expect(await Promise.all(waiting)).toEqual([
+      done('a1'),
+      givenUp('crowded'),
+      givenUp('crowded'),
+      done('b1'),
+      givenUp('crowded'),
+      done('c1'),
+    ]);
   });
 
   it('ends a job whose time is up, in the middle of a loop, and goes on with another thread', async () => {
     const pool = openPool({ timeoutMs: 300 });
-    const jobs = [pool.run({ hang: true }), pool.run({ say: 'next' })];
+    const jobs = [pool.run({ hang: true }, 'a'), pool.run({ say: 'next' }, 'a')];
     expect(await Promise.all(jobs)).toEqual([givenUp('late'), done('next')]);
   });
 
   it('outlives a thread that dies, or that wants too much memory', async () => {
     const pool = openPool();
-    expect(await pool.run({ die: true })).toEqual(givenUp('broken'));
-    expect(await pool.run({ eat: true })).toEqual(givenUp('broken'));
-    expect(await pool.run({ say: 'still there' })).toEqual(done('still there'));
+    expect(await pool.run({ die: true }, 'a')).toEqual(givenUp('broken'));
+    expect(await pool.run({ eat: true }, 'a')).toEqual(givenUp('broken'));
+    expect(await pool.run({ say: 'still there' }, 'a')).toEqual(done('still there'));
   });
 
   it('does not let jobs wait for ever, nor too many of them', async () => {
     const pool = openPool({ waitMs: 2_000, maxWaiting: 2 });
-    expect(await pool.run({ say: 'ready' })).toEqual(done('ready'));
-    const hanging = pool.run({ hang: true });
-    const jobs = ['a', 'b', 'c'].map((say) => pool.run({ say }));
+    expect(await pool.run({ say: 'ready' }, 'a')).toEqual(done('ready'));
+    const hanging = pool.run({ hang: true }, 'a');
+    const jobs = ['a', 'b', 'c'].map((say) => pool.run({ say }, 'a'));
     expect(await jobs[2]).toEqual(givenUp('crowded'));
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('crowded')));
     await pool.close();
@@ -63,21 +95,21 @@ describe('a pool of threads', () => {
 
   it('breaks off what is under way when it is closed, and takes no more', async () => {
     const pool = openPool();
-    const jobs = [pool.run({ hang: true }), pool.run({ say: 'waits' })];
+    const jobs = [pool.run({ hang: true }, 'a'), pool.run({ say: 'waits' }, 'a')];
     await pool.close();
-    jobs.push(pool.run({ say: 'late' }));
+    jobs.push(pool.run({ say: 'late' }, 'a'));
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
   });
 
   it('does not keep a process that has nothing else to do', async () => {
     const pool = openPool();
-    expect(await pool.run({ say: 'done' })).toEqual(done('done'));
+    expect(await pool.run({ say: 'done' }, 'a')).toEqual(done('done'));
     expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort')).toEqual([]);
   });
 
   it('says so if a thread cannot be started', async () => {
     const pool = openPool({ file: new URL('./no-such-thread.ts', import.meta.url) });
-    const jobs = [pool.run({ say: 'a' }), pool.run({ say: 'b' })];
+    const jobs = [pool.run({ say: 'a' }, 'a'), pool.run({ say: 'b' }, 'a')];
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
   });
 });

@@ -1,12 +1,17 @@
 import { Worker } from 'node:worker_threads';
 
+import { FairLine } from '../kit/fair-line.ts';
+
 /**
  * Threads for what may take for ever: programs of strangers, such as a JSON schema, and large tables.
  * A job has its time; when that is up, its thread is ended in the middle of whatever it does.
+ *
+ * Keys take turns, and one key never holds the last of several threads: however many jobs it has, those of others begin
+ * at once, or after one of them.
  */
 export interface ThreadPool<Job, Result> {
-  /** Never rejects. */
-  run(job: Job): Promise<JobOutcome<Result>>;
+  /** The key says whose job it is. Never rejects. */
+  run(job: Job, key: string): Promise<JobOutcome<Result>>;
   /** Has a thread ready, because a job is about to come. */
   warmUp(): void;
   /** Ends every thread; jobs under way are broken off. */
@@ -17,7 +22,7 @@ export type JobOutcome<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   | { readonly kind: 'given-up'; readonly reason: GiveUpReason };
 
-/** `late`: its time was up. `crowded`: it waited too long for a thread. `broken`: the thread ended by itself. */
+/** `late`: its time was up. `crowded`: it waited too long for a thread, or gave way to another key. `broken`: the thread ended by itself. */
 export type GiveUpReason = 'late' | 'crowded' | 'broken';
 
 export interface ThreadPoolOptions {
@@ -28,6 +33,7 @@ export interface ThreadPoolOptions {
   readonly timeoutMs: number;
   /** For a job whose turn has not come. */
   readonly waitMs: number;
+  /** When more wait, the newest of the key with the most gives way. */
   readonly maxWaiting: number;
   /**
    * Node ends a thread that wants more, but only between two steps of it: one that fills its memory within
@@ -48,6 +54,7 @@ export const createThreadPool = <Job, Result>(options: ThreadPoolOptions): Threa
 
 interface Waiting<Job, Result> {
   readonly job: Job;
+  readonly key: string;
   readonly settle: (outcome: JobOutcome<Result>) => void;
   readonly timer: NodeJS.Timeout;
 }
@@ -62,21 +69,23 @@ interface Thread<Job, Result> {
 class Pool<Job, Result> implements ThreadPool<Job, Result> {
   readonly #options: ThreadPoolOptions;
   readonly #threads = new Set<Thread<Job, Result>>();
-  readonly #waiting: Waiting<Job, Result>[] = [];
+  readonly #line = new FairLine<Waiting<Job, Result>>();
+  #waiting = 0;
   #isClosed = false;
 
   constructor(options: ThreadPoolOptions) {
     this.#options = options;
   }
 
-  run(job: Job): Promise<JobOutcome<Result>> {
+  run(job: Job, key: string): Promise<JobOutcome<Result>> {
     if (this.#isClosed) return Promise.resolve(givenUp('broken'));
-    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.resolve(givenUp('crowded'));
     const { promise, resolve } = Promise.withResolvers<JobOutcome<Result>>();
     const timer = setTimeout(() => this.#leave(waiting, 'crowded'), this.#options.waitMs);
-    const waiting = { job, settle: resolve, timer };
-    this.#waiting.push(waiting);
+    const waiting: Waiting<Job, Result> = { job, key, settle: resolve, timer };
+    this.#line.join(key, waiting);
+    this.#waiting += 1;
     this.#assign();
+    if (this.#waiting > this.#options.maxWaiting) this.#leave(this.#mostCrowding(waiting), 'crowded');
     return promise;
   }
 
@@ -91,15 +100,22 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
   }
 
   #dismissAll(): void {
-    for (let waiting = this.#waiting[0]; waiting !== undefined; waiting = this.#waiting[0]) {
+    for (let [waiting] = this.#line.heads(); waiting !== undefined; [waiting] = this.#line.heads()) {
       this.#leave(waiting, 'broken');
     }
   }
 
+  /** Who gives way when too many wait: the newcomer, unless another key has more than its own. */
+  #mostCrowding(newcomer: Waiting<Job, Result>): Waiting<Job, Result> {
+    const key = this.#line.longest() ?? newcomer.key;
+    if (this.#line.lengthOf(key) <= this.#line.lengthOf(newcomer.key)) return newcomer;
+    return this.#line.newestOf(key) ?? newcomer;
+  }
+
   #leave(waiting: Waiting<Job, Result>, reason: GiveUpReason): void {
-    const index = this.#waiting.indexOf(waiting);
-    if (index === -1) return;
-    this.#waiting.splice(index, 1);
+    // The time of one who is no longer in line may be up in the same moment.
+    if (!this.#line.leave(waiting.key, waiting)) return;
+    this.#waiting -= 1;
     clearTimeout(waiting.timer);
     waiting.settle(givenUp(reason));
   }
@@ -110,12 +126,29 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
       if (thread.isReady && thread.current === null) this.#give(thread);
     }
     const idle = [...this.#threads].filter((thread) => thread.current === null).length;
-    if (this.#waiting.length > idle && this.#threads.size < this.#options.threads) this.#start();
+    const wanted = [...this.#line.heads()]
+      .map(({ key }) => Math.min(this.#shareLeft(key), this.#line.lengthOf(key)))
+      .reduce((sum, count) => sum + count, 0);
+    if (wanted > idle && this.#threads.size < this.#options.threads) this.#start();
+  }
+
+  /** The first in line whose key may have another thread. */
+  #next(): Waiting<Job, Result> | null {
+    for (const first of this.#line.heads()) if (this.#shareLeft(first.key) > 0) return first;
+    return null;
+  }
+
+  /** How many more threads a key may have. */
+  #shareLeft(key: string): number {
+    const taken = [...this.#threads].filter(({ current }) => current?.key === key).length;
+    return Math.max(1, this.#options.threads - 1) - taken;
   }
 
   #give(thread: Thread<Job, Result>): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) return;
+    const next = this.#next();
+    if (next === null) return;
+    this.#line.serve(next.key, next);
+    this.#waiting -= 1;
     clearTimeout(next.timer);
     thread.current = next;
     thread.timer = setTimeout(() => void this.#end(thread, 'late'), this.#options.timeoutMs);

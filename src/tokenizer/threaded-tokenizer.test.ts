@@ -15,7 +15,7 @@ describe('the tokenizer in its thread', () => {
       countTokens(text),
       headOf(text, 4),
     ]);
-    expect([await tokenizer.textOf([13225, 2375]), await tokenizer.textOf([-1])]).toEqual([
+    expect([await tokenizer.textOf([13225, 2375], 'a'), await tokenizer.textOf([-1], 'a')]).toEqual([
       'Hello world',
       null,
     ]);
@@ -30,6 +30,6 @@ describe('the tokenizer in its thread', () => {
       'twelve c',
     ]);
     expect(guesses).toEqual(['broken', 'broken']);
-    await expect(closed.textOf([1])).rejects.toMatchObject({ failure: { kind: 'server_overloaded' } });
+    await expect(closed.textOf([1], 'a')).rejects.toMatchObject({ failure: { kind: 'server_overloaded' } });
   });
 });

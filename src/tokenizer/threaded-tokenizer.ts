@@ -17,7 +17,7 @@ export interface ThreadedTokenizerOptions {
 
 export interface ThreadedTokenizer extends Tokenizer {
   /** What these tokens say; null: they are no text. Rejects where nobody can say it now. */
-  textOf(tokens: readonly number[]): Promise<string | null>;
+  textOf(tokens: readonly number[], caller: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -43,24 +43,24 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     maxWaiting: MAX_WAITING,
     maxMemoryMb: MAX_MEMORY_MB,
   });
-  const ask = async (job: TokenJob): Promise<TokenResult> => {
-    const outcome = await pool.run(job);
+  const ask = async (job: TokenJob, caller: string): Promise<TokenResult> => {
+    const outcome = await pool.run(job, caller);
     if (outcome.kind === 'done') return outcome.result;
     options.onGuess(outcome.reason);
     return null;
   };
   return {
     warmUp: () => pool.warmUp(),
-    async count(text) {
-      const count = await ask({ text, tokens: null });
+    async count(text, caller = '') {
+      const count = await ask({ text, tokens: null }, caller);
       return typeof count === 'number' ? count : Math.ceil(text.length / CHARS_PER_TOKEN);
     },
-    async head(text, tokens) {
-      const head = await ask({ text, tokens });
+    async head(text, tokens, caller = '') {
+      const head = await ask({ text, tokens }, caller);
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
     },
-    async textOf(written) {
-      const outcome = await pool.run({ written });
+    async textOf(written, caller) {
+      const outcome = await pool.run({ written }, caller);
       // A guess would be another text.
       if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
       return typeof outcome.result === 'string' ? outcome.result : null;

@@ -72,7 +72,6 @@ it('all tools of a request stand in one first item on the lite lane, one namespa
   expect(answered.status).toBe(200);
   expect(answered.headers.get('x-proxy-ignored-params')).toBe('tools[1].allowed_callers');
   expect(answered.json['output']).toMatchObject([
-    {},
     { type: 'custom_tool_call', name: 'exec', namespace: 'functions' },
   ]);
   const [request] = proxy.backend.modelRequests;

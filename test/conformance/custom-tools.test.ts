@@ -40,7 +40,7 @@ describe('a custom tool', () => {
     expect(named(events, 'response.custom_tool_call_input.done')).toMatchObject([{ input: INPUT }]);
     const call = { type: 'custom_tool_call', call_id: 'c1', name: 'apply_patch', input: INPUT };
     for (const response of [last, json]) {
-      expect(response['output']).toMatchObject([{ type: 'message' }, { ...call, status: 'completed' }]);
+      expect(response['output']).toMatchObject([{ ...call, status: 'completed' }]);
       expect(response).toMatchObject({ status: 'completed', tools: [PATCH, { name: 'note' }, {}] });
     }
     expect(proxy.model.requests.length - before).toBe(2);
@@ -55,7 +55,6 @@ describe('a custom tool', () => {
     const { last, json } = await askBoth(proxy, client, script, ASK);
     for (const response of [last, json]) {
       expect(response['output']).toMatchObject([
-        { type: 'message' },
         { type: 'custom_tool_call', call_id: 'c1', input: '' },
         { type: 'function_call', call_id: 'c2', arguments: '{ "a" : 1 }' },
         { type: 'custom_tool_call', call_id: 'c3', input: '{}' },

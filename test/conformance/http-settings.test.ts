@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
-import { hello, noUsage, reasoningThenText, says } from '../support/scripts.ts';
+import { hello, noUsage, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
 /** What a deployment can choose. Each test starts a server of its own. */
@@ -89,14 +89,6 @@ describe('PROXY_USAGE_POLICY', () => {
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 0,
     });
-  });
-});
-
-describe('PROXY_RESPONSES_LAYOUT', () => {
-  it('natural: the order of the model', async () => {
-    const natural = await start(reasoningThenText, { PROXY_RESPONSES_LAYOUT: 'natural' });
-    const body = (await (await natural.post('/v1/responses', ASK)).json()) as { output: { type: string }[] };
-    expect(body.output.map((item) => item.type)).toEqual(['reasoning', 'message']);
   });
 });
 

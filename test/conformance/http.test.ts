@@ -249,10 +249,8 @@ describe('the layout of the output', () => {
   };
 
   it.each([
-    ['message-first by itself', {}, ['message']],
-    ['natural when the header says so', { 'x-proxy-output-layout': 'natural' }, ['reasoning', 'message']],
-    ['natural for clients of codex', { originator: 'codex_cli_rs' }, ['reasoning', 'message']],
-    ['message-first for others', { originator: 'my_codex_' }, ['message']],
+    ['natural by itself', {}, ['reasoning', 'message']],
+    ['message-first when the header says so', { 'x-proxy-output-layout': 'message-first' }, ['message']],
     [
       'as the header says, also for clients of codex',
       { originator: 'codex_cli_rs', 'x-proxy-output-layout': 'message-first' },

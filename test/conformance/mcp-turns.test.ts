@@ -57,6 +57,22 @@ describe('a turn with an MCP server', () => {
     ).toEqual(['message', 'message', 'fs_1', 'function_call', '2', 'fs_2', 'function_call', '4']);
   });
 
+  it('runs a call that the backend sent without an id, and with an object as arguments', async () => {
+    const item = { type: 'function_call', name: 'add', namespace: 'mcp__web', arguments: { a: 1, b: 2 } };
+    proxy.use(inTurn(says([{ item }]), hello));
+    const { output } = await ask({});
+    expect(output.find(({ type }) => type === 'mcp_call')).toMatchObject({
+      status: 'completed',
+      arguments: '{"a":1,"b":2}',
+      output: '3',
+    });
+    expect(bodies(1)[0]?.['input']).toMatchObject([
+      { role: 'user' },
+      { type: 'function_call', call_id: expect.stringMatching(/^call_/), arguments: '{"a":1,"b":2}' },
+      { type: 'function_call_output', call_id: expect.stringMatching(/^call_/), output: '3' },
+    ]);
+  });
+
   it('makes as many calls as it may', async () => {
     proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
     await ask({ max_tool_calls: 1 });

@@ -195,14 +195,15 @@ describe('an error after the first byte', () => {
     const tail = text.trim().split('\n\n').slice(-3);
     const data = tail.map((frame) => frame.split('data: ')[1] ?? '');
     expect(data[2]).toBe('[DONE]');
+    const message = `The upstream at ${new URL(proxy.model.baseUrl).host} ended its answer without response.completed.`;
     expect(JSON.parse(data[0] ?? '')).toEqual({
       type: 'error',
       sequence_number: expect.any(Number),
       code: 'upstream_error',
-      message: 'The upstream had an error while processing the request.',
+      message,
       param: null,
       error: {
-        message: 'The upstream had an error while processing the request.',
+        message,
         type: 'server_error',
         param: null,
         code: 'upstream_error',

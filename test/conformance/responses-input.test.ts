@@ -20,7 +20,7 @@ let client: CheckedClient;
 let images: Server;
 let imageUrl: string;
 beforeAll(async () => {
-  proxy = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+  proxy = await startProxy(hello, { PROXY_IMAGE_URLS: 'fetch', PROXY_IMAGE_FETCH_PRIVATE: 'true' });
   client = checkedClient(proxy);
   images = createServer((request, response) => {
     if (request.url === '/cat.png') {
@@ -91,7 +91,7 @@ describe('images', () => {
     ).toEqual(user(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }));
   });
 
-  it('as an http URL, which is fetched', async () => {
+  it('as an http URL, which is fetched where the deployment wants it', async () => {
     const [message] = (await seen(
       ask({ type: 'input_image', image_url: `${imageUrl}/cat.png`, detail: 'auto' }),
     )) as { content: unknown[] }[];
@@ -168,7 +168,7 @@ describe('what the app-server would drop or invent without a word', () => {
     [
       'an item reference',
       [{ type: 'item_reference', id: 'msg_1' }],
-      "Item references are not supported at 'input[0]': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).",
+      "Item with id msg_1 not found at 'input[0]': items are not stored here, only those of the last hour's answers are kept in memory. Send the item itself (with 'store: false' clients do so by themselves).",
       'input[0]',
     ],
   ] as const)('%s is a 400', async (_, input, message, param) => {

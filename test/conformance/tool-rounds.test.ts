@@ -183,7 +183,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     process.kill(worker?.pid ?? 0, 'SIGKILL');
     const next = [...input, ...(first['output'] as JsonObject[]), ...ids.map((id) => output(id))];
     const second = (await (await proxy.post('/v1/responses', { ...ask, input: next })).json()) as JsonObject;
-    expect(second['output']).toMatchObject([{ content: [{ text: 'Done.' }] }]);
+    expect(second['output']).toMatchObject([{ type: 'reasoning' }, { content: [{ text: 'Done.' }] }]);
     expect(sentItems(proxy.model).map((item) => item['encrypted_content'] ?? item['type'])).toEqual([
       'message',
       'one',

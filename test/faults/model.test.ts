@@ -21,7 +21,7 @@ interface Told {
   readonly error: readonly [message: string, type: string, param: string | null, code: string];
 }
 
-const UPSTREAM_ERROR = 'The upstream had an error while processing the request.';
+const UNFINISHED = 'The upstream at {host} ended its answer without response.completed';
 
 const answered = (status: number): string =>
   `The upstream at {host} had an error while processing the request (it answered ${status}).`;
@@ -107,12 +107,28 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
   [
     'an HTML page with status 200',
     scripts.garbageHtml,
-    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+    {
+      status: 502,
+      error: [
+        'The upstream at {host} answered with something other than an event stream.',
+        'server_error',
+        null,
+        'upstream_error',
+      ],
+    },
   ],
   [
     'events that are no JSON',
     scripts.garbageJson,
-    { status: 502, error: [UPSTREAM_ERROR, 'server_error', null, 'upstream_error'] },
+    {
+      status: 502,
+      error: [
+        `${UNFINISHED} and sent 1 event that could not be read.`,
+        'server_error',
+        null,
+        'upstream_error',
+      ],
+    },
   ],
   [
     'a connection that is cut before a status',
@@ -154,6 +170,8 @@ describe('a backend that answers badly', () => {
   });
   afterEach(() => expectSound(proxy));
   afterAll(() => closeForGood(proxy));
+
+  const unfinished = (): string => `${UNFINISHED.replace('{host}', new URL(proxy.model.baseUrl).host)}.`;
 
   // Nothing was said yet, so a stream and a whole answer are refused alike.
   it.each(FAULTS)('%s', async (_, script, told) => {
@@ -210,7 +228,7 @@ describe('a backend that answers badly', () => {
       'This sentence will never',
       {
         last: ['error', 'response.failed', 'done'],
-        error: { message: UPSTREAM_ERROR, type: 'server_error', param: null, code: 'upstream_error' },
+        error: { message: unfinished(), type: 'server_error', param: null, code: 'upstream_error' },
       },
     ]);
   });
@@ -221,7 +239,7 @@ describe('a backend that answers badly', () => {
       status: 502,
       retryAfter: null,
       body: {
-        error: { message: UPSTREAM_ERROR, type: 'server_error', param: null, code: 'upstream_error' },
+        error: { message: unfinished(), type: 'server_error', param: null, code: 'upstream_error' },
       },
     });
   });

@@ -34,8 +34,8 @@ type Transform = (events: readonly TurnEvent[], few: number) => AsyncIterable<Tu
 
 const TRANSFORMS: Readonly<Record<string, Transform>> = {
   'blocks in front of calls': (events) => tellBlocks(emit(events), blocks),
-  'blocks behind the layout message-first': (events) =>
-    tellBlocks(arrange(emit(events), 'message-first', ids), blocks),
+  'blocks in the layout message-first': (events) =>
+    arrange(tellBlocks(emit(events), blocks), 'message-first', { ids, showCommentary: true }),
   'blocks in chat': (events) =>
     tellBlocks(arrangeChat(emit(events), { showReasoning: true, showCommentary: false }), blocks),
   'blocks that are calls': (events) => reportBlocks(emit(events), ids),

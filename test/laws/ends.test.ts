@@ -67,7 +67,14 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     refusedFor: () => new Set(),
     open(_, { onSignal }) {
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
-      readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {}, signal: stop.signal });
+      readerOf = () =>
+        new AnswerReader({
+          onSignal,
+          toFailure,
+          onLife() {},
+          signal: stop.signal,
+          mintCallId: () => 'call_ours',
+        });
       return {
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
         begin() {},

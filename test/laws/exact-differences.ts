@@ -174,18 +174,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: 'an image by URL',
-    arrives: 'the image, as a data URL',
-    why: 'codex takes no other; and the address is fetched under the rules of this server.',
-    apply: (own) =>
-      mapItems(own, (item) =>
-        mapParts(item, (part) => {
-          const isRemote = textOf(part['image_url']).startsWith('http:');
-          return isRemote ? { ...part, image_url: `data:image/png;base64,${PIXEL}` } : part;
-        }),
-      ),
-  },
-  {
     field:
       'a text part of the other side: `input_text` of an assistant, `output_text` or `refusal` of others',
     arrives: 'the text, in the part of its own side',
@@ -244,10 +232,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     apply: (own) => JSON.parse(JSON.stringify(own, wellFormed)) as JsonObject,
   },
 ];
-
-/** What the tests serve as an image. */
-export const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 

@@ -114,8 +114,9 @@ const repairedTwice = (
 
 const TRANSFORMS: Readonly<Record<string, Transform>> = {
   'nothing at all': (events) => emit(events),
-  'the layout natural': (events) => arrange(emit(events), 'natural', ids),
-  'the layout message-first': (events) => arrange(emit(events), 'message-first', ids),
+  'the layout natural': (events) => arrange(emit(events), 'natural', { ids, showCommentary: true }),
+  'the layout message-first': (events, size) =>
+    arrange(emit(events), 'message-first', { ids, showCommentary: size % 2 === 0 }),
   'chat with everything': (events) =>
     arrangeChat(emit(events), { showReasoning: true, showCommentary: true }),
   'chat with the answer only': (events) =>
@@ -193,7 +194,7 @@ describe('the grammar of events', () => {
         const told = await collect(retryWhole(keepSecrets(['s'])(plan)).run(never));
         const shown = isChat
           ? arrangeChat(emit(told), { showReasoning: true, showCommentary: false })
-          : arrange(emit(told), 'message-first', ids);
+          : arrange(emit(told), 'message-first', { ids, showCommentary: true });
         expect(checkGrammar(await collect(shown))).toEqual([]);
       }),
     );

@@ -26,13 +26,15 @@ const knownItems = turnEvents.map((events) =>
 
 const layouts = fc.constantFrom<Layout[]>('message-first', 'natural');
 
+const arranged = (events: readonly TurnEvent[], layout: Layout): AsyncIterable<TurnEvent> =>
+  arrange(emit(events), layout, { ids: fixedAmbient().ids, showCommentary: true });
+
 const stream = (events: readonly TurnEvent[], layout: Layout): Promise<Frame[]> => {
-  const ambient = fixedAmbient();
-  return collect(renderResponse(arrange(emit(events), layout, ambient.ids), meta));
+  return collect(renderResponse(arranged(events, layout), meta));
 };
 
 const body = async (events: readonly TurnEvent[], layout: Layout): Promise<Body> =>
-  projectReply(await fold(arrange(emit(events), layout, fixedAmbient().ids)), meta);
+  projectReply(await fold(arranged(events, layout)), meta);
 
 /** The frames as a client sees them: through bytes, without the closing word. */
 const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
@@ -109,14 +111,31 @@ describe('every event and every body', () => {
 });
 
 describe('message-first', () => {
-  it('has the message at index 0 and no reasoning', async () => {
+  it('has one message, at index 0, in front of everything else, and no reasoning', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
         const answer = await body(events, 'message-first');
         const [first, ...others] = answer.output.map((item) => item.type);
         // Only a turn that failed before it said anything has nothing to show.
         if (first !== undefined || answer.status !== 'failed') expect(first).toBe('message');
-        expect(others).not.toContain('reasoning');
+        expect(others).not.toContain('message');
+        const said = await body(events, 'natural');
+        expect(others).toEqual(
+          said.output.map((item) => item.type).filter((type) => type !== 'message' && type !== 'reasoning'),
+        );
+      }),
+    );
+  });
+
+  it('tells the whole message before anything else, and then the other items in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(turnEvents, async (events) => {
+        const wire = await wireEvents(await stream(events, 'message-first'));
+        const places = wire.flatMap(({ output_index: place }) => (typeof place === 'number' ? [place] : []));
+        const firstOther = places.findIndex((place) => place > 0);
+        if (firstOther !== -1) expect(places.slice(firstOther)).not.toContain(0);
+        const added = wire.filter(({ type }) => type === 'response.output_item.added');
+        expect(added.map((event) => event['output_index'])).toEqual(added.map((_, index) => index));
       }),
     );
   });

@@ -2,7 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { fold, type Reply } from '../../src/canonical/accumulate.ts';
-import { isSummary, isToolCall, wordsOf, type Produced, type ToolCall } from '../../src/canonical/item.ts';
+import {
+  isMessage,
+  isReasoning,
+  isSummary,
+  isToolCall,
+  wordsOf,
+  type Produced,
+  type ToolCall,
+} from '../../src/canonical/item.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
@@ -10,6 +18,7 @@ import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/trans
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
+import { movedAnnotation } from '../../src/openai/joined-text.ts';
 import { projectChat } from '../../src/openai/chat/project.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
 import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
@@ -20,7 +29,8 @@ import { without } from './exact-differences.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 
 /**
- * Law D: who sends an answer back as input puts before the model what the model said, in its order.
+ * Law D: who sends an answer back as input puts before the model what the model said, in its order. In the
+ * layout message-first all that it wrote is one message in front of the rest.
  * Messages with nothing in them are the exception: neither the model's own nor ours come back.
  */
 const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
@@ -39,7 +49,7 @@ describe('an answer of the Responses API, sent back', () => {
   type Choice = { readonly layout: Layout; readonly encrypted: boolean };
 
   /** What the app-server is to be given of an item that the model made. */
-  const expected = (item: Produced, { layout, encrypted }: Choice): readonly unknown[] => {
+  const expected = (item: Produced, encrypted: boolean): readonly unknown[] => {
     switch (item.kind) {
       case 'message': {
         const content = item.parts.flatMap((part) => {
@@ -52,7 +62,6 @@ describe('an answer of the Responses API, sent back', () => {
         return [{ type: 'message', id: item.id, role: 'assistant', content, ...phase }];
       }
       case 'reasoning':
-        if (layout === 'message-first') return [];
         return [
           {
             type: 'reasoning',
@@ -93,6 +102,36 @@ describe('an answer of the Responses API, sent back', () => {
     }
   };
 
+  /** Told in another way than by the layout itself: from the whole answer. */
+  const inMessageFirst = (items: readonly Produced[]): readonly Produced[] => {
+    const messages = items.filter(isMessage);
+    const [first] = messages;
+    const others = items.filter((item) => !isMessage(item) && !isReasoning(item));
+    if (first === undefined) return others;
+    const texts = messages.map((item) => wordsOf(item, 'text'));
+    const text = joined(texts);
+    const annotations = messages.flatMap((item, index) => {
+      const before = joined(texts.slice(0, index));
+      const start = before.length + (before === '' ? 0 : 2);
+      const cited = item.parts.flatMap((part) => (part.kind === 'text' ? (part.annotations ?? []) : []));
+      return cited.map((one) => movedAnnotation(one, start));
+    });
+    const refusals = messages.flatMap(({ parts }) => parts.filter(({ kind }) => kind === 'refusal'));
+    const refusal = joined(messages.map((item) => wordsOf(item, 'refusal')));
+    const { phase, ...head } = first;
+    const message: Produced = {
+      ...head,
+      ...(phase === 'final_answer' ? { phase } : {}),
+      parts: [
+        ...(text === '' && refusals.length > 0
+          ? []
+          : [{ kind: 'text', text, ...(annotations.length === 0 ? {} : { annotations }) } as const]),
+        ...(refusals.length === 0 ? [] : [{ kind: 'refusal', text: refusal } as const]),
+      ],
+    };
+    return [message, ...others];
+  };
+
   const sentBack = async (events: readonly TurnEvent[], { layout, encrypted }: Choice) => {
     const meta = {
       id: 'resp_1',
@@ -105,7 +144,8 @@ describe('an answer of the Responses API, sent back', () => {
       isForCodex: false,
       usagePolicy: 'exact' as const,
     };
-    const reply = await fold(arrange(emit(events), layout, fixedAmbient().ids));
+    const shown = { ids: fixedAmbient().ids, showCommentary: true };
+    const reply = await fold(arrange(emit(events), layout, shown));
     const output = asJson(projectReply(reply, meta).output) as readonly unknown[];
     const outputs = callsOf(reply).map(answeredAs);
     const asked = { role: 'user', content: 'hi' };
@@ -118,8 +158,9 @@ describe('an answer of the Responses API, sent back', () => {
         const said = await fold(emit(events));
         const outputs = callsOf(said).map(answeredAs);
         const { request, ignored } = await sentBack(events, choice);
+        const items = choice.layout === 'natural' ? said.items : inMessageFirst(said.items);
         expect(betweenUsers(request)).toEqual([
-          ...said.items.flatMap((item) => expected(item, choice)),
+          ...items.flatMap((item) => expected(item, choice.encrypted)),
           ...outputs,
         ]);
         expect(ignored).toEqual([]);

@@ -6,6 +6,7 @@ import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { TurnAsk } from '../../src/http/endpoint.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';
+import type { Layout } from '../../src/openai/responses/layout.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
 import { servedModelHeader } from '../../src/http/served-model-header.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
@@ -48,9 +49,9 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
   return server.fetch(new Request(`http://proxy${path}`, { method, headers }));
 };
 
-const ask = (headers: Record<string, string>): TurnAsk =>
+const ask = (headers: Record<string, string>, layout: Layout = 'natural'): TurnAsk =>
   responsesEndpoint({
-    layout: 'message-first',
+    layout,
     usagePolicy: 'exact',
     ignoreClientPrompt: false,
     parallelCalls: true,
@@ -62,6 +63,7 @@ const ask = (headers: Record<string, string>): TurnAsk =>
       headers: new Headers(headers),
       ambient,
       models: createModelNames(modelList([])),
+      items: { remember() {}, recall: () => null },
     },
   );
 
@@ -177,12 +179,15 @@ describe('headers of answers', () => {
 
 describe('headers of requests', () => {
   it('choose the layout by x-proxy-output-layout, else by originator', async () => {
-    expect(await layoutOf(ask({}))).toBe('message-first');
-    expect(await layoutOf(ask({ 'x-proxy-output-layout': 'natural' }))).toBe('natural');
-    expect(await layoutOf(ask({ originator: 'codex_cli_rs' }))).toBe('natural');
-    expect(
-      await layoutOf(ask({ originator: 'codex_cli_rs', 'x-proxy-output-layout': 'message-first' })),
-    ).toBe('message-first');
+    const natural = { 'x-proxy-output-layout': 'natural' };
+    const messageFirst = { 'x-proxy-output-layout': 'message-first' };
+    const codex = { originator: 'codex_cli_rs' };
+    expect(await layoutOf(ask({}))).toBe('natural');
+    expect(await layoutOf(ask(messageFirst))).toBe('message-first');
+    expect(await layoutOf(ask({}, 'message-first'))).toBe('message-first');
+    expect(await layoutOf(ask(natural, 'message-first'))).toBe('natural');
+    expect(await layoutOf(ask(codex, 'message-first'))).toBe('natural');
+    expect(await layoutOf(ask({ ...codex, ...messageFirst }))).toBe('message-first');
   });
 
   it('are refused by their name', () => {

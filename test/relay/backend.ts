@@ -127,6 +127,7 @@ export const startTestRelay = async (
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
     onFirstByte() {},
+    mintCallId: () => 'call_ours',
     cookies: null,
     onBlocked() {
       noted.blocked += 1;

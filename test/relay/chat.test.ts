@@ -43,7 +43,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('reaches the model with the places where its prompt is to be cached', async () => {
+  it('reaches the model with the places where its prompt is to be cached, and images by URL', async () => {
     const prompt_cache_breakpoint = { mode: 'explicit' };
     const prompt_cache_options = { mode: 'explicit', ttl: '12h' };
     const body = await sent({
@@ -55,6 +55,7 @@ describe('a chat request', () => {
           content: [
             { type: 'text', text: 'hi', prompt_cache_breakpoint },
             { type: 'file', file: { file_id: 'file-1' }, prompt_cache_breakpoint },
+            { type: 'image_url', image_url: { url: 'https://images.test/a.png', detail: 'low' } },
           ],
         },
       ],
@@ -68,6 +69,7 @@ describe('a chat request', () => {
           content: [
             { type: 'input_text', text: 'hi', prompt_cache_breakpoint },
             { type: 'input_file', file_id: 'file-1', prompt_cache_breakpoint },
+            { type: 'input_image', image_url: 'https://images.test/a.png', detail: 'low' },
           ],
         },
       ],

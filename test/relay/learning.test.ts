@@ -196,7 +196,7 @@ describe('without the relay', () => {
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
     const response = await post('/v1/responses', { model: 'gpt-5.5', input: 'hi', tools });
     expect(await response.json()).toMatchObject({
-      output: [{ type: 'message' }, { call_id: 'c1', arguments: '{"a":1}' }],
+      output: [{ call_id: 'c1', arguments: '{"a":1}' }],
     });
     use((_request, connection) =>
       connection.reply(429, errorBody('Slow.', 'rate_limit_error', null, 'rate_limit_exceeded')),

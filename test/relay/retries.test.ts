@@ -162,7 +162,7 @@ describe('an error whose body does not come to an end', () => {
 
 describe('a second request of the same turn', () => {
   it('is not blamed for the first', async () => {
-    const { open, post } = await start(
+    const { backend, open, post } = await start(
       inTurn(status(401, { error: { message: 'expired' } }), (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write('data: {}\n\n');
@@ -174,6 +174,7 @@ describe('a second request of the same turn', () => {
     expect(refused()).toEqual(failure('upstream_unauthorized'));
     const response = await post('t1', {});
     await expect(response.text()).rejects.toThrow('terminated');
-    expect(refused()).toBeNull();
+    const message = `The upstream at ${new URL(backend.url).host} ended its answer without response.completed and sent 1 event that could not be read.`;
+    expect(refused()).toEqual(failure('upstream_error', { message }));
   });
 });

@@ -60,6 +60,9 @@ const toolsOf = (body: JsonObject): unknown => {
   return first?.tools[0]?.tools;
 };
 
+const conversationOf = (body: JsonObject): readonly unknown[] =>
+  (body['input'] as readonly JsonObject[]).filter((item) => item['type'] !== 'additional_tools');
+
 describe.each(MODELS)('what reaches the model: %s', (model) => {
   it('each tool with its whole schema and its strictness', async () => {
     expect(toolsOf(await reached({ model, tools: TOOLS }))).toEqual(TOOLS);
@@ -143,6 +146,20 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     expect(await reached({ model, ...asked })).toMatchObject(asked);
   });
 
+  it('images and files by URL, as the client wrote them', async () => {
+    const content = [
+      { type: 'input_image', image_url: 'HTTPS://images.test:443/a%20b.png?c#d', detail: 'low' },
+      { type: 'input_image', image_url: 'http://127.0.0.1:1/private.png', detail: 'original' },
+      { type: 'input_file', file_url: 'https://files.test/a.pdf' },
+    ];
+    const input = [
+      { role: 'user', content },
+      { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: content },
+    ];
+    expect(conversationOf(await reached({ model, input }))).toMatchObject(input);
+  });
+
   it('what to include, beside what codex asks for', async () => {
     const include = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
     expect((await reached({ model, include }))['include']).toEqual([
@@ -214,9 +231,6 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     { role: 'developer', content: [{ type: 'input_text', text: 'Or not.' }] },
     { role: 'user', content: [{ type: 'input_text', text: 'Well?' }] },
   ];
-  const conversationOf = (body: JsonObject): readonly unknown[] =>
-    (body['input'] as readonly JsonObject[]).filter((item) => item['type'] !== 'additional_tools');
-
   it.each([
     ['alone', {}],
     ['behind instructions', { instructions: 'Be kind.' }],

@@ -99,6 +99,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         login: NO_LOGIN,
         onRenewalHeld() {},
         onFirstByte() {},
+        mintCallId: () => 'call_ours',
         cookies: null,
         onBlocked() {},
         onServed() {},

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../src/canonical/failure.ts';
 import { fold } from '../../src/canonical/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { arrange, chooseLayout } from '../../src/openai/responses/layout.ts';
+import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
 import { toTurnRequest, type ResponsesAsk } from '../../src/openai/responses/to-turn.ts';
@@ -27,17 +27,8 @@ const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
   isForCodex: false,
 });
 
-const arrangedFor = (ask: ResponsesAsk, events: readonly TurnEvent[]) => {
-  const layout = chooseLayout({
-    asked: null,
-    wantsReasoning: ask.wantsReasoning.length > 0,
-    mayCompact: false,
-    hasHostedTools: ask.request.tools.some(({ kind }) => kind === 'hosted'),
-    isCodex: false,
-    standard: 'message-first',
-  });
-  return arrange(emit(events), layout, fixedAmbient().ids);
-};
+const arranged = (events: readonly TurnEvent[], layout: Layout) =>
+  arrange(emit(events), layout, { ids: fixedAmbient().ids, showCommentary: true });
 
 /** A turn that fails before it says anything is a status, for a stream as well. */
 const earlyFailure = ([first]: readonly TurnEvent[]): Failure | null =>
@@ -53,7 +44,7 @@ describe.each(scenarioNames())('%s', (name) => {
   });
 
   it('as a stream', async () => {
-    const frames = await collect(renderResponse(arrangedFor(ask, events), meta));
+    const frames = await collect(renderResponse(arranged(events, 'natural'), meta));
     const text = frames.map(encodeFrame).join('');
     const early = earlyFailure(events);
     golden(name, 'responses.sse', early === null ? text : httpError(early));
@@ -62,7 +53,7 @@ describe.each(scenarioNames())('%s', (name) => {
   });
 
   it('as JSON', async () => {
-    const reply = await fold(arrangedFor(ask, events));
+    const reply = await fold(arranged(events, 'natural'));
     const body = projectReply({ ...reply, endedAt: 1_800_000_001_000 }, meta);
     const { outcome } = reply;
     const answer = { status: 200, headers: {}, body };
@@ -70,6 +61,24 @@ describe.each(scenarioNames())('%s', (name) => {
     expect(validateResponse(body)).toEqual([]);
   });
 });
+
+describe.each(['tools', 'parallel-tools', 'reasoning-text-tools', 'commentary'])(
+  '%s, message-first',
+  (name) => {
+    const ask = toTurnRequest(requestOf(name), SCENARIO_OPTIONS);
+    const meta = metaOf(ask);
+    const events = replay(name, ask.request);
+
+    it('as a stream, and as the JSON in its last event', async () => {
+      const frames = await collect(renderResponse(arranged(events, 'message-first'), meta));
+      golden(name, 'message-first.sse', frames.map(encodeFrame).join(''));
+      const { endedAt: _, ...reply } = await fold(arranged(events, 'message-first'));
+      const last = frames.at(-2)?.data as { response: { completed_at: number } };
+      const endedAt = last.response.completed_at * 1000;
+      expect(last.response).toEqual(projectReply({ ...reply, endedAt }, meta));
+    });
+  },
+);
 
 describe('the recordings', () => {
   it('are those of the list', () => {

@@ -49,7 +49,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   items: {
     always: 'mapped',
-    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
+    note: 'Images and files by URL go to a provider as they are; for a ChatGPT login, and without the relay, images are fetched here (see `PROXY_IMAGE_URLS`). Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
   },
   tools: {
     always: 'mapped',

@@ -208,6 +208,10 @@ export const silentFailure = (host: string | null, ms: number): Failure =>
 export const endlessFailure = (host: string | null): Failure =>
   failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });
 
+/** Its stream ended too early; `how` is a verb phrase. */
+export const unfinishedFailure = (host: string | null, how: string): Failure =>
+  failure('upstream_error', { message: `${at(host)} ${how}.` });
+
 /** Its words may be about anything inside of it. */
 const broken = (said: Read): Failure =>
   failure('upstream_error', {

@@ -13,7 +13,13 @@ const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs
 /** What it tells behind the answer's begin. */
 const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
   const signals: WireSignal[] = [];
-  const reader = new AnswerReader({ onSignal: (one) => signals.push(one), toFailure, signal, onLife() {} });
+  const reader = new AnswerReader({
+    onSignal: (one) => signals.push(one),
+    toFailure,
+    signal,
+    onLife() {},
+    mintCallId: () => 'call_ours',
+  });
   reader.begin();
   for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   reader.end('cut');
@@ -45,6 +51,7 @@ describe('reading an answer on its way', () => {
       signal,
       onLife() {},
       onUnreadable: (why) => reasons.push(why),
+      mintCallId: () => 'call_ours',
     });
     for (const text of [
       'event: response.output_text.delta\ndata: no JSON\n\n',
@@ -70,6 +77,7 @@ describe('reading an answer on its way', () => {
         signal,
         onLife() {},
         onUnreadable: (why) => reasons.push(why),
+        mintCallId: () => 'call_ours',
       });
       await reader.push(Buffer.from(text + sse({ type: 'response.output_text.delta', delta: 'x' })));
       reader.end('cut');
@@ -241,7 +249,13 @@ describe('the end of an answer', () => {
 
   it('is known before it comes', () => {
     const isOver = (text: string): boolean => {
-      const reader = new AnswerReader({ onSignal() {}, toFailure, signal, onLife() {} });
+      const reader = new AnswerReader({
+        onSignal() {},
+        toFailure,
+        signal,
+        onLife() {},
+        mintCallId: () => 'call_ours',
+      });
       reader.push(Buffer.from(text));
       return reader.isOver;
     };
@@ -261,7 +275,13 @@ describe('a sign of life', () => {
     const onLife = (): void => {
       count += 1;
     };
-    const reader = new AnswerReader({ onSignal() {}, toFailure, signal, onLife });
+    const reader = new AnswerReader({
+      onSignal() {},
+      toFailure,
+      signal,
+      onLife,
+      mintCallId: () => 'call_ours',
+    });
     return chunks.map((chunk) => {
       count = 0;
       reader.push(Buffer.from(chunk));

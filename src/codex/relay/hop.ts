@@ -11,6 +11,7 @@ import type { InputFindings, RequestEdits } from './edits.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import type { Session } from './headers.ts';
 import type { Answers } from './put-back.ts';
+import type { Repair } from './repair-event.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
@@ -52,8 +53,14 @@ export interface ForwardOptions {
   readonly onBlocked: () => void;
   /** The backend itself answered a model request, with whatever. */
   readonly onServed: () => void;
-  /** An event of an answer could not be read. */
-  readonly onUnreadable?: (why: Unreadable) => void;
+  /** An event of an answer could not be read, the nth one of that answer. */
+  readonly onUnreadable?: (why: Unreadable, nth: number) => void;
+  /** A stream ended without `response.completed`; the message is what the client is told. */
+  readonly onUnfinished?: (message: string) => void;
+  /** Creates ids for calls that a backend sends without one. */
+  readonly mintCallId: () => string;
+  /** An event of an answer was not as the API has it, and was repaired. */
+  readonly onRepaired?: (repair: Repair) => void;
 }
 
 export interface Hop {

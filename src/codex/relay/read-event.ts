@@ -12,14 +12,21 @@ const OPEN_BRACE = 0x7b;
 /** Why an event is not read. */
 export type BeyondLimit = 'too-deep' | 'too-wide';
 
+/** Null: no JSON object. */
+type ReadEvent = JsonObject | null | BeyondLimit;
+
 export const isLongEvent = (data: string): boolean => data.length > LONG_CHARS;
 
-/** Null: no JSON object. */
-export const readEvent = (data: string): JsonObject | null | BeyondLimit =>
-  hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readEventSteps(data));
+/** At once, for an event that is not long. */
+export const readEvent = (data: string): ReadEvent =>
+  hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLong(data));
 
-/** The same in steps, for long events. */
-export function* readEventSteps(data: string): Steps<JsonObject | null | BeyondLimit> {
+/** One that is not long takes no step. */
+export function* readEventSteps(data: string): Steps<ReadEvent> {
+  return isLongEvent(data) ? yield* readLong(data) : readEvent(data);
+}
+
+function* readLong(data: string): Steps<ReadEvent> {
   try {
     const value = yield* readJsonSteps(Buffer.from(data), LIMITS);
     return isJsonObject(value) ? value : null;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { endlessFailure, silentFailure } from '../failures/classify.ts';
+import { endlessFailure, silentFailure, unfinishedFailure } from '../failures/classify.ts';
 import { hostOf } from '../failures/unreachable.ts';
 import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
 import { passOn } from './beginning.ts';
@@ -22,8 +22,8 @@ import type { BegunAnswer } from './send-once.ts';
 const LINGER_MS = 500;
 
 /**
- * Streams an answer back byte for byte, and reads it on its way: what is read there is the turn's
- * content. However it ends, that is told.
+ * Streams an answer back and reads it on its way: what is read there is the turn's content. The app-server gets it
+ * byte for byte, except for events that it would not accept, which are repaired. However the answer ends, that is told.
  */
 export const streamBack = async (
   hop: Hop,
@@ -44,6 +44,8 @@ export const streamBack = async (
       : readerOf(hop, call, {
           onLife,
           onUnreadable: options.onUnreadable,
+          mintCallId: options.mintCallId,
+          onRepaired: options.onRepaired,
           onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
@@ -58,8 +60,9 @@ export const streamBack = async (
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onLife();
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
-      const reading = reader?.push(chunk) ?? null;
-      if (reading !== null) await reading;
+      const reading = reader?.push(chunk);
+      const read = reading instanceof Promise ? await reading : reading;
+      const passed = isRead && read !== undefined ? read : chunk;
       if (call !== null && reader?.isEndless === true) {
         call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
         reader.end('cut');
@@ -67,19 +70,22 @@ export const streamBack = async (
         outgoing.destroy();
         return;
       }
-      if (!outgoing.write(chunk)) await patience.without(once(outgoing, 'drain', { signal }));
+      if (passed.length > 0 && !outgoing.write(passed))
+        await patience.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {
         isLingering = true;
         patience.shorten(LINGER_MS);
       }
     }
-    reader?.end('cut');
-    outgoing.end();
+    reportUnfinished(hop, call, reader, isRead, options);
+    const rest = reader?.end('cut');
+    outgoing.end(isRead ? rest : undefined);
   } catch (error) {
     if (patience.isAtEnd && !isLingering) {
       call?.onSignal({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
-    }
-    reader?.end(signal.aborted ? 'left' : 'cut');
+    } else if (!signal.aborted) reportUnfinished(hop, call, reader, isRead, options);
+    const rest = reader?.end(signal.aborted ? 'left' : 'cut');
+    if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
     // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
     // was said before, and that is all.
     if (signal.aborted) outgoing.destroy();
@@ -89,9 +95,26 @@ export const streamBack = async (
   }
 };
 
+const NO_STREAM = 'answered with something other than an event stream';
+
+/** Tells the client why its answer is not complete, where the backend has given no reason. */
+const reportUnfinished = (
+  hop: Hop,
+  call: ModelCall | null,
+  reader: AnswerReader | null,
+  isStream: boolean,
+  { onUnfinished }: ForwardOptions,
+): void => {
+  const cause = reader?.unfinished ?? null;
+  if (call === null || cause === null) return;
+  const failed = unfinishedFailure(hostOf(hop.target), isStream ? cause : NO_STREAM);
+  onUnfinished?.(failed.message);
+  call.onSignal({ kind: 'refused', failure: failed });
+};
+
 const readerOf = (
   hop: Hop,
   { onSignal }: ModelCall,
-  listeners: Pick<AnswerReaderOptions, 'onLife' | 'onUnreadable' | 'onEvent'>,
+  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure' | 'signal'>,
 ): AnswerReader =>
   new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });

@@ -38,5 +38,6 @@ export const RPC_CODES = {
   overloaded: -32_001,
   invalidRequest: -32_600,
   methodNotFound: -32_601,
+  invalidParams: -32_602,
   internal: -32_603,
 } as const;

@@ -21,6 +21,7 @@ export class AnswerItems {
   readonly #doneNames = new Set<string>();
   readonly #doneIndexes = new Set<number>();
   #last: Place | null = null;
+  #lastIndex: Json | undefined;
   #count = 0;
   #doneCount = 0;
 
@@ -33,6 +34,7 @@ export class AnswerItems {
     if (place.name !== '') this.#byName.set(place.name, place);
     if (typeof index === 'number') this.#byIndex.set(index, place);
     this.#last = place;
+    this.#lastIndex = index;
     this.#count += 1;
   }
 
@@ -45,9 +47,12 @@ export class AnswerItems {
     return named ?? (at?.isDone === false ? at : null);
   }
 
-  /** The item that was begun last, if it is open and of this kind. */
-  lastOpen(kind: Place['kind']): Place | null {
-    return this.#last !== null && this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
+  /** The item that was begun last, if it is open, of this kind, and not known to have another index. */
+  lastOpen(kind: Place['kind'], index?: Json): Place | null {
+    const isOther =
+      typeof index === 'number' && typeof this.#lastIndex === 'number' && index !== this.#lastIndex;
+    if (this.#last === null || isOther) return null;
+    return this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
   }
 
   done(place: Place, raw: JsonObject, index: Json | undefined): void {

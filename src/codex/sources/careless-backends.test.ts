@@ -3,25 +3,28 @@ import { describe, expect, it } from 'vitest';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
 import type { JsonObject } from '../../kit/json.ts';
-import type { SourceSignal } from './source.ts';
+import type { Oddity, SourceSignal } from './source.ts';
 import { WireSource } from './wire-source.ts';
+import { BEGUN, turnCompleted } from '../../../test/support/wire-answer.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { CallableTools } from '../../canonical/tool.ts';
 
-/** What a client gets of an answer that its backend wrote down in a way of its own. */
-const replyOf = (...signals: readonly SourceSignal[]): Reply => {
-  const source = new WireSource({
+const sourceOf = (onOddity: (oddity: Oddity) => void): WireSource =>
+  new WireSource({
     turnId: 'turn-1',
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
     findMcpTool: () => null,
     ambient: fixedAmbient(),
-    onOddity() {},
+    onOddity,
     report: { signIn: null },
   });
+
+/** What a client gets of an answer that its backend wrote down in a way of its own. */
+const replyOf = (...signals: readonly SourceSignal[]): Reply => {
+  const source = sourceOf(() => {});
   const all = new Accumulator();
-  for (const signal of [{ kind: 'answer-started' } as const, ...signals])
-    for (const event of source.take(signal)) all.add(event);
+  for (const signal of [BEGUN, ...signals]) for (const event of source.take(signal)) all.add(event);
   for (const event of source.end({ kind: 'completed' })) all.add(event);
   return all.reply();
 };
@@ -51,6 +54,65 @@ const call = (callId: string, args: string): JsonObject => ({
 });
 const texts = ({ items }: Reply): readonly unknown[] =>
   items.map((item) => (item.kind === 'message' ? item.parts : item.kind));
+
+it('does not add the arguments of a call that has no id yet to the call before it', () => {
+  const reply = replyOf(
+    said('output_item.added', { output_index: 0, item: { ...call('call_1', ''), id: 'fc_1' } }),
+    said('output_item.added', { output_index: 1, item: { type: 'function_call', id: 'fc_2', name: 'f' } }),
+    said('function_call_arguments.delta', { item_id: 'fc_2', output_index: 1, delta: '{"n":2}' }),
+    said('function_call_arguments.delta', { item_id: 'fc_1', output_index: 0, delta: '{"n":1}' }),
+    said('output_item.done', { output_index: 0, item: { ...call('call_1', '{"n":1}'), id: 'fc_1' } }),
+    said('output_item.done', { output_index: 1, item: { ...call('call_2', '{"n":2}'), id: 'fc_2' } }),
+    ended('completed'),
+  );
+  expect(reply.items).toMatchObject([
+    { callId: 'call_1', input: '{"n":1}' },
+    { callId: 'call_2', input: '{"n":2}' },
+  ]);
+});
+
+it('gives a call with an empty id one of ours', () => {
+  const reply = replyOf(done(call('', '{}')), ended('completed'));
+  expect(reply.items).toMatchObject([
+    { kind: 'tool-call', name: 'f', callId: expect.stringMatching(/^call_/) },
+  ]);
+});
+
+describe('an item that cannot be read', () => {
+  const nameless = { type: 'function_call', call_id: 'call_1', arguments: '{}' };
+  const typeless = { id: 'item_1', content: 'something' };
+
+  it.each([
+    ['a tool call without a name', nameless],
+    ['an output item without a type', typeless],
+  ])('fails an answer that has nothing else: %s', (what, item) => {
+    expect(replyOf(done(item), ended('completed'), turnCompleted())).toMatchObject({
+      items: [],
+      outcome: {
+        kind: 'failed',
+        failure: { kind: 'upstream_error', message: `The upstream sent ${what}, and nothing else.` },
+      },
+    });
+  });
+
+  it('is left out of an answer that has more', () => {
+    const reply = replyOf(done(nameless), done(message('Hello')), ended('completed'), turnCompleted());
+    expect([texts(reply), reply.outcome]).toEqual([
+      [[{ kind: 'text', text: 'Hello' }]],
+      { kind: 'completed' },
+    ]);
+  });
+
+  it.each([
+    [nameless, 'item-without-name'],
+    [typeless, 'item-without-type'],
+  ])('is reported once', (item, oddity) => {
+    const reported: string[] = [];
+    const source = sourceOf((one) => reported.push(one));
+    for (const signal of [BEGUN, added(item), done(item), ended('completed')]) source.take(signal);
+    expect(reported).toEqual([oddity]);
+  });
+});
 
 describe('an item without an id and an index', () => {
   it('ends where it is whole', () => {

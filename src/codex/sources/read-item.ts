@@ -27,12 +27,16 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
 export type OutputItem = Exclude<Item, FromClient>;
 
 /** An item of an answer as we know it. */
-export type ReadItem = OutputItem | 'not-for-clients';
+export type ReadItem = OutputItem | 'not-for-clients' | Unreadable;
+
+/** Why an item cannot be read. */
+export type Unreadable = 'no_type' | 'no_name';
 
 /** An output item of the Responses API, which is also how the app-server tells it. */
 export const readItem = (raw: JsonObject): ReadItem => {
   const type = textIn(raw, 'type');
-  if (type === '' || CODEX_OWN.has(type)) return 'not-for-clients';
+  if (type === '') return 'no_type';
+  if (CODEX_OWN.has(type)) return 'not-for-clients';
   switch (type) {
     case 'message':
       return (raw['role'] ?? 'assistant') === 'assistant' ? readMessage(raw) : 'not-for-clients';
@@ -210,12 +214,13 @@ const readReasoning = (raw: JsonObject): OutputItem => {
 
 const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
   const { call_id: callId, name, namespace } = raw;
-  if (typeof callId !== 'string' || typeof name !== 'string' || name === '') return 'not-for-clients';
+  if (typeof name !== 'string' || name === '') return 'no_name';
   const written = textIn(raw, tool === 'function' ? 'arguments' : 'input');
   return {
     kind: 'tool-call',
     tool,
-    callId,
+    // Empty where there is none: it is given one.
+    callId: typeof callId === 'string' ? callId : '',
     name,
     ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
     input: written,

@@ -6,7 +6,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
-import { toFailure } from '../translate/failures.ts';
+import { isUsageUnread, toFailure, unfinishedAnswer } from '../translate/failures.ts';
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
 import { readItem, type OutputItem } from './read-item.ts';
@@ -115,15 +115,28 @@ export class RpcSource implements TurnSource {
         if (params.willRetry) this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
         return;
       case 'turn/completed':
-        this.#turnCompleted(toOutcome(params.turn), events);
+        this.#turnCompleted(params.turn, events);
         return;
       default:
         assertNever(method);
     }
   }
 
-  #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
+  #turnCompleted(turn: EndedTurn, events: TurnEvent[]): void {
+    const outcome = this.#outcomeOf(turn);
     this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
+  }
+
+  #outcomeOf(turn: EndedTurn): Outcome {
+    const { error } = turn;
+    if (error !== null && isUsageUnread(error)) {
+      // The answer itself came whole.
+      this.#options.onOddity('usage-unread');
+      return this.#telling.lastOutcome ?? { kind: 'completed' };
+    }
+    if (error !== null && unfinishedAnswer(error.message) !== null)
+      this.#options.onOddity('answer-unfinished');
+    return toOutcome(turn);
   }
 
   /** Something of an answer has come. */
@@ -192,6 +205,8 @@ export class RpcSource implements TurnSource {
     return known !== undefined && this.#telling.isOpen(known, kind) ? known : null;
   }
 }
+
+type EndedTurn = Parameters<typeof toOutcome>[0];
 
 const MESSAGE: Message = { kind: 'message', role: 'assistant', parts: [] };
 const REASONING: OutputItem = { kind: 'reasoning', summary: [] };

@@ -36,7 +36,13 @@ export type Oddity =
   | 'second-call-dropped'
   | 'text-differs'
   /** The app-server calls a turn completed of which no answer was completed. */
-  | 'answer-unseen';
+  | 'answer-unseen'
+  /** An output item without a type, or a call without a name, was dropped. */
+  | 'item-without-type'
+  | 'item-without-name'
+  /** Without the relay: a stream ended too early, or codex could not read what an answer cost. */
+  | 'answer-unfinished'
+  | 'usage-unread';
 
 export interface SourceOptions {
   readonly turnId: string;

@@ -18,6 +18,7 @@ import {
   withSaid,
   type OutputItem,
   type ReadItem,
+  type Unreadable,
 } from './read-item.ts';
 import type { SourceOptions } from './source.ts';
 
@@ -26,6 +27,11 @@ const MAX_UNDECLARED_CALLS = 16;
 
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
+
+const LOST: Readonly<Record<Unreadable, { readonly message: string }>> = {
+  no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
+  no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
+};
 
 /** An index of the upstream's must not make a list of any length. */
 const MAX_PARTS = 1_000;
@@ -50,6 +56,8 @@ export class Telling {
   #undeclaredCalls = 0;
   /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
+  /** Why an item of the last answer was dropped. */
+  #lost: Unreadable | null = null;
   #ended = false;
 
   constructor(options: SourceOptions) {
@@ -79,6 +87,7 @@ export class Telling {
   beginAnswer(): void {
     this.#before = this.#all.size;
     this.#hasUndeclared = false;
+    this.#lost = null;
   }
 
   /** The model was interrupted, and is asked anew: what it had begun to say stays a beginning. */
@@ -103,6 +112,7 @@ export class Telling {
 
   #judged(item: ReadItem): OutputItem | null {
     if (item === 'not-for-clients') return null;
+    if (typeof item === 'string') return this.#dropped(item);
     if ('raw' in item) return this.#hosted(item);
     if (item.kind !== 'tool-call') return item;
     const target = this.#options.findMcpTool(item);
@@ -119,7 +129,13 @@ export class Telling {
       return null;
     }
     this.#calls += 1;
-    return call;
+    return call.callId === '' ? { ...call, callId: this.#options.ambient.ids.mint('call') } : call;
+  }
+
+  #dropped(why: Unreadable): null {
+    this.#lost = why;
+    this.#options.onOddity(why === 'no_type' ? 'item-without-type' : 'item-without-name');
+    return null;
   }
 
   /** Set when the model has called undeclared tools too often. */
@@ -130,9 +146,10 @@ export class Telling {
 
   /** How a turn ended that codex calls completed: there are calls that it does not even answer. */
   get completed(): Outcome {
-    return this.#hasUndeclared
-      ? { kind: 'failed', failure: failure('upstream_error', UNANSWERED) }
-      : COMPLETED;
+    if (this.#hasUndeclared) return { kind: 'failed', failure: failure('upstream_error', UNANSWERED) };
+    const isEmpty = this.answer.every(({ kind }) => kind === 'reasoning');
+    if (this.#lost === null || !isEmpty) return COMPLETED;
+    return { kind: 'failed', failure: failure('upstream_error', LOST[this.#lost]) };
   }
 
   /** Ours for an upstream id of which something was told. */

@@ -280,10 +280,13 @@ export class WireSource implements TurnSource {
   /** The open item that an event is about. One that was never begun begins here, if its events say what it is. */
   #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
     const upstreamId = textIn(data, 'item_id');
-    const known = this.#items.find(upstreamId, data['output_index']) ?? this.#items.lastOpen(kind);
+    const index = data['output_index'];
+    // Calls run in parallel: the one that was begun last may be another.
+    const open = this.#items.lastOpen(kind, kind === 'tool-call' ? index : undefined);
+    const known = this.#items.find(upstreamId, index) ?? open;
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
     if (kind !== 'message' && kind !== 'reasoning') return null;
-    return this.#begin({ type: kind, id: upstreamId }, data['output_index'], events).itemId;
+    return this.#begin({ type: kind, id: upstreamId }, index, events).itemId;
   }
 }
 

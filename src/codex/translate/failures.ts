@@ -3,7 +3,7 @@ import type { IncompleteReason } from '../../canonical/outcome.ts';
 import { noRoom, saysNoRoom } from '../../canonical/resources.ts';
 import { isJsonObject } from '../../kit/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';
+import { classify, NOTHING_SAID, unfinishedFailure, type UpstreamSaid } from '../failures/classify.ts';
 import { readErrorBody } from '../failures/read-error.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
@@ -85,10 +85,25 @@ const byMessage = (message: string): Failure => {
   if (refresh !== undefined) return said({ code: 'token_refresh_failed', status: Number(refresh) });
   if (/error sending request|connection refused|dns error/i.test(message))
     return unreachable(hostIn(message), null);
+  const unfinished = unfinishedAnswer(message);
+  if (unfinished !== null) return unfinishedFailure(null, unfinished);
   const failed = said({ message: message.replace(/^stream disconnected before completion: /, '') });
   // Words that nobody knows may be codex's own, about anything inside of it.
   return failed.kind === 'upstream_error' ? failure('upstream_error') : failed;
 };
+
+/** codex's words for a stream that ended too early, or whose last event it could not read; null: others. */
+export const unfinishedAnswer = (message: string): string | null => {
+  if (/^stream disconnected before completion: (?:stream closed|Transport error)/.test(message))
+    return 'ended its answer without response.completed';
+  return message.startsWith(UNREAD_END) ? 'sent a response.completed event that could not be read' : null;
+};
+
+/** Whether all that codex could not read of an answer is its usage. */
+export const isUsageUnread = ({ message }: Pick<TurnError, 'message'>): boolean =>
+  message.startsWith(UNREAD_END) && !message.includes('`id`');
+
+const UNREAD_END = 'stream disconnected before completion: failed to parse ResponseCompleted: ';
 
 /** `error sending request for url (https://host/path)` */
 const hostIn = (message: string): string => hostOf(/\burl \(([^\s)]+)\)/.exec(message)?.[1] ?? '');

@@ -26,7 +26,11 @@ const TOOLS: readonly Tool[] = [
 
 /** All behind the rules, which the whole product is asked for. */
 const behindRules = async (choice: ToolChoice, who = guide, tools = TOOLS): Promise<string> => {
-  const text = await proseInstructions(proseTools(tools, choice), choice, who, new AbortController().signal);
+  const text = await proseInstructions(proseTools(tools, choice), choice, {
+    guide: who,
+    caller: 'a',
+    signal: new AbortController().signal,
+  });
   const end = 'If no tool is needed, respond with plain text.\n\n';
   expect(text).toContain(end);
   return text.slice(text.indexOf(end) + end.length);

@@ -25,18 +25,23 @@ The "arguments" field must be a JSON string.
 If a tool has no parameters, use arguments "{}".
 If no tool is needed, respond with plain text.`;
 
+interface GuideUse {
+  readonly guide: ToolGuide;
+  readonly caller: string;
+  readonly signal: AbortSignal;
+}
+
 /** What stands in front of the conversation in place of the declarations of tools. */
 export const proseInstructions = async (
   tools: readonly ProseTool[],
   choice: ToolChoice,
-  guide: ToolGuide,
-  signal: AbortSignal,
+  { guide, caller, signal }: GuideUse,
 ): Promise<string> => {
   const schemas: string[] = [];
   for (const { parameters } of tools) {
     schemas.push((await inTurns(writeJsonSteps(parameters), signal)).join(''));
   }
-  const guidance = await guide.guide(schemas);
+  const guidance = await guide.guide(schemas, caller);
   const conditions = [...choiceLines(choice), ...strictLines(tools)];
   return [
     RULES,

@@ -49,11 +49,12 @@ export class ProseRequest {
   /** Throws the signal's reason once it is aborted. */
   async write(signal: AbortSignal): Promise<TurnRequest> {
     const items = await writeHistory(this.#history, signal);
-    const { toolChoice } = this.#request;
+    const { toolChoice, caller } = this.#request;
+    const { guide } = this.#options;
     const text =
       this.tools.length === 0
         ? ''
-        : await proseInstructions(this.tools, toolChoice, this.#options.guide, signal);
+        : await proseInstructions(this.tools, toolChoice, { guide, caller, signal });
     return this.#around(items, text);
   }
 

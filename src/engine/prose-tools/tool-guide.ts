@@ -4,7 +4,7 @@
  */
 export interface ToolGuide {
   /** One for each schema, as JSON text; null where it took too long. Never rejects. */
-  guide(schemas: readonly string[]): Promise<readonly (Guidance | null)[]>;
+  guide(schemas: readonly string[], caller: string): Promise<readonly (Guidance | null)[]>;
 }
 
 export interface Guidance {

@@ -8,18 +8,18 @@ import { commonAsk } from './common-ask.ts';
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
   /** What tokens say; null: they are no text. */
-  readonly textOf: (tokens: readonly number[]) => Promise<string | null>;
+  readonly textOf: (tokens: readonly number[], caller: string) => Promise<string | null>;
 }
 
 /** The API before chat, for the clients that still use it. */
 export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   path: '/v1/completions',
-  async spellOut(body, onBytes) {
+  async spellOut(body, { onBytes, caller }) {
     const prompts = tokenPrompts(body);
     if (prompts.length === 0) return body;
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
-      const text = await options.textOf(tokens);
+      const text = await options.textOf(tokens, caller);
       // A token of few digits may stand for a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);

@@ -11,6 +11,7 @@ import { renderResponse } from '../../openai/responses/render.ts';
 import { toTurnRequest } from '../../openai/responses/to-turn.ts';
 import { invalidChoice } from '../../openai/validation.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { rememberItems } from '../recent-items.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
@@ -27,11 +28,12 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
   path: '/v1/responses',
-  read(body, { headers, ambient, models }) {
+  read(body, { headers, ambient, models, items }) {
     const asked = askedLayout(headers);
     const read = toTurnRequest(body, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
+      recall: (id) => items.recall(id),
     });
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
@@ -42,8 +44,6 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
-      wantsReasoning: wantsReasoning.length > 0,
-      hasHostedTools: request.tools.some(({ kind }) => kind === 'hosted'),
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
       isCodex: isForCodex,
       standard: options.layout,
@@ -60,6 +60,9 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
       isForCodex,
     };
+    // OpenAI stores an answer unless the client says otherwise.
+    const remember = given.store === false ? same : (events: Events) => rememberItems(events, items);
+    const shown = { ids: ambient.ids, showCommentary: request.format.kind === 'text' };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
@@ -70,14 +73,15 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: 'text.format.schema',
-      arrange: (events) => separate(dialect.tell(arrange(events, layout, ambient.ids))),
+      arrange: (events) => remember(separate(arrange(dialect.tell(events), layout, shown))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };
   },
 });
 
-const same = (events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent> => events;
+type Events = AsyncIterable<TurnEvent>;
+const same = (events: Events): Events => events;
 
 const withoutTools = (
   request: AskedTurn,

@@ -1,5 +1,6 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/item.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
+import { Line } from '../line.ts';
 
 /** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */
 export interface ArrangeOptions {
@@ -57,26 +58,5 @@ class Arranger {
   #isShown(head: Produced): boolean {
     if (isMessage(head)) return this.#options.showCommentary || head.phase !== 'commentary';
     return isReasoning(head) ? this.#options.showReasoning : isToolCall(head);
-  }
-}
-
-/** Items one after the other, in the order in which they began. */
-class Line {
-  #open: string | null = null;
-  /** Events of items that began while another one was open. */
-  #waiting: (readonly [event: TurnEvent, itemId: string])[] = [];
-
-  *take(event: TurnEvent, itemId: string): Generator<TurnEvent> {
-    this.#open ??= itemId;
-    if (itemId !== this.#open) {
-      this.#waiting.push([event, itemId]);
-      return;
-    }
-    yield event;
-    if (event.type !== 'item-ended') return;
-    this.#open = null;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const one of waiting) yield* this.take(...one);
   }
 }

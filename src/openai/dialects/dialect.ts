@@ -20,7 +20,7 @@ export interface Dialect {
   readonly chosen: ChosenMode;
   /** When it ends early; null: when the model ends it. */
   readonly stop: StopRules | null;
-  /** Stands behind the layout of the API, in front of `render` and `fold`. */
+  /** A transform before the layout of Responses, or after that of Chat. */
   readonly tell: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
 }
 

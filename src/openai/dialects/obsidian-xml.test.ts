@@ -44,12 +44,15 @@ const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'tool-calls' }, us
 
 const tell = async (
   events: readonly TurnEvent[],
-  layout: 'message-first' | 'natural' = 'message-first',
+  layout: 'message-first' | 'natural' = 'natural',
 ): Promise<{ events: TurnEvent[]; reply: Reply; native: string[] }> => {
   const { ids } = fixedAmbient();
   const native: string[] = [];
   const told = await collect(
-    tellBlocks(arrange(emit(events), layout, ids), { ids, onNativeOnly: (why) => native.push(why) }),
+    arrange(tellBlocks(emit(events), { ids, onNativeOnly: (why) => native.push(why) }), layout, {
+      ids,
+      showCommentary: true,
+    }),
   );
   return { events: told, reply: await fold(emit(told)), native };
 };
@@ -85,16 +88,18 @@ describe('calls that are told both ways', () => {
     ]);
   });
 
-  it('fill the message that the layout puts in front, or get one of their own', async () => {
-    const { reply } = await tell([...call('1', a), end]);
-    expect(shown(reply.items)).toEqual([A, `f ${a}`]);
-    const natural = await tell([...reasoning, ...call('1', a), end], 'natural');
-    expect(shown(natural.reply.items)).toEqual(['reasoning', A, `f ${a}`]);
+  it('get a message of their own where the model wrote none', async () => {
+    const { reply } = await tell([...reasoning, ...call('1', a), end]);
+    expect(shown(reply.items)).toEqual(['reasoning', A, `f ${a}`]);
+    const messageFirst = await tell([...reasoning, ...call('1', a), end], 'message-first');
+    expect(shown(messageFirst.reply.items)).toEqual([A, `f ${a}`]);
   });
 
   it('stay in the order of the model where it goes on writing', async () => {
     const turn = [...message('m', 'One.\n'), ...call('1', a), ...message('n', 'Two.'), ...call('2', b), end];
     expect(shown((await tell(turn)).reply.items)).toEqual([`One.\n${A}`, `f ${a}`, `Two.\n${B}`, `f ${b}`]);
+    const messageFirst = await tell(turn, 'message-first');
+    expect(shown(messageFirst.reply.items)).toEqual([`One.\n${A}\n\nTwo.\n${B}`, `f ${a}`, `f ${b}`]);
   });
 
   it('wait for a message that is still being written', async () => {

@@ -22,8 +22,7 @@ export interface TellBlocksOptions {
 const MAX_HELD_CHARS = 4 * MAX_ARGUMENTS_CHARS;
 
 /**
- * Tells calls both ways: as a block at the end of the message in front of them, and then natively. It
- * stands behind the layout: there the message that holds the text comes first, and so do its blocks.
+ * Tells calls both ways: as a block at the end of the message in front of them, and then natively.
  */
 export async function* tellBlocks(
   events: AsyncIterable<TurnEvent>,

@@ -1,7 +1,7 @@
 import { isMessage, type Message, type Part, type Produced } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
-import { SEPARATOR } from '../joined-text.ts';
+import type { Json } from '../../kit/json.ts';
+import { movedAnnotation, SEPARATOR } from '../joined-text.ts';
 
 /**
  * For a client that puts the messages of an answer together as they come: each message behind another
@@ -45,12 +45,4 @@ const separatedPart = (part: Part): Part =>
       }
     : part;
 
-/** A citation counts from the beginning of its message. */
-const moved = (annotation: Json): Json => {
-  if (!isJsonObject(annotation)) return annotation;
-  const places = ['start_index', 'end_index', 'index'].flatMap((name) => {
-    const place = annotation[name];
-    return typeof place === 'number' ? [[name, place + SEPARATOR.length] as const] : [];
-  });
-  return { ...annotation, ...Object.fromEntries(places) };
-};
+const moved = (annotation: Json): Json => movedAnnotation(annotation, SEPARATOR.length);

@@ -1,6 +1,5 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
 import {
   saysNothing,
   type HostedCall,
@@ -14,27 +13,16 @@ import {
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
-import {
-  idText,
-  jsonObject,
-  list,
-  listOf,
-  longText,
-  MAX_ID_CHARS,
-  MAX_PARTS,
-  MAX_TOOLS,
-  refuseTooManyParts,
-} from '../bounds.ts';
+import { idText, refuseTooManyParts } from '../bounds.ts';
 import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { notAnObject, parseBody } from '../validation.ts';
 import { parseParts } from './input-parts.ts';
+import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
+import { References, type Recall } from './item-references.ts';
 import { isOwnSummary, unwrapSummary } from './own-summary.ts';
 import { readToolOutput } from './tool-output.ts';
-
-/** The field for what codex notes about an item. */
-const NOTES = 'internal_chat_message_metadata_passthrough';
 
 /** What was read, where each item stood in the body, and the names of the fields that were not read. */
 export interface ReadItems {
@@ -43,140 +31,67 @@ export interface ReadItems {
   readonly unread: readonly string[];
 }
 
-const id = z.string().max(MAX_ID_CHARS).nullish();
-const status = z.string().nullish();
-const notes = { [NOTES]: jsonObject.nullish() };
-
-const caller = jsonObject.nullish();
-/** Fields of a call that only a backend reads. */
-const callFields = { caller, async: z.boolean().nullish() };
-
-/** Other names under which a compaction comes back. */
-const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
-
-/** Only what is read: clients replay whole output items, with fields that nobody needs. */
-const schemas = {
-  message: z.object({
-    type: z.literal('message').optional(),
-    id,
-    status,
-    ...notes,
-    role: z.enum(['user', 'assistant', 'system', 'developer']),
-    content: z.union([longText, list(MAX_PARTS)]),
-    phase: z.enum(['commentary', 'final_answer']).nullish(),
-  }),
-  reasoning: z.object({
-    type: z.literal('reasoning'),
-    id,
-    status,
-    ...notes,
-    summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
-    content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
-    encrypted_content: z.string().nullish(),
-  }),
-  function_call: z.object({
-    type: z.literal('function_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    arguments: longText,
-    ...callFields,
-  }),
-  function_call_output: z.object({
-    type: z.literal('function_call_output'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
-    name: z.string().nullish(),
-    namespace: z.string().nullish(),
-  }),
-  custom_tool_call: z.object({
-    type: z.literal('custom_tool_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    input: longText,
-    ...callFields,
-  }),
-  custom_tool_call_output: z.object({
-    type: z.literal('custom_tool_call_output'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
-  }),
-  compaction: z.object({
-    type: z.enum(['compaction', ...COMPACTION_TOO]),
-    id,
-    ...notes,
-    encrypted_content: z.string(),
-  }),
-  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
-  additional_tools: z.looseObject({
-    type: z.literal('additional_tools'),
-    role: z.literal('developer'),
-    tools: list(MAX_TOOLS),
-  }),
-  /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
-  raw: z.looseObject({ type: idText, id }),
-} as const;
-
-type ItemType = keyof typeof schemas;
-const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
-
-export const readInput = (input: string | readonly unknown[]): ReadItems => {
+export const readInput = (input: string | readonly unknown[], recall: Recall = () => null): ReadItems => {
   if (typeof input === 'string') {
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
     return { items: [item], places: ['input'], unread: [] };
   }
   refuseTooManyParts(input, 'input');
   const unread: string[] = [];
+  const references = new References(recall);
   const read = input.flatMap((value, index) => {
     const place = `input[${index}]`;
-    const item = readItem(value, place, unread);
+    const item = readItem(value, place, { unread, references });
     return item === null ? [] : [{ item, place }];
   });
   return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
 };
 
-/** Null for an item that says nothing: the empty assistant message of our own message-first layout. */
-const readItem = (value: unknown, at: string, unread: string[]): Item | null => {
+interface Reading {
+  readonly unread: string[];
+  readonly references: References;
+}
+
+/** Null for what has no content: an empty assistant message, such as that of the layout message-first. */
+const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
   const type = typeOf(value, at);
   noteUnread(unread, schemas[type], value, at);
-  const item = translate(type, value, at, unread);
-  const isEmpty = item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts);
-  return isEmpty ? null : item;
+  if (type === 'item_reference') {
+    const found = references.resolve(parseBody(schemas.item_reference, value, at).id, at);
+    if (found === 'lost') unread.push(at);
+    return typeof found === 'string' ? null : unlessEmpty(found);
+  }
+  return unlessEmpty(translate(type, value, at, unread));
 };
+
+const unlessEmpty = (item: Item): Item | null =>
+  item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts) ? null : item;
 
 const typeOf = (value: unknown, at: string): ItemType => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
-  const type = value['type'] ?? (value['role'] === undefined ? undefined : 'message');
+  const type = value['type'] ?? untypedAs(value);
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
   // What is sealed under this name goes on under it.
   if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
-  if (name === 'item_reference') {
-    throw gatewayError('unsupported_value', {
-      param: at,
-      message: `Item references are not supported at '${at}': items are not stored here. Send the item itself (with 'store: false' clients do so by themselves).`,
-    });
-  }
   return 'raw';
 };
 
-const translate = (type: ItemType, value: unknown, at: string, unread: string[]): Item => {
+/** The items that need no type: messages, and references, which have an id and nothing else. */
+const untypedAs = (value: JsonObject): ItemType | undefined => {
+  if (value['role'] !== undefined) return 'message';
+  return typeof value['id'] === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')
+    ? 'item_reference'
+    : undefined;
+};
+
+const translate = (
+  type: Exclude<ItemType, 'item_reference'>,
+  value: unknown,
+  at: string,
+  unread: string[],
+): Item => {
   switch (type) {
     case 'message':
       return message(parseBody(schemas.message, value, at), at, unread);

@@ -73,7 +73,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   image: { asks: ['imageOptions'], note: 'Goes to the backend as it is.' },
   store: {
     policy: 'ignored',
-    note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`.',
+    note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`. Unless it is `false`, items are kept in memory for an hour, for `item_reference`.',
   },
   background: { policy: 'rejected', note: 'Background responses are not supported yet.' },
   previous_response_id: {

@@ -12,6 +12,7 @@ import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../validation.ts';
 import { readInput, type ReadItems } from './input-items.ts';
+import type { Recall } from './item-references.ts';
 import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
@@ -34,6 +35,8 @@ export interface ToTurnOptions {
   readonly ignoreClientPrompt: boolean;
   /** How tools are written where this is not the API that was called. */
   readonly toolForm?: ToolForm;
+  /** Finds items of earlier answers that the client only refers to; absent: none are kept. */
+  readonly recall?: Recall;
 }
 
 const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
@@ -78,7 +81,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
   const { given, unread } = parseCreateResponse(body);
   const ignored = [...unread];
   refuseStateful(given);
-  const input = readInput(given.input);
+  const input = readInput(given.input, options.recall);
   append(ignored, input.unread);
   checkInput(input);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;

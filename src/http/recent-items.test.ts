@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { END, messageTold } from '../../test/support/told-items.ts';
+import type { Produced } from '../canonical/item.ts';
+import { RecentItems, rememberItems } from './recent-items.ts';
+
+const HOUR_MS = 60 * 60_000;
+const idOf = (nth: number): string => `msg_${String(nth).padStart(4, '0')}ab12cd34ef56ab78`;
+
+const message = (id: string, text = 'hi'): Produced => ({
+  kind: 'message',
+  id,
+  role: 'assistant',
+  parts: [{ kind: 'text', text }],
+});
+
+const itemsOf = (maxBytes = 1_000_000) => {
+  let now = 0;
+  let bytes = 0;
+  const recalled: number[] = [];
+  const items = new RecentItems({ maxBytes, clock: { now: () => now }, onChange: (all) => (bytes = all) });
+  return {
+    of: (caller: string) => items.of(caller, (size) => recalled.push(size)),
+    pass: (ms: number) => (now += ms),
+    bytes: () => bytes,
+    recalled,
+  };
+};
+
+describe('items of recent answers', () => {
+  it('are found by their id, by their own caller only, and what is found is counted', () => {
+    const { of, recalled, bytes } = itemsOf();
+    of('a').remember(message(idOf(1)));
+    expect([of('a').recall(idOf(1)), of('b').recall(idOf(1)), of('a').recall(idOf(2))]).toEqual([
+      message(idOf(1)),
+      null,
+      null,
+    ]);
+    expect(recalled).toEqual([bytes()]);
+  });
+
+  it('are not kept under ids that a backend uses again in every conversation', () => {
+    const { of, bytes } = itemsOf();
+    of('a').remember(message('msg_1'));
+    expect([of('a').recall('msg_1'), bytes()]).toEqual([null, 0]);
+  });
+
+  it('go an hour after they were last needed', () => {
+    const { of, pass, bytes } = itemsOf();
+    of('a').remember(message(idOf(1)));
+    pass(HOUR_MS - 1);
+    expect(of('a').recall(idOf(1))).not.toBeNull();
+    pass(HOUR_MS - 1);
+    expect(of('a').recall(idOf(1))).not.toBeNull();
+    pass(HOUR_MS);
+    expect(of('a').recall(idOf(1))).toBeNull();
+    of('a').remember(message('msg_1'));
+    of('a').remember(message(idOf(2)));
+    pass(HOUR_MS);
+    of('b').remember(message(idOf(3), ''));
+    const only = bytes();
+    expect(only).toBeGreaterThan(0);
+    expect(only).toBeLessThan(1_000);
+  });
+
+  it('stay within their bound, and a caller with many loses its own oldest', () => {
+    const { of, bytes } = itemsOf(20_000);
+    of('quiet').remember(message(idOf(0), 'x'.repeat(1_000)));
+    for (let nth = 1; nth <= 50; nth += 1) {
+      of('loud').remember(message(idOf(nth), 'x'.repeat(1_000)));
+      expect(bytes()).toBeLessThanOrEqual(20_000);
+    }
+    expect([of('quiet').recall(idOf(0)), of('loud').recall(idOf(1)), of('loud').recall(idOf(50))]).toEqual([
+      message(idOf(0), 'x'.repeat(1_000)),
+      null,
+      message(idOf(50), 'x'.repeat(1_000)),
+    ]);
+  });
+
+  it('are not pushed out by one that is larger than the bound, and none are kept without room', () => {
+    const { of } = itemsOf(20_000);
+    of('a').remember(message(idOf(1)));
+    of('a').remember(message(idOf(2), 'x'.repeat(30_000)));
+    expect([of('a').recall(idOf(1)), of('a').recall(idOf(2))]).toEqual([message(idOf(1)), null]);
+    const none = itemsOf(0);
+    none.of('a').remember(message(idOf(1)));
+    expect([none.of('a').recall(idOf(1)), none.bytes()]).toEqual([null, 0]);
+  });
+
+  it('may be nested as deeply as a backend likes', () => {
+    const { of, bytes } = itemsOf(100_000_000);
+    let deep: unknown[] = [];
+    for (let level = 0; level < 200_000; level += 1) deep = [deep];
+    const raw = { type: 'something_new', deep } as never;
+    of('a').remember({ kind: 'opaque', id: idOf(1), raw });
+    expect(bytes()).toBeGreaterThan(200_000);
+  });
+
+  it('are remembered before the client sees that they ended', async () => {
+    const seen: string[] = [];
+    const told = rememberItems(emit([...messageTold('m', 'a'), END]), {
+      remember: ({ id }) => void seen.push(`remembered ${id}`),
+    });
+    for await (const { type } of told) seen.push(type);
+    expect(seen).toEqual(['item-started', 'item-delta', 'remembered m', 'item-ended', 'turn-ended']);
+    expect(await collect(rememberItems(emit([END]), { remember() {} }))).toEqual([END]);
+  });
+});

@@ -1,0 +1,84 @@
+import type { Item, Produced } from '../canonical/item.ts';
+import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { bytesOfText, FairCache } from '../kit/fair-cache.ts';
+import { isRandomId } from '../kit/random-id.ts';
+
+/** The items of one caller. */
+export interface ItemMemory {
+  remember(item: Produced): void;
+  /** Null: unknown, expired, or the item of another caller. */
+  recall(id: string): Item | null;
+}
+
+export interface RecentItemsOptions {
+  /** 0: nothing is kept. */
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly onChange: (bytes: number) => void;
+}
+
+const KEPT_FOR_MS = 60 * 60_000;
+
+/**
+ * Items of recent answers by id, in memory only. Clients that leave `store` at its default send an
+ * `item_reference` in place of the item itself.
+ */
+export class RecentItems {
+  readonly #cache: FairCache<Item>;
+
+  constructor({ maxBytes, clock, onChange }: RecentItemsOptions) {
+    this.#cache = new FairCache({ maxBytes, maxAgeMs: KEPT_FOR_MS, clock, onChange });
+  }
+
+  /** `onRecalled` hears how much a request refers to: that counts like its body. */
+  of(caller: string, onRecalled: (bytes: number) => void): ItemMemory {
+    const cache = this.#cache;
+    const keyOf = (id: string): string => JSON.stringify([caller, id]);
+    return {
+      remember(item) {
+        // Under an id that is used again in every conversation, a client would get another one's item.
+        if (!isRandomId(item.id)) return;
+        const key = keyOf(item.id);
+        cache.add({ holder: caller, keys: [key], value: item, bytes: bytesOfItem(item) + bytesOfText(key) });
+      },
+      recall(id) {
+        const key = keyOf(id);
+        const found = cache.get(key);
+        if (found === undefined) return null;
+        cache.renew(key);
+        onRecalled(found.bytes);
+        return found.value;
+      },
+    };
+  }
+}
+
+/** Remembers each item of an answer before the client sees that it has ended. */
+export async function* rememberItems(
+  events: AsyncIterable<TurnEvent>,
+  memory: Pick<ItemMemory, 'remember'>,
+): AsyncGenerator<TurnEvent> {
+  for await (const event of events) {
+    if (event.type === 'item-ended') memory.remember(event.item);
+    yield event;
+  }
+}
+
+/** About what an object and a field take beside their text. */
+const VALUE_BYTES = 48;
+
+/** Without recursion: a backend decides how deep its items are nested. */
+const bytesOfItem = (item: Item): number => {
+  let bytes = 0;
+  const rest: unknown[] = [item];
+  while (rest.length > 0) {
+    const value = rest.pop();
+    bytes += VALUE_BYTES;
+    if (typeof value === 'string') bytes += bytesOfText(value);
+    else if (typeof value === 'object' && value !== null) {
+      for (const part of Object.values(value)) rest.push(part);
+    }
+  }
+  return bytes;
+};

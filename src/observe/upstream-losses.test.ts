@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+
+import { createMetrics } from './metrics.ts';
+import { reportOddities, reportRelayLosses } from './upstream-losses.ts';
+
+const watched = () => {
+  const lines: unknown[] = [];
+  const metrics = createMetrics();
+  const logger = { warn: (...line: unknown[]) => void lines.push(line) } as never;
+  return { lines, metrics, logger };
+};
+
+it('logs unreadable events once per answer, and repairs once', () => {
+  const { lines, metrics, logger } = watched();
+  const losses = reportRelayLosses(metrics, logger);
+  for (const nth of [1, 2, 1]) losses.onUnreadable('no-json', nth);
+  for (const what of ['usage', 'usage', 'arguments'] as const) losses.onRepaired(what);
+  const repaired = 'the upstream deviates from the Responses API; its events are repaired';
+  expect(lines).toEqual([
+    [{ why: 'no-json' }, 'an event of the upstream could not be read'],
+    [{ why: 'no-json' }, 'an event of the upstream could not be read'],
+    [{ what: 'usage' }, repaired],
+    [{ what: 'arguments' }, repaired],
+  ]);
+});
+
+it('logs a loss of a turn once, and other oddities not at all', () => {
+  const { lines, metrics, logger } = watched();
+  const report = reportOddities(metrics, logger);
+  for (const nth of [1, 2]) report('item-without-name', { model: 'm', nth });
+  report('text-differs', { model: 'm', nth: 1 });
+  expect(lines).toEqual([
+    [{ model: 'm', response_item_parse_error: 'no_name' }, 'an output item of the upstream was dropped'],
+  ]);
+});

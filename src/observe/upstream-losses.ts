@@ -1,0 +1,87 @@
+import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | 'upstreamOddities'>;
+
+/** What the relay could not read of a backend's answers. */
+interface RelayLosses {
+  /** An event of a stream could not be read, the nth one of its answer. */
+  onUnreadable(why: keyof typeof UNREADABLE, nth: number): void;
+  /** A stream ended without `response.completed`; `message` is what the client is told. */
+  onUnfinished(message: string): void;
+  /** An event did not have the form of the Responses API, and was repaired. */
+  onRepaired(what: 'no_call_id' | 'arguments' | 'usage'): void;
+}
+
+/** Counts and logs losses. A repair is logged once: the backend will need it for every answer. */
+export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'warn'>): RelayLosses => {
+  const logged = new Set<string>();
+  return {
+    onUnreadable(why, nth) {
+      metrics.parseFailures.inc({ of: UNREADABLE[why] });
+      if (nth === 1) logger.warn({ why }, 'an event of the upstream could not be read');
+    },
+    onUnfinished(message) {
+      metrics.parseFailures.inc({ of: 'upstream_answer' });
+      logger.warn({ cause: message }, UNFINISHED);
+    },
+    onRepaired(what) {
+      if (what === 'usage') metrics.parseFailures.inc({ of: 'upstream_usage' });
+      else metrics.responseItemParseErrors.inc({ response_item_parse_error: what });
+      if (logged.has(what)) return;
+      logged.add(what);
+      logger.warn({ what }, 'the upstream deviates from the Responses API; its events are repaired');
+    },
+  };
+};
+
+/** Events that could not be read, as the metric names them. */
+const UNREADABLE = {
+  'no-json': 'upstream_event',
+  'too-long': 'upstream_event_too_long',
+  'too-deep': 'upstream_event_too_deep',
+  'too-wide': 'upstream_event_too_wide',
+} as const;
+
+const UNFINISHED = 'an answer of the upstream is not complete';
+
+interface LossRow {
+  readonly count: (metrics: LossMetrics) => void;
+  readonly facts: object;
+  readonly message: string;
+}
+
+const droppedItem = (error: string): LossRow => ({
+  count: (metrics) => metrics.responseItemParseErrors.inc({ response_item_parse_error: error }),
+  facts: { response_item_parse_error: error },
+  message: 'an output item of the upstream was dropped',
+});
+
+/** Oddities of a turn that lose something of its answer. */
+const LOSSES: Readonly<Record<string, LossRow>> = {
+  'item-without-type': droppedItem('no_type'),
+  'item-without-name': droppedItem('no_name'),
+  'answer-unfinished': {
+    count: (metrics) => metrics.parseFailures.inc({ of: 'upstream_answer' }),
+    facts: {},
+    message: UNFINISHED,
+  },
+  'usage-unread': {
+    count: (metrics) => metrics.parseFailures.inc({ of: 'upstream_usage' }),
+    facts: {},
+    message: 'the app-server could not read the usage of an answer, so it is absent',
+  },
+};
+
+/** Counts what was odd about a turn. Losses are logged too, each kind once in a turn. */
+export const reportOddities =
+  (metrics: LossMetrics, logger: Pick<Logger, 'warn'>) =>
+  (oddity: string, { model, nth }: { readonly model: string; readonly nth: number }): void => {
+    const loss = LOSSES[oddity];
+    if (loss === undefined) {
+      metrics.upstreamOddities.inc({ oddity });
+      return;
+    }
+    loss.count(metrics);
+    if (nth === 1) logger.warn({ model, ...loss.facts }, loss.message);
+  };
