@@ -21,6 +21,7 @@ import { createAuthenticator } from './http/guards/authenticate.ts';
 import { dialectsOf } from './http/dialects.ts';
 import { createCors } from './http/guards/cors.ts';
 import { createForms } from './http/read-form.ts';
+import { createCountLine } from './http/routes/input-tokens.ts';
 import { routeTable } from './http/routes/table.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { createSideTurns } from './http/side-turns.ts';
@@ -116,6 +117,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
       turns: {
         engine: board.engine,
         models: board.models,
+        tokens: tokenizer,
         forms,
         formats,
         sideTurns: createSideTurns(
@@ -130,6 +132,10 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
+      countLine: createCountLine({
+        clock: systemAmbient.clock,
+        onRefused: (reason) => metrics.refused.inc({ reason }),
+      }),
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
       codex: {
@@ -195,7 +201,7 @@ const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
-      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
+      logger.warn({ reason }, 'tokens were guessed, not counted');
     },
   });
   const guide = createThreadedGuide({

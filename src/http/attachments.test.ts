@@ -17,7 +17,8 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const nameOf = (path: Path): string => parameterName(path, responsesNames(places, PLAIN_FORM.placeOf));
+const nameOf = (path: Path): string =>
+  parameterName(path, responsesNames({ places, placeOf: PLAIN_FORM.placeOf }));
 
 /** The backend takes only the bytes of images. */
 const passesUrls = (): boolean => false;

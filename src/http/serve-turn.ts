@@ -7,10 +7,12 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
+import { countEnds } from '../engine/count-ends.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
+import type { TokenCounter } from '../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -18,6 +20,7 @@ import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
+import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatCheck, FormatChecks } from './check-format.ts';
@@ -52,6 +55,7 @@ export interface TurnDeps {
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
   readonly fetchImage: FetchImage;
   /** Whether images by URL are left to a backend that fetches them itself. */
   readonly passesImageUrls: boolean;
@@ -87,6 +91,8 @@ export interface RepairRules {
 
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
 const LARGE_BYTES = 1024 * 1024;
+
+const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
@@ -152,8 +158,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
       }),
     );
+    const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
+    const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
     const events = mapAll(
-      runChoices(plans, places, {
+      runChoices(counting, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -189,6 +197,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
       ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
@@ -234,8 +243,10 @@ const answer = async (
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
   const body = ask.project(replies);
-  story?.tell('answered', { status: 200, head: headers, body });
-  return jsonResponse(body, headers, exchange.signal);
+  const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
+  const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
+  story?.tell('answered', { status: 200, head, body });
+  return jsonResponse(body, head, exchange.signal);
 };
 
 interface Reading {

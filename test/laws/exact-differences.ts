@@ -30,13 +30,24 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   },
   {
     field: '`output` of a call as an object with `content` and `success`',
-    arrives: 'its content',
-    why: 'No backend has a place for `success`; `false` is named in `x-proxy-ignored-params`.',
+    arrives: 'its content; for a `success` of `false`, `The tool call failed.` and a line break come first',
+    why: 'No backend has a field for `success`.',
+    apply: (own) =>
+      mapItems(own, (item) => {
+        const { output } = item;
+        if (!isJsonObject(output) || isCarried(item)) return item;
+        const content = output['content'] ?? '';
+        const isFailed = output['success'] === false && typeof content === 'string';
+        return { ...item, output: isFailed ? `The tool call failed.\n${content}` : content };
+      }),
+  },
+  {
+    field: 'an item of type `tool_output`',
+    arrives: '`function_call_output`',
+    why: 'It is another name for it.',
     apply: (own) =>
       mapItems(own, (item) =>
-        isJsonObject(item['output']) && !isCarried(item)
-          ? { ...item, output: item['output']['content'] ?? '' }
-          : item,
+        item['type'] === 'tool_output' ? { ...item, type: 'function_call_output' } : item,
       ),
   },
   {

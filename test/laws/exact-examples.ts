@@ -25,6 +25,8 @@ export const EXACT_EXAMPLES: readonly JsonObject[] = [
     input: [
       { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'call_1', output: { content: 'No.', success: false } },
+      { type: 'function_call', call_id: 'call_2', name: 'f', arguments: '{}' },
+      { type: 'tool_output', call_id: 'call_2', output: 'Yes.' },
     ],
   },
   {
