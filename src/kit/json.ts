@@ -37,7 +37,7 @@ export const charsIn = (value: unknown): number => {
 export const isDeeperThan = (value: unknown, levels: number): boolean => {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    const open = level.filter((one) => typeof one === 'object' && one !== null) as object[];
+    const open = level.filter((one) => typeof one === 'object' && one !== null);
     if (open.length > 0 && depth >= levels) return true;
     level = open.flatMap((one): unknown[] => Object.values(one));
   }

@@ -35,7 +35,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     const codex = new CodexImitation({ tell: (signal) => tell(signal), askModelAgain: askModel });
     const reader = readerOf?.();
     reader?.begin();
-    reader?.push(bytes);
+    void reader?.push(bytes);
     if (order === 'relay first') reader?.end('cut');
     codex.read(bytes);
     if (order === 'app-server first') reader?.end('cut');

@@ -21,7 +21,7 @@ const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
     mintCallId: () => 'call_ours',
   });
   reader.begin();
-  for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  for (const chunk of chunks) void reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   reader.end('cut');
   expect(signals[0]).toEqual({ kind: 'answer-started' });
   return signals.slice(1);
@@ -59,7 +59,7 @@ describe('reading an answer on its way', () => {
       'data: no JSON either\n\n',
       'data: [DONE]\n\n',
     ]) {
-      reader.push(Buffer.from(text));
+      void reader.push(Buffer.from(text));
     }
     expect(reasons).toEqual(['no-json', 'no-json']);
   });
@@ -256,7 +256,7 @@ describe('the end of an answer', () => {
         onLife() {},
         mintCallId: () => 'call_ours',
       });
-      reader.push(Buffer.from(text));
+      void reader.push(Buffer.from(text));
       return reader.isOver;
     };
     const last = ['response.failed', 'response.incomplete', 'error'].map((type) => sse({ type }));
@@ -284,7 +284,7 @@ describe('a sign of life', () => {
     });
     return chunks.map((chunk) => {
       count = 0;
-      reader.push(Buffer.from(chunk));
+      void reader.push(Buffer.from(chunk));
       return count;
     });
   };

@@ -9,6 +9,7 @@ import { MAX_EVENT_BYTES } from './sse-events.ts';
 const pass = (text: string, cuts: readonly number[], replace: (event: string) => string | null): string[] => {
   let event = '';
   const bytes = new PassedBytes(function* (piece) {
+    yield;
     event += Buffer.from(piece).toString();
     // An event is complete with its empty line.
     if (!/(?:\n\n|\r\r|\n\r)$/.test(event)) return null;
@@ -50,6 +51,7 @@ it('passes every byte of a stream without replacements, each event when it is co
 
 it('does not hold an event that is too long', () => {
   const bytes = new PassedBytes(function* () {
+    yield;
     return Buffer.from('never');
   });
   const chunk = Buffer.alloc(MAX_EVENT_BYTES / 2, 'x');
