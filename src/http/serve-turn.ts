@@ -1,6 +1,5 @@
 import { failure, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
-import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -23,9 +22,10 @@ import { modeHeader } from '../openai/dialects/choose-mode.ts';
 import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
-import type { FormatCheck, FormatChecks } from './check-format.ts';
+import type { FormatChecks } from './check-format.ts';
 import { endOfBrokenStream } from './broken-stream.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
@@ -38,6 +38,7 @@ import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
+import { summaryOf } from './request-summary.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -45,6 +46,7 @@ import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
+import { traceOf } from './trace-context.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -103,11 +105,13 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
-    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    const summary = summaryOf(requestsOf(ask), held.bytes);
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe(signal);
     const session = sessionOf(http.headers);
+    const trace = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
     const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
@@ -117,6 +121,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       isStrict: deps.strictParams,
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(trace === null ? {} : { trace }),
       ...(story === null ? {} : { story }),
     }));
     const known = mapAll(asked, (one) => deps.engine.plan(one));
@@ -307,18 +312,3 @@ const counted =
     held.grow(image.length);
     return image;
   };
-
-/** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
-const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {
-  if (keepsFormat === null) return [];
-  let text = '';
-  return [
-    {
-      onEvent(event) {
-        if (event.type === 'item-ended') text += answerOf(event.item);
-        if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
-        void keepsFormat(text).then((kept) => kept === false && onMismatch());
-      },
-    },
-  ];
-};

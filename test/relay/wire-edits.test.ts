@@ -118,48 +118,6 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     },
   );
 
-  it('where the prompt is to be cached, who made a call, and what else only a backend reads', async () => {
-    const prompt_cache_breakpoint = { mode: 'explicit', ttl: '12h' };
-    const asked = {
-      prompt_cache_options: { mode: 'explicit', ttl: '12h' },
-      access_programs: { cyber: 'standard' },
-      image: { context_compression: 'disabled' },
-      reasoning: { mode: 'pro' },
-      input: [
-        {
-          role: 'user',
-          content: [
-            { type: 'input_text', text: 'A long text.', prompt_cache_breakpoint },
-            { type: 'input_image', image_url: PNG, prompt_cache_breakpoint },
-            { type: 'input_image', file_id: 'file-1', detail: 'low' },
-          ],
-        },
-        { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}', caller: { type: 'direct' } },
-        {
-          type: 'function_call_output',
-          call_id: 'c1',
-          caller: { type: 'direct' },
-          output: [{ type: 'input_text', text: 'done', prompt_cache_breakpoint }],
-        },
-      ],
-    };
-    expect(await reached({ model, ...asked })).toMatchObject(asked);
-  });
-
-  it('images and files by URL, as the client wrote them', async () => {
-    const content = [
-      { type: 'input_image', image_url: 'HTTPS://images.test:443/a%20b.png?c#d', detail: 'low' },
-      { type: 'input_image', image_url: 'http://127.0.0.1:1/private.png', detail: 'original' },
-      { type: 'input_file', file_url: 'https://files.test/a.pdf' },
-    ];
-    const input = [
-      { role: 'user', content },
-      { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'c1', output: content },
-    ];
-    expect(conversationOf(await reached({ model, input }))).toMatchObject(input);
-  });
-
   it('what to include, beside what codex asks for', async () => {
     const include = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
     expect((await reached({ model, include }))['include']).toEqual([
