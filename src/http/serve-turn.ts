@@ -47,7 +47,7 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
-  readonly items: RecentItems;
+  readonly items: Pick<RecentItems, 'of'>;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
@@ -248,7 +248,10 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  const items = deps.items.of(exchange.caller(), (item, bytes) => {
+    held.grow(bytes);
+    story?.tell('referred', { item });
+  });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
