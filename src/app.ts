@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import { createChooser } from './backend.ts';
@@ -22,6 +21,7 @@ import { createAuthenticator } from './http/guards/authenticate.ts';
 import { dialectsOf } from './http/dialects.ts';
 import { createCors } from './http/guards/cors.ts';
 import { createForms } from './http/read-form.ts';
+import { createCountLine } from './http/routes/input-tokens.ts';
 import { routeTable } from './http/routes/table.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { createSideTurns } from './http/side-turns.ts';
@@ -33,6 +33,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { turnMetrics } from './observe/turn-metrics.ts';
 import { endpointsOf, turnDeps } from './north.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
+import { placeFolders } from './place-folders.ts';
 import { createThreadedGuide } from './schemas/threaded-guide.ts';
 import { createSouth, type SouthDeps } from './south.ts';
 import { storiesOf } from './stories-of.ts';
@@ -68,12 +69,12 @@ const LOOK_EVERY_MS = 2_000;
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (config: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+  const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
   const homes = await openHomes(config, environment, logger);
-  await mkdir(config.codex.workDir, { recursive: true });
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
@@ -116,6 +117,7 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
       turns: {
         engine: board.engine,
         models: board.models,
+        tokens: tokenizer,
         forms,
         formats,
         sideTurns: createSideTurns(
@@ -130,6 +132,10 @@ export const createApp = async (config: Config, { environment, logger, log }: Ap
         stories,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
+      countLine: createCountLine({
+        clock: systemAmbient.clock,
+        onRefused: (reason) => metrics.refused.inc({ reason }),
+      }),
       models: board.models,
       mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
       codex: {
@@ -195,7 +201,7 @@ const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
-      logger.warn({ reason }, 'the tokens of an answer were guessed, not counted');
+      logger.warn({ reason }, 'tokens were guessed, not counted');
     },
   });
   const guide = createThreadedGuide({

@@ -62,7 +62,7 @@ export const turnDeps = (
   metrics: Metrics,
   /** Those who watch every turn. */
   standing: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'forms' | 'formats' | 'stories' | 'sideTurns'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'forms' | 'formats' | 'stories' | 'sideTurns'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
   items: new RecentItems({
@@ -93,6 +93,7 @@ export const turnDeps = (
     enabled: config.images.fetchEnabled,
     allowPrivate: config.images.fetchPrivate,
   }),
+  passesImageUrls: config.images.urls === 'auto',
   onAsk: askMetrics(metrics),
   observersOf: (ask, exchange) => [
     ...standing,

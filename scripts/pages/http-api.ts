@@ -12,6 +12,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'POST /v1/responses/compact':
     'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
+  'POST /v1/responses/input_tokens':
+    'Counts the tokens that a model would read for the same body, without asking one: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
   'POST /v1/responses/{id}/steer':
     'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
@@ -80,6 +82,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       imageEditsEndpoint(untouched),
     ],
     turns: untouched,
+    countLine: { enter: notCalled },
     models: { names: notCalled },
     mcp: { list: notCalled },
     codex: {

@@ -1,4 +1,5 @@
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { COUNTED } from '../../src/openai/sse.ts';
 import { ENDS } from './played-pool.ts';
 import type { Told } from './read-story.ts';
 
@@ -16,8 +17,22 @@ const PARTS: Readonly<Record<string, (told: Told) => Json | undefined>> = {
       ? { method: facts['method'], params: facts['params'] }
       : undefined,
   'model request': ({ kind, facts }) => (kind === 'wire-sent' ? facts['after'] : undefined),
-  answer: ({ kind, facts }) => (kind === 'answered' ? facts : undefined),
-  frame: ({ kind, facts }) => (kind === 'frame' ? facts : undefined),
+  answer: ({ kind, facts }) => (kind === 'answered' ? withoutCounted(facts) : undefined),
+  frame: ({ kind, facts }) => (kind === 'frame' ? withoutCounted(facts) : undefined),
+};
+
+/** Tokens that were counted here differ when a story is played: secrets in the request are hidden in it. */
+const withoutCounted = (facts: JsonObject): JsonObject => {
+  const { head, body, note, data } = facts;
+  if (isJsonObject(head) && head[COUNTED.header] === COUNTED.value)
+    return { ...facts, body: withoutUsage(body) };
+  return note === undefined ? facts : { ...facts, data: withoutUsage(data) };
+};
+
+const withoutUsage = (body: Json | undefined): Json | undefined => {
+  if (!isJsonObject(body)) return body;
+  const { usage: _, response, ...rest } = body;
+  return response === undefined ? rest : { ...rest, response: withoutUsage(response) };
 };
 
 /** Choices run at once, in whatever order: each thread for itself. Frames have no thread, and stay in their order. */

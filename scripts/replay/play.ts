@@ -85,6 +85,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     ...turnDeps(config, logger, metrics, []),
     engine,
     models,
+    tokens: tokenizer,
     sideTurns: createSideTurns(
       { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
       { engine, models, logger, metrics },

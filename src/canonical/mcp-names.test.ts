@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 
 import { McpToolNames, mcpNamespace } from './mcp-names.ts';
 
-const tool = (name: string) => ({ name, description: null, inputSchema: {}, annotations: null });
+const tool = (name: string) => ({
+  name,
+  title: null,
+  description: null,
+  inputSchema: {},
+  outputSchema: null,
+  annotations: null,
+});
 const LONG = 'x'.repeat(80);
 const TOOLS = ['add', 'do-it', 'do.it', 'a.b', LONG].map(tool);
 

@@ -4,8 +4,11 @@ import type { Json } from '../kit/json.ts';
 export interface McpToolInfo {
   /** As the server writes it; the model may see it written in another way. */
   readonly name: string;
+  /** A name for people. */
+  readonly title: string | null;
   readonly description: string | null;
   readonly inputSchema: Json;
+  readonly outputSchema: Json | null;
   readonly annotations: Json | null;
 }
 

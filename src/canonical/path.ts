@@ -16,6 +16,8 @@ export type Path =
   | { readonly tool: number }
   /** A field of one of the tools. */
   | { readonly toolField: ToolFieldPlace }
+  /** A field of the output schema, such as its name. */
+  | { readonly formatField: string }
   /** The namespace of a call. */
   | { readonly callNamespace: number };
 

@@ -28,6 +28,13 @@ export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NoTex
   };
 };
 
+/** The bytes of a file that stands in the request; null: it does not, or cannot be decoded. */
+export const fileBytesOf = ({ raw }: FilePart): Buffer | null => {
+  const { file_data: data } = raw;
+  const decoded = typeof data === 'string' ? decode(data) : null;
+  return decoded === null ? null : Buffer.from(decoded.bytes);
+};
+
 /** Null: it is neither base64 nor a data URL. */
 const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | null => {
   const comma = fileData.startsWith(DATA) ? fileData.indexOf(',') : -1;

@@ -71,6 +71,8 @@ export interface TurnEnded {
   readonly outcome: Outcome;
   /** Null when the upstream gave no numbers. */
   readonly usage: Usage | null;
+  /** This server ended the answer (a limit, a stop), so the upstream's numbers for it never come. */
+  readonly isEndedHere?: true;
   /** When, in milliseconds since the Unix epoch: data, so that a replay renders the same. */
   readonly at: number;
 }

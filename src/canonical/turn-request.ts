@@ -87,10 +87,18 @@ export interface TurnRequest extends AskedTurn {
   readonly conversation: string;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
+  /** The trace that the caller's request belongs to; absent: it named none. */
+  readonly trace?: TraceContext;
   /** Who writes down what is said for it; absent: nobody. */
   readonly story?: Story;
   /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
   readonly onSteerable?: (steer: Steer) => void;
+}
+
+/** W3C Trace Context, as the caller sent it. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | null;
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Exact token counts as the upstream gave them. */
+/** Token counts, exact as the upstream gave them unless `isCounted` says otherwise. */
 export interface Usage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
@@ -8,6 +8,8 @@ export interface Usage {
   readonly totalTokens: number;
   /** Of the model that drew images for the answer; the others do not count them. */
   readonly images?: ImageUsage;
+  /** This server has counted them, at least in part: the upstream gave none. */
+  readonly isCounted?: true;
 }
 
 /** Tokens of an image model. */
@@ -34,6 +36,7 @@ export const addUsage = (a: Usage | null, b: Usage | null): Usage | null => {
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
     totalTokens: a.totalTokens + b.totalTokens,
     ...(images === undefined ? {} : { images }),
+    ...(a.isCounted === true || b.isCounted === true ? { isCounted: true } : {}),
   };
 };
 

@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import { openDispatcher } from '../codex/relay/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
-import { ok, skipped } from './doctor/finding.ts';
+import { ok, skipped, type Finding } from './doctor/finding.ts';
 import { loginCheck } from './doctor/login-check.ts';
 import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
@@ -14,7 +14,9 @@ import { Report } from './doctor/report.ts';
 import { serverCheck } from './doctor/server-check.ts';
 import {
   cacheTurns,
+  failureOf,
   forcedTurn,
+  isSilent,
   judgeCache,
   judgeForced,
   judgeLimits,
@@ -99,9 +101,9 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
   const signIn = probe.state.kind === 'upstream' ? null : loginCommandOf(world);
   const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
   let last: Answer | null = null;
-  const grades: string[] = [];
+  const findings: Finding[] = [];
   for (const lane of isChatGpt(probe.state) ? (['lite', 'full'] as const) : [null]) {
-    const { grade } = await report.ask({
+    const finding = await report.ask({
       name: lane === null ? 'turn' : `turn, ${lane}`,
       limitMs: START_LIMIT_MS + TURN_LIMIT_MS,
       run: async (signal) => {
@@ -114,15 +116,17 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
         }
       },
     });
-    grades.push(grade);
+    if (isSilent(finding)) return;
+    findings.push(finding);
   }
   // Where no turn works, what a better one would do is not the question.
-  if (grades.every((grade) => grade === 'problem')) return;
-  await report.ask({
+  if (findings.every(({ grade }) => grade === 'problem')) return;
+  const forced = await report.ask({
     name: 'forced tool',
     limitMs: TURN_LIMIT_MS,
     run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), signIn),
   });
+  if (isSilent(forced)) return;
   await report.ask(
     probe.state.kind === 'demo'
       ? unasked('cache', 'the demo model has none')
@@ -131,7 +135,9 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
           limitMs: 2 * TURN_LIMIT_MS,
           run: async (signal) => {
             const [first, second] = cacheTurns(options, randomUUID());
-            await probe.ask(first, signal);
+            const begun = await probe.ask(first, signal);
+            const failed = failureOf(begun, signIn);
+            if (failed !== null) return failed;
             last = await probe.ask(second, signal);
             return judgeCache(last, signIn);
           },

@@ -1,11 +1,16 @@
+import { UnusableLogin } from '../codex/home/login-file.ts';
+import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import { ConfigError } from '../config/load.ts';
 
 /** Stops a command with one line that a person can do something about. */
 export class PlainError extends Error {}
 
+/** Errors whose messages are written for a person. */
+const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableLogin];
+
 /** What a person can do something about, in one line; null for what is a bug of ours. */
 export const explain = (error: unknown): string | null => {
-  if (error instanceof ConfigError || error instanceof PlainError) return error.message;
+  if (PLAIN.some((kind) => error instanceof kind)) return (error as Error).message;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || path === undefined || syscall === undefined) return null;
   return `Cannot use ${path} (${code}): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.`;

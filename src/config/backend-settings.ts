@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import type { SettingRow } from './setting-row.ts';
 import { baseUrl, directory, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
 
+/** The documents of the project name it. On Linux anybody may create it first. */
+export const DEFAULT_WORK_DIR =
+  process.platform === 'win32' ? join(tmpdir(), 'codex-work') : '/tmp/codex-work';
+
 /** What stands behind: the backend, the app-server, files and logs. */
 export const BACKEND_SETTINGS = {
   PROXY_UPSTREAM_BASE_URL: {
@@ -118,9 +122,10 @@ export const BACKEND_SETTINGS = {
     slice: 'codex',
     field: 'workDir',
     type: directory,
-    default: process.platform === 'win32' ? join(tmpdir(), 'codex-work') : '/tmp/codex-work',
+    default: DEFAULT_WORK_DIR,
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
-    description: 'The working directory that codex is told.',
+    description:
+      'The working directory that codex is told. If another user owns the default or may write to it, `work` in the state directory is used instead.',
   },
   PROXY_ENABLE_FEEDBACK: {
     slice: 'codex',

@@ -171,12 +171,20 @@ export const CLIENT_SETTINGS = {
     default: 'exact',
     description: 'What `usage` is when the upstream gave no numbers: left out, or zeros.',
   },
+  PROXY_IMAGE_URLS: {
+    slice: 'images',
+    field: 'urls',
+    type: oneOf(['auto', 'fetch']),
+    default: 'auto',
+    description:
+      'What becomes of images given by an http or https URL. `auto`: a provider gets the URL as the client wrote it; for a ChatGPT login, and without the relay, this server fetches the image. `fetch`: this server always does, for a provider that cannot.',
+  },
   PROXY_IMAGE_FETCH: {
     slice: 'images',
     field: 'fetchEnabled',
     type: yesOrNo,
     default: 'true',
-    description: 'Whether images given by an http or https URL are fetched.',
+    description: 'Whether this server may fetch images given by an http or https URL.',
   },
   PROXY_IMAGE_FETCH_PRIVATE: {
     slice: 'images',

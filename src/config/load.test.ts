@@ -65,7 +65,7 @@ const defaults: Config = {
     modelAliases: {},
   },
   tools: { parallelCalls: true, repairAttempts: 1, repairStreams: false },
-  images: { fetchEnabled: true, fetchPrivate: false, chatModel: 'codex-5' },
+  images: { urls: 'auto', fetchEnabled: true, fetchPrivate: false, chatModel: 'codex-5' },
   codex: {
     sandboxMode: 'read-only',
     approvalPolicy: 'never',
@@ -126,6 +126,7 @@ describe('loadConfig', () => {
       PROXY_TOOL_TRANSPORT: 'llama-*=prose, *=native',
       PROXY_RESPONSES_OMIT_TOOL_MANIFEST: '1',
       PROXY_USAGE_POLICY: 'zeros',
+      PROXY_IMAGE_URLS: 'fetch',
       PROXY_IMAGE_FETCH: 'false',
       PROXY_IMAGE_FETCH_PRIVATE: 'true',
       PROXY_ENABLE_PARALLEL_TOOL_CALLS: 'false',
@@ -212,7 +213,7 @@ describe('loadConfig', () => {
         modelAliases: { house: 'gpt-5.5-high', home: 'house' },
       },
       tools: { parallelCalls: false, repairAttempts: 0, repairStreams: true },
-      images: { fetchEnabled: false, fetchPrivate: true, chatModel: 'gpt-5.5-low' },
+      images: { urls: 'fetch', fetchEnabled: false, fetchPrivate: true, chatModel: 'gpt-5.5-low' },
       codex: {
         sandboxMode: 'workspace-write',
         approvalPolicy: 'untrusted',

@@ -76,6 +76,7 @@ const planOf = (engine: Engine, { request, ignored }: Cleared): Plan => {
   const plan = engine.plan(request);
   if (ignored.length === 0) return plan;
   return {
+    ...plan,
     ignored: [...plan.ignored, ...ignored],
     refused: [...plan.refused, ...refusedAmong(request, ignored)],
     async *run(...how) {

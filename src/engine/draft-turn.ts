@@ -8,6 +8,7 @@ import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { hasHostedMcp, sortTools } from '../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../codex/capabilities/raw-items.ts';
 import { isLifted, lostOfTools, refusedTools } from '../codex/capabilities/tool-kinds.ts';
+import { changedByCodex } from '../codex/capabilities/format.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
@@ -99,6 +100,7 @@ export const draftTurn = (
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostOnLane(request, approach.lane, relay !== null),
     ...lostOfTools(request, profile),
+    ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
     ...(flat?.ignored ?? []),
   ];

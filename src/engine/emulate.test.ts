@@ -38,6 +38,40 @@ describe('withEmulations', () => {
     expect(await run(different)).toEqual([text, outcome]);
   });
 
+  it('does not ask for an answer of no tokens', async () => {
+    const engine = withEmulations(
+      engineOf(
+        planOf(
+          () => {
+            throw new Error('asked');
+          },
+          { ignored: ['truncation'] },
+        ),
+      ),
+      characters,
+      clock,
+    );
+    let settled = 0;
+    const plan = engine.plan(turnRequest({ maxOutputTokens: 0 }));
+    expect(
+      await collect(
+        plan.run(new AbortController().signal, () => {
+          settled += 1;
+        }),
+      ),
+    ).toEqual([
+      { type: 'turn-accepted', ignored: ['truncation'], limitsOutput: true, headers: {} },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
+        usage: null,
+        isEndedHere: true,
+        at: clock.now(),
+      },
+    ]);
+    expect(settled).toBe(1);
+  });
+
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
     const engine = withEmulations(engineOf(planOf(() => events)), characters, clock);

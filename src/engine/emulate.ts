@@ -2,7 +2,7 @@ import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Plan } from './engine.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
 import { tokenizerFor, type Tokenizer } from './tokenizer.ts';
@@ -48,5 +48,26 @@ const outputLimit = (tokenizer: Tokenizer, clock: Clock): Emulation => ({
         }),
 });
 
+/** A request for no output at all needs no model. */
+const withoutOutput = (engine: Engine, clock: Clock): Engine => ({
+  plan(request) {
+    const plan = engine.plan(request);
+    return request.maxOutputTokens === 0
+      ? { ...plan, run: (_, onSettled) => nothing(plan, clock, onSettled) }
+      : plan;
+  },
+});
+
+async function* nothing(
+  { ignored }: Plan,
+  clock: Clock,
+  onSettled: (() => void) | undefined,
+): AsyncGenerator<TurnEvent> {
+  onSettled?.();
+  yield { type: 'turn-accepted', ignored, limitsOutput: true, headers: {} };
+  const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+  yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
+}
+
 export const withEmulations = (engine: Engine, tokenizer: Tokenizer, clock: Clock): Engine =>
-  [stops(clock), outputLimit(tokenizer, clock)].reduce(emulate, engine);
+  withoutOutput([stops(clock), outputLimit(tokenizer, clock)].reduce(emulate, engine), clock);

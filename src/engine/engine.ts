@@ -14,6 +14,8 @@ export interface Plan {
   readonly ignored: readonly Path[];
   /** Why the request is not to be run; empty: it may be. */
   readonly refused: readonly Refusal[];
+  /** Whether the backend fetches images by URL itself; absent: it takes only their bytes. */
+  readonly takesImageUrls?: boolean;
   /**
    * The events of one turn; a plan may be run several times. Throws a `GatewayError` when the turn could
    * not be started; once it runs, its failure is the outcome of `turn-ended`. Aborting the signal, or

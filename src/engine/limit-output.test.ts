@@ -15,11 +15,13 @@ import {
 } from '../../test/support/told-items.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
-import { countTokens, headOf } from '../tokenizer/o200k.ts';
+import { countTokens, encodingOf, headOf } from '../tokenizer/encoding.ts';
 import { limitOutput } from './limit-output.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /** One character is one token: what is cut can be counted by eye. */
+const encoding = await encodingOf('gpt-5.5');
+
 const characters: Tokenizer = {
   warmUp: () => {},
   count: async (text) => text.length,
@@ -43,6 +45,7 @@ const CUT: TurnEvent = {
   type: 'turn-ended',
   outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
   usage: null,
+  isEndedHere: true,
   at: 1_800_000_000_000,
 };
 
@@ -141,8 +144,8 @@ describe('limitOutput', () => {
 describe('limitOutput with the real tokenizer', () => {
   const tokenizer: Tokenizer = {
     warmUp: () => {},
-    count: async (text) => countTokens(text),
-    head: async (text, tokens) => headOf(text, tokens),
+    count: async (text) => countTokens(text, encoding),
+    head: async (text, tokens) => headOf(text, tokens, encoding),
   };
 
   const word = fc.constantFrom(
@@ -165,12 +168,12 @@ describe('limitOutput with the real tokenizer', () => {
           const read = await limited([...messageTold('m', ...deltas), END], max, tokenizer);
           const text = read.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
           expect(deltas.join('').startsWith(text)).toBe(true);
-          expect(countTokens(text)).toBeLessThanOrEqual(max);
+          expect(countTokens(text, encoding)).toBeLessThanOrEqual(max);
           // Deltas joined are the text of the end, as the grammar wants it.
           expect(read.find((event) => event.type === 'item-ended')).toMatchObject({
             item: { parts: [{ text }] },
           });
-          if (countTokens(deltas.join('')) <= max - deltas.length) expect(read.at(-1)).toEqual(END);
+          if (countTokens(deltas.join(''), encoding) <= max - deltas.length) expect(read.at(-1)).toEqual(END);
         },
       ),
       { numRuns: 150 },

@@ -49,7 +49,7 @@ export async function* limitOutput(
     }
     if (delta !== '') yield cutDelta(event, delta);
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-    yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
+    yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
     return;
   }
 }

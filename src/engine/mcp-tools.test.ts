@@ -40,7 +40,16 @@ it('asks the thread for one server, and waits a little longer than the server ma
   );
   expect(await listThreadTools(appServer, 'thread', reachable())).toEqual({
     status: 'connected',
-    tools: [{ name: 'x', description: null, inputSchema: {}, annotations: null }],
+    tools: [
+      {
+        name: 'x',
+        title: null,
+        description: null,
+        inputSchema: {},
+        outputSchema: null,
+        annotations: null,
+      },
+    ],
   });
   await listThreadTools(appServer, 'thread', reachable(), 3_000);
   const question = { threadId: 'thread', serverName: 'a', detail: 'toolsAndAuthOnly' };

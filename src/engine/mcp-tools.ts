@@ -8,6 +8,7 @@ import { PROVIDER_ID } from '../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import { hideSecrets } from '../kit/hide-secrets.ts';
+import type { JsonObject } from '../kit/json.ts';
 import type { ReachableMcp } from './mcp-access.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
@@ -68,13 +69,25 @@ const connected = ({ tools }: Status): McpToolList => ({
         : [
             {
               name: tool.name,
+              title: tool.title ?? null,
               description: tool.description ?? null,
               inputSchema: tool.inputSchema,
+              outputSchema: tool.outputSchema ?? null,
               annotations: tool.annotations ?? null,
             },
           ],
     )
     .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+});
+
+/** A tool in an `mcp_list_tools` item. What its server does not say is left out: some clients reject null there. */
+export const toListedTool = (tool: McpToolInfo): JsonObject => ({
+  name: tool.name,
+  ...(tool.title === null ? {} : { title: tool.title }),
+  ...(tool.description === null ? {} : { description: tool.description }),
+  input_schema: tool.inputSchema,
+  ...(tool.outputSchema === null ? {} : { output_schema: tool.outputSchema }),
+  ...(tool.annotations === null ? {} : { annotations: tool.annotations }),
 });
 
 export interface ListedMcp {

@@ -25,7 +25,7 @@ import { fromOutputText } from '../codex/translate/mcp-output.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { parseJsonObject, type JsonObject } from '../kit/json.ts';
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
-import { listThreadTools } from './mcp-tools.ts';
+import { listThreadTools, toListedTool } from './mcp-tools.ts';
 
 /** What a request wants of MCP servers. */
 export interface McpWish {
@@ -218,13 +218,7 @@ export class McpTurn implements McpShape {
     if (this.#wish.listed.has(label)) return;
     const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
     const id = this.#ids.mint('mcpl');
-    // What the server does not say is left out: there are clients that take no null here.
-    const tools = member.tools.map(({ name, description, inputSchema, annotations }) => ({
-      name,
-      ...(description === null ? {} : { description }),
-      input_schema: inputSchema,
-      ...(annotations === null ? {} : { annotations }),
-    }));
+    const tools = member.tools.map(toListedTool);
     this.#preface.push(
       { type: 'item-started', item: { kind: 'opaque', id, raw } },
       { type: 'item-status', itemId: id, status: 'in_progress' },

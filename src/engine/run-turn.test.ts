@@ -2,9 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { CLOSED, fakePool, run, settled } from '../../test/support/fake-pool.ts';
 import { ACCEPTED, END, messageTold } from '../../test/support/told-items.ts';
-import { functionTool, NO_SAMPLING } from '../../test/support/turn-request.ts';
+import { CHATGPT, PROVIDER } from '../../test/support/edited.ts';
+import { engineOn } from '../../test/support/engine.ts';
+import { functionTool, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { BackendProfile } from '../codex/capabilities/profile.ts';
+import type { EngineDeps } from './run-turn.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 
 const outcomeOf = (events: readonly TurnEvent[]): unknown => {
@@ -31,6 +35,15 @@ describe('createEngine', () => {
       limitsOutput: false,
       headers: {},
     });
+  });
+
+  it('plans to leave images by URL only to a backend that a relay can give them to', () => {
+    const { pool } = fakePool([]);
+    const relayTo = (profile: BackendProfile): EngineDeps['relay'] =>
+      ({ profile, refusedFor: () => new Set() }) as unknown as EngineDeps['relay'];
+    const takes = (relay: EngineDeps['relay']): unknown =>
+      engineOn(pool, { relay }).plan(turnRequest()).takesImageUrls;
+    expect([takes(relayTo(PROVIDER)), takes(relayTo(CHATGPT)), takes(null)]).toEqual([true, false, false]);
   });
 
   it('ends at the calls of the client, and interrupts the turn', async () => {

@@ -54,6 +54,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
+      takesImageUrls: deps.relay?.profile.takesImageUrls === true,
       run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled, approved }),
     };
   },

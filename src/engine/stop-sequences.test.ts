@@ -51,7 +51,7 @@ describe('stopAt', () => {
       textDelta('m', 'one '),
       textDelta('m', 'two '),
       messageEnded('m', 'one two '),
-      END,
+      { ...END, isEndedHere: true },
     ]);
   });
 

@@ -47,7 +47,13 @@ export async function* stopAt(
     for (const [other, held] of searches) {
       if (held.held !== '') yield heldBy(held, other);
     }
-    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: clock.now() };
+    yield {
+      type: 'turn-ended',
+      outcome: { kind: 'completed' },
+      usage: null,
+      isEndedHere: true,
+      at: clock.now(),
+    };
     return;
   }
 }

@@ -11,6 +11,18 @@ export interface Tokenizer {
   head(text: string, tokens: number, caller?: string): Promise<string>;
 }
 
+/** Counts what is not cut afterwards, in the encoding of its model. */
+export interface TokenCounter {
+  /** The tokens of all texts together, each counted by itself. */
+  countTexts(texts: readonly string[], by: TokenUse): Promise<number>;
+}
+
+/** Whose tokens they are: the model decides about the encoding, and callers take turns. */
+export interface TokenUse {
+  readonly model: string;
+  readonly caller: string;
+}
+
 /** The tokenizer as one caller uses it. */
 export const tokenizerFor = (tokenizer: Tokenizer, caller: string): Tokenizer => ({
   warmUp: () => tokenizer.warmUp(),

@@ -17,7 +17,11 @@ const signal = new AbortController().signal;
 /** The second item of the body was left out on the way here. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
-const nameOf = (path: Path): string => parameterName(path, responsesNames(places, PLAIN_FORM.placeOf));
+const nameOf = (path: Path): string =>
+  parameterName(path, responsesNames({ places, placeOf: PLAIN_FORM.placeOf }));
+
+/** The backend takes only the bytes of images. */
+const passesUrls = (): boolean => false;
 
 const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
 
@@ -46,8 +50,44 @@ describe('resolveAttachments', () => {
       user(dataUrl),
       { kind: 'tool-output', tool: 'function', callId: 'c', output: 'http://a.test' },
     ]);
-    expect(await resolveAttachments(plain, nothing, { signal, nameOf })).toBe(plain);
-    expect(await resolveAttachments(good, nothing, { signal, nameOf })).toBe(good);
+    expect(await resolveAttachments(plain, nothing, { signal, nameOf, passesUrls })).toBe(plain);
+    expect(await resolveAttachments(good, nothing, { signal, nameOf, passesUrls })).toBe(good);
+  });
+
+  it('fetches nothing for a backend that does so itself, and checks only that each URL is one', async () => {
+    const many = Array.from({ length: 60 }, (_, index) => `https://user:pw@10.0.0.1/${index}?a=b#c`);
+    const good = requestOf([user(dataUrl, ...many)]);
+    const passing = { signal, nameOf, passesUrls: () => true };
+    expect(await resolveAttachments(good, nothing, passing)).toBe(good);
+    const both = requestOf([user('HTTP://a.test/ä', `data:image/jpg;base64,${png}`)]);
+    expect(await resolveAttachments(both, nothing, passing)).toEqual(
+      requestOf([user('HTTP://a.test/ä', dataUrl)]),
+    );
+    for (const url of [
+      'file:///etc/passwd',
+      'ftp://a.test/x',
+      'cat.png',
+      `http://a.test/${'x'.repeat(9_000)}`,
+    ]) {
+      expect(
+        await failureFrom(resolveAttachments(requestOf([user(dataUrl, url)]), nothing, passing)),
+      ).toMatchObject({
+        kind: 'invalid_image',
+        param: 'input[0].content[1]',
+      });
+    }
+  });
+
+  it('asks whether the backend does so only if there is a URL', async () => {
+    const asking = {
+      signal,
+      nameOf,
+      passesUrls: (): boolean => {
+        throw new Error('asked');
+      },
+    };
+    const good = requestOf([user(dataUrl)]);
+    expect(await resolveAttachments(good, nothing, asking)).toBe(good);
   });
 
   it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
@@ -81,7 +121,7 @@ describe('resolveAttachments', () => {
       fetched.push([url, param]);
       return `data:${url}`;
     };
-    const resolved = await resolveAttachments(request, fetchImage, { signal, nameOf });
+    const resolved = await resolveAttachments(request, fetchImage, { signal, nameOf, passesUrls });
     expect(resolved).toEqual({
       ...request,
       items: [
@@ -131,14 +171,18 @@ describe('resolveAttachments', () => {
       return `data:${url}`;
     };
     const urls = Array.from({ length: 11 }, (_, index) => `http://a.test/${index}`);
-    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, nameOf });
+    const resolved = await resolveAttachments(requestOf([user(...urls)]), fetchImage, {
+      signal,
+      nameOf,
+      passesUrls,
+    });
     expect(resolved).toEqual(requestOf([user(...urls.map((url) => `data:${url}`))]));
     expect(most).toBe(2);
   });
 
   it('refuses a bad data URL before it fetches anything', async () => {
     const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
-    expect(await failureFrom(resolveAttachments(request, nothing, { signal, nameOf }))).toEqual(
+    expect(await failureFrom(resolveAttachments(request, nothing, { signal, nameOf, passesUrls }))).toEqual(
       failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
     );
   });
@@ -152,7 +196,7 @@ describe('resolveAttachments', () => {
         ],
       });
     const fetchImage: FetchImage = async (url, param) => `${url} for ${param}`;
-    const options = { signal, nameOf };
+    const options = { signal, nameOf, passesUrls };
     expect(await resolveAttachments(masked('http://a.test/m'), fetchImage, options)).toEqual(
       masked('http://a.test/m for tools[1].input_image_mask'),
     );
@@ -161,7 +205,7 @@ describe('resolveAttachments', () => {
   });
 
   it('names places in the words of the caller', async () => {
-    const options = { signal, nameOf: (path: Path) => `my ${JSON.stringify(path)}` };
+    const options = { signal, nameOf: (path: Path) => `my ${JSON.stringify(path)}`, passesUrls };
     expect(
       await failureFrom(resolveAttachments(requestOf([user('data:x')]), nothing, options)),
     ).toMatchObject({
@@ -174,7 +218,7 @@ describe('resolveAttachments', () => {
       user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
     ]);
     expect(
-      await failureFrom(resolveAttachments(request, nothing, { signal, nameOf, maxFetches: 2 })),
+      await failureFrom(resolveAttachments(request, nothing, { signal, nameOf, passesUrls, maxFetches: 2 })),
     ).toEqual(
       failure('invalid_image', {
         message: 'Too many image URLs: at most 2 images are fetched for one request.',
@@ -186,16 +230,18 @@ describe('resolveAttachments', () => {
   it('refuses images that are too large together', async () => {
     const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
     expect(
-      await failureFrom(resolveAttachments(request, fortyBytes, { signal, nameOf, maxTotalBytes: 79 })),
+      await failureFrom(
+        resolveAttachments(request, fortyBytes, { signal, nameOf, passesUrls, maxTotalBytes: 79 }),
+      ),
     ).toEqual(
       failure('invalid_image', {
         message: 'The images of the request are too large together.',
         param: 'input[0].content[1]',
       }),
     );
-    expect(await resolveAttachments(request, fortyBytes, { signal, nameOf, maxTotalBytes: 80 })).toEqual(
-      requestOf([user('x'.repeat(40), 'x'.repeat(40))]),
-    );
+    expect(
+      await resolveAttachments(request, fortyBytes, { signal, nameOf, passesUrls, maxTotalBytes: 80 }),
+    ).toEqual(requestOf([user('x'.repeat(40), 'x'.repeat(40))]));
   });
 
   it('ends the other fetches when one fails, and starts no more', async () => {
@@ -220,7 +266,9 @@ describe('resolveAttachments', () => {
       'http://a.test/4',
     ];
     expect(
-      await failureFrom(resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, nameOf })),
+      await failureFrom(
+        resolveAttachments(requestOf([user(...urls)]), fetchImage, { signal, nameOf, passesUrls }),
+      ),
     ).toEqual(failure('invalid_image', { message: 'the first', param: 'input[0].content[1]' }));
     expect(started).toEqual(urls.slice(0, 2));
     expect(ended).toEqual(['http://a.test/0']);
@@ -229,7 +277,7 @@ describe('resolveAttachments', () => {
   it('fetches nothing for a caller that is gone', async () => {
     const gone = AbortSignal.abort(new Error('the client went away'));
     const request = requestOf([user('http://a.test/1')]);
-    await expect(resolveAttachments(request, nothing, { signal: gone, nameOf })).rejects.toThrow(
+    await expect(resolveAttachments(request, nothing, { signal: gone, nameOf, passesUrls })).rejects.toThrow(
       'the client went away',
     );
   });

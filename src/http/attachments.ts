@@ -4,13 +4,15 @@ import type { Path } from '../canonical/path.ts';
 import type { HostedTool, Tool } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
-import type { FetchImage } from './fetch-image.ts';
+import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
   /** The caller's name for the place of an image. */
   readonly nameOf: (path: Path) => string;
+  /** Whether the backend of the request fetches images by URL itself. Asked only if there are any. */
+  readonly passesUrls: () => boolean;
   readonly maxFetches?: number;
   /** All fetched images together, as data URLs: they are held in memory and sent on at once. */
   readonly maxTotalBytes?: number;
@@ -140,8 +142,9 @@ const mapChanged = <One>(list: readonly One[], map: (one: One) => One): readonly
 };
 
 /**
- * Makes every image of a request a checked data URL, the only form that the app-server takes.
- * What is wrong with the request itself is found before anything is fetched for it.
+ * Checks every image of a request. An image by URL becomes a data URL, unless the backend fetches it itself: then
+ * nothing is fetched here, and the URL stays as the client wrote it. What is wrong with the request itself is found
+ * before anything is fetched for it.
  */
 export const resolveAttachments = async (
   request: TurnRequest,
@@ -158,6 +161,10 @@ export const resolveAttachments = async (
       images.checked(part, await inTurns(canonicalDataUrl(part.url, param), options.signal));
     else if (part.url.length > MAX_URL_CHARS) throw urlTooLong(param);
     else if (!jobs.has(part.url)) jobs.set(part.url, param);
+  }
+  if (jobs.size > 0 && options.passesUrls()) {
+    for (const [url, param] of jobs) parseWebUrl(url, undefined, param);
+    return replaceImages(request, images);
   }
   const oneTooMany = [...jobs.values()][maxFetches];
   if (oneTooMany !== undefined) {

@@ -23,12 +23,18 @@ const MAX_REDIRECTS = 3;
 
 const WEB_URL = 'Expected an http or https URL, or a data URL with base64-encoded image data.';
 
-const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
+/** Throws if the text is not an http or https URL. */
+export const parseWebUrl = (text: string, base: URL | undefined, param: string): URL => {
   const url = URL.parse(text, base?.href);
   if (url === null) throw invalidImage(`Invalid image URL. ${WEB_URL}`, param);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw invalidImage(`Unsupported image URL scheme. ${WEB_URL}`, param);
   }
+  return url;
+};
+
+const parseUrl = (text: string, base: URL | undefined, param: string): URL => {
+  const url = parseWebUrl(text, base, param);
   if (url.username !== '' || url.password !== '') {
     throw invalidImage('Invalid image URL: it must not contain a user name or a password.', param);
   }

@@ -1,16 +1,17 @@
 import { GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
-import { answerOf } from '../canonical/item.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
+import { countEnds } from '../engine/count-ends.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';
+import type { TokenCounter } from '../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -18,10 +19,12 @@ import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
+import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
-import type { FormatCheck, FormatChecks } from './check-format.ts';
+import type { FormatChecks } from './check-format.ts';
 import { allPastCommitPoint } from './commit-point.ts';
+import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
 import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
@@ -34,6 +37,7 @@ import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
+import { summaryOf } from './request-summary.ts';
 import type { RunningResponses } from './running-responses.ts';
 import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
@@ -41,6 +45,7 @@ import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
 import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
+import { traceOf } from './trace-context.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 export interface TurnDeps {
@@ -51,7 +56,10 @@ export interface TurnDeps {
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
   readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
   /** A request was read. */
   readonly onAsk: (ask: TurnAsk) => void;
   readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
@@ -85,6 +93,8 @@ export interface RepairRules {
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
 const LARGE_BYTES = 1024 * 1024;
 
+const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
+
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
   withStory(deps, async (http, exchange, story) => {
@@ -94,11 +104,13 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const held = deps.bodies.open(caller, signal);
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
-    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client });
+    const summary = summaryOf(requestsOf(ask), held.bytes);
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await breathe(signal);
     const session = sessionOf(http.headers);
+    const trace = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
     const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
@@ -108,6 +120,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       isStrict: deps.strictParams,
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(trace === null ? {} : { trace }),
       ...(story === null ? {} : { story }),
     }));
     const known = mapAll(asked, (one) => deps.engine.plan(one));
@@ -135,6 +148,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
         signal,
         nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
       const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
@@ -148,8 +162,10 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
       }),
     );
+    const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
+    const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
     const events = mapAll(
-      runChoices(plans, places, {
+      runChoices(counting, places, {
         signal,
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
@@ -185,6 +201,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const headers = {
       ...accepted?.headers,
       ...ignoredHeader(unheeded),
+      ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
       ...servedModelHeader(accepted?.servedModel),
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
@@ -226,8 +243,10 @@ const answer = async (
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
   const body = ask.project(replies);
-  story?.tell('answered', { status: 200, head: headers, body });
-  return jsonResponse(body, headers, exchange.signal);
+  const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
+  const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
+  story?.tell('answered', { status: 200, head, body });
+  return jsonResponse(body, head, exchange.signal);
 };
 
 interface Reading {
@@ -291,18 +310,3 @@ const counted =
     held.grow(image.length);
     return image;
   };
-
-/** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
-const formatObserver = (keepsFormat: FormatCheck | null, onMismatch: () => void): readonly TurnObserver[] => {
-  if (keepsFormat === null) return [];
-  let text = '';
-  return [
-    {
-      onEvent(event) {
-        if (event.type === 'item-ended') text += answerOf(event.item);
-        if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
-        void keepsFormat(text).then((kept) => kept === false && onMismatch());
-      },
-    },
-  ];
-};

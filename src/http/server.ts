@@ -16,6 +16,7 @@ import { unknownUrl } from './unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
+import { loggedTraces } from './trace-context.ts';
 
 /** A row of the route table. */
 export interface Route {
@@ -75,7 +76,16 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         stopWatching();
         const durationMs = deps.ambient.clock.now() - startedAt;
         const status = facts.status ?? 0;
-        const line = { requestId, method: http.method, route: route.path, status, durationMs, ...facts };
+        const traces = loggedTraces(http.headers);
+        const line = {
+          requestId,
+          method: http.method,
+          route: route.path,
+          status,
+          durationMs,
+          ...traces,
+          ...facts,
+        };
         deps.logger.info(toAccessLine(line), 'request');
         deps.metrics.requests.inc({ route: route.path, status: String(status) });
         deps.metrics.requestSeconds.observe(durationMs / 1000);

@@ -6,6 +6,7 @@ import { SIGN_HEADERS } from '../openai/clients/signs.ts';
 import { errorBody } from '../openai/error-body.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
+import { TRACE_HEADERS } from './trace-context.ts';
 
 /** Where the stories of requests are written. */
 export interface StoryTellers {
@@ -60,6 +61,7 @@ const HEADERS: ReadonlySet<string> = new Set([
   'x-request-id',
   ...NAMING_HEADERS,
   ...SIGN_HEADERS,
+  ...TRACE_HEADERS,
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 

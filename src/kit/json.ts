@@ -79,3 +79,17 @@ const withoutHalves = (text: string): string => {
 };
 
 const BACKSLASH = 0x5c;
+
+/** Whether two values are the same JSON, in whatever order their members stand. */
+export const isSameJson = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((one, index) => isSameJson(one, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSameJson(a[key], b[key]))
+  );
+};

@@ -16,6 +16,14 @@ interface SessionFacts {
   readonly originator: string | null;
 }
 
+/** How much was asked. */
+export interface RequestSummary {
+  readonly items: number;
+  readonly tools: number;
+  readonly images: number;
+  readonly bytes: number;
+}
+
 /** What is known of a request and its answer; a turn is there only for routes that run one. */
 export interface AccessFacts {
   readonly requestId: string;
@@ -29,6 +37,12 @@ export interface AccessFacts {
   readonly stream?: boolean | null;
   readonly client?: ClientFacts | null;
   readonly named?: SessionFacts | null;
+  /** Only for a request that runs a turn and could be read. */
+  readonly request?: RequestSummary | null;
+  /** The trace of the caller, by W3C Trace Context. */
+  readonly traceparent?: string | null;
+  /** Obsidian Copilot's own id of a trace. */
+  readonly copilotTraceId?: string | null;
   /** What a request was seen to want beside the conversation of its user. */
   readonly intercept?: string | null;
   readonly errorCode?: string | null;
@@ -45,6 +59,9 @@ export interface AccessLine {
   readonly keyId: string | null;
   readonly client: ClientFacts | null;
   readonly named: SessionFacts | null;
+  readonly request: RequestSummary | null;
+  readonly traceparent: string | null;
+  readonly copilotTraceId: string | null;
   readonly intercept: string | null;
   readonly firstEventMs: number | null;
   readonly durationMs: number;
@@ -89,6 +106,9 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     keyId: facts.keyId ?? null,
     client: facts.client ?? null,
     named: facts.named ?? null,
+    request: facts.request ?? null,
+    traceparent: facts.traceparent ?? null,
+    copilotTraceId: facts.copilotTraceId ?? null,
     intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,

@@ -152,7 +152,7 @@ export const METRICS = {
   tokenGuesses: {
     kind: 'counter',
     name: 'proxy_token_guesses_total',
-    help: 'How often the tokens of an answer were guessed for its limit, because counting them took too long.',
+    help: 'How often tokens were guessed, for the limit of an answer or for a usage, because counting them took too long.',
     labels: [],
   },
   observerErrors: {

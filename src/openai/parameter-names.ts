@@ -12,6 +12,8 @@ export interface ParameterNames {
   /** Where an API has a place of its own for parts. */
   readonly part?: (place: PartPlace) => string;
   readonly include: (value: string) => string;
+  /** Where the fields of the output schema stand. */
+  readonly formatPlace: string;
 }
 
 /** The settings that every API calls the same. */
@@ -59,6 +61,7 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
     if (item === undefined) return names.toolField(tool, quoted(field));
     return `${placeOf(item, names)}.tools[${tool}].${quoted(field)}`;
   }
+  if ('formatField' in path) return `${names.formatPlace}.${path.formatField}`;
   if ('callNamespace' in path) return `${placeOf(path.callNamespace, names)}.namespace`;
   return assertNever(path);
 };

@@ -18,7 +18,7 @@ describe('unreadFields', () => {
     ['nothing', {}, []],
     ['known fields', { name: null, inner: { a: 1 }, list: [{ b: 1 }] }, []],
     ['an unknown one', { name: 'x', colour: 1 }, ['colour']],
-    ['also when it is null', { colour: null }, ['colour']],
+    ['but not one that is null', { colour: null, inner: { z: null } }, []],
     ['inside an object', { inner: { a: 1, z: 2 } }, ['inner.z']],
     ['inside a list', { list: [{ b: 1 }, { z: 1, y: 2 }] }, ['list[1].z', 'list[1].y']],
     ['inside a default', { standard: { z: 1 } }, ['standard.z']],

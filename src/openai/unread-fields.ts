@@ -55,8 +55,9 @@ const makeReader = (schema: z.ZodType): Reader | null => {
       if (field === null) continue;
       if (names.length >= MAX_NAMES) return;
       const place = at === '' ? quoted(key) : `${at}.${quoted(key)}`;
-      if (field === undefined) names.push(place);
-      else field(names, value[key], place);
+      // Null asks for nothing: clients write all the fields they know.
+      if (field === undefined && value[key] !== null) names.push(place);
+      else field?.(names, value[key], place);
     }
   };
 };

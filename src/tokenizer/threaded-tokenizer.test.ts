@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { countTokens, headOf } from './o200k.ts';
+import { countTokens, encodingOf, headOf } from './encoding.ts';
 import { createThreadedTokenizer } from './threaded-tokenizer.ts';
 
 const guesses: string[] = [];
@@ -10,15 +10,17 @@ afterAll(() => tokenizer.close());
 describe('the tokenizer in its thread', () => {
   it('says what it says outside of it', async () => {
     const text = 'Hello world, 한국어 😀 \uD83D';
+    const encoding = await encodingOf('gpt-5.5');
     tokenizer.warmUp();
     expect([await tokenizer.count(text), await tokenizer.head(text, 4)]).toEqual([
-      countTokens(text),
-      headOf(text, 4),
+      countTokens(text, encoding),
+      headOf(text, 4, encoding),
     ]);
-    expect([await tokenizer.textOf([13225, 2375], 'a'), await tokenizer.textOf([-1], 'a')]).toEqual([
-      'Hello world',
-      null,
-    ]);
+    expect([
+      await tokenizer.textOf([13225, 2375], { model: 'gpt-5.5', caller: 'a' }),
+      await tokenizer.textOf([9906, 1917], { model: 'gpt-4', caller: 'a' }),
+      await tokenizer.textOf([-1], { model: 'gpt-5.5', caller: 'a' }),
+    ]).toEqual(['Hello world', 'Hello world', null]);
     expect(guesses).toEqual([]);
   });
 
@@ -30,6 +32,8 @@ describe('the tokenizer in its thread', () => {
       'twelve c',
     ]);
     expect(guesses).toEqual(['broken', 'broken']);
-    await expect(closed.textOf([1], 'a')).rejects.toMatchObject({ failure: { kind: 'server_overloaded' } });
+    await expect(closed.textOf([1], { model: 'gpt-5.5', caller: 'a' })).rejects.toMatchObject({
+      failure: { kind: 'server_overloaded' },
+    });
   });
 });

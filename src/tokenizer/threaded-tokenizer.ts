@@ -1,11 +1,16 @@
 import { gatewayError } from '../canonical/failure.ts';
-import type { Tokenizer } from '../engine/tokenizer.ts';
+import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
-/** A beginning of so many tokens is asked for, or, with null, how many there are; or what tokens say. */
-export type TokenJob =
-  | { readonly text: string; readonly tokens: number | null }
-  | { readonly written: readonly number[] };
+/**
+ * How many tokens texts have; the beginning of a text with so many tokens; or the text of tokens. The name of the model
+ * decides about the encoding.
+ */
+export type TokenJob = { readonly model: string } & (
+  | { readonly texts: readonly string[] }
+  | { readonly text: string; readonly tokens: number }
+  | { readonly written: readonly number[] }
+);
 
 /** Null: they say nothing. */
 type TokenResult = number | string | null;
@@ -15,11 +20,14 @@ export interface ThreadedTokenizerOptions {
   readonly onGuess: (reason: GiveUpReason) => void;
 }
 
-export interface ThreadedTokenizer extends Tokenizer {
-  /** What these tokens say; null: they are no text. Rejects where nobody can say it now. */
-  textOf(tokens: readonly number[], caller: string): Promise<string | null>;
+export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
+  /** The text of tokens; null: they are no text. Rejects when the tokenizer does not answer. */
+  textOf(tokens: readonly number[], by: TokenUse): Promise<string | null>;
   close(): Promise<void>;
 }
+
+/** No model's name: the encoding of current models. */
+const CURRENT = '';
 
 const TIMEOUT_MS = 5_000;
 /** The first one who asks waits until the table is loaded. */
@@ -49,18 +57,21 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     options.onGuess(outcome.reason);
     return null;
   };
+  const countTexts = async (texts: readonly string[], { model, caller }: TokenUse): Promise<number> => {
+    const count = await ask({ model, texts }, caller);
+    if (typeof count === 'number') return count;
+    return texts.reduce((all, text) => all + Math.ceil(text.length / CHARS_PER_TOKEN), 0);
+  };
   return {
     warmUp: () => pool.warmUp(),
-    async count(text, caller = '') {
-      const count = await ask({ text, tokens: null }, caller);
-      return typeof count === 'number' ? count : Math.ceil(text.length / CHARS_PER_TOKEN);
-    },
+    count: (text, caller = '') => countTexts([text], { model: CURRENT, caller }),
+    countTexts,
     async head(text, tokens, caller = '') {
-      const head = await ask({ text, tokens }, caller);
+      const head = await ask({ model: CURRENT, text, tokens }, caller);
       return typeof head === 'string' ? head : text.slice(0, tokens * CHARS_PER_TOKEN).toWellFormed();
     },
-    async textOf(written, caller) {
-      const outcome = await pool.run({ written }, caller);
+    async textOf(written, { model, caller }) {
+      const outcome = await pool.run({ model, written }, caller);
       // A guess would be another text.
       if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
       return typeof outcome.result === 'string' ? outcome.result : null;

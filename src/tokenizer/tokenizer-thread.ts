@@ -1,8 +1,10 @@
 import { serveJobs } from '../threads/serve-jobs.ts';
-import { countTokens, headOf, textOf } from './o200k.ts';
+import { countTokens, encodingOf, headOf, textOf } from './encoding.ts';
 import type { TokenJob } from './threaded-tokenizer.ts';
 
-serveJobs((job: TokenJob) => {
-  if ('written' in job) return textOf(job.written);
-  return job.tokens === null ? countTokens(job.text) : headOf(job.text, job.tokens);
+serveJobs(async (job: TokenJob) => {
+  const encoding = await encodingOf(job.model);
+  if ('written' in job) return textOf(job.written, encoding);
+  if ('text' in job) return headOf(job.text, job.tokens, encoding);
+  return job.texts.reduce((all, text) => all + countTokens(text, encoding), 0);
 });

@@ -122,11 +122,17 @@ describe('one request', () => {
     await proxy.post(
       '/v1/responses',
       { model: 'gpt-6.1-sol', input: 'Hello?' },
-      { 'x-forwarded-for': '10.0.0.1', 'cf-connecting-ip': '10.0.0.1', forwarded: 'for=10.0.0.1' },
+      {
+        'x-forwarded-for': '10.0.0.1',
+        'cf-connecting-ip': '10.0.0.1',
+        forwarded: 'for=10.0.0.1',
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      },
     );
     const [request] = proxy.backend.modelRequests;
     expect(request?.headers['version']).toBe(findCodexBinary().version);
     expect(request?.headers['chatgpt-account-id']).toBe('acc-1');
+    expect(request?.headers['traceparent']).toBeUndefined();
   });
 
   it('tells the client how much of the limits is used', async () => {

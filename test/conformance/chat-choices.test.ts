@@ -31,7 +31,12 @@ describe('stop', () => {
   it('cuts before the text, interrupts the model, and says stop', async () => {
     // A model that would never end by itself.
     proxy.use(says([{ text: 'one two three four five', end: 'open' }, { hang: true }]));
-    const { choices } = await client.openai.chat.completions.create({ ...ask, stop: ['hree f', 'never'] });
+    const { choices, usage } = await client.openai.chat.completions.create({
+      ...ask,
+      stop: ['hree f', 'never'],
+    });
+    // "one two t" is what the client was given, so that is what is counted.
+    expect([usage?.completion_tokens, usage?.total_tokens]).toEqual([3, 3 + (usage?.prompt_tokens ?? 0)]);
     expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'one two t' } });
     await untilIdle(proxy);
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
@@ -132,6 +137,43 @@ describe('completions', () => {
     const one = await client.openai.completions.create({ model: 'gpt-5.5', prompt: encode('alone') });
     expect(one.choices.map(({ text }) => text)).toEqual(['alone!']);
     await untilIdle(proxy);
+  });
+
+  it('reads tokens in the encoding of the requested model', async () => {
+    proxy.use(repeats);
+    const { choices } = await client.openai.completions.create({
+      model: 'gpt-3.5-turbo-instruct',
+      prompt: [15339, 1917],
+    });
+    expect(choices.map(({ text }) => text)).toEqual(['hello world!']);
+  });
+
+  it.each([
+    ['nothing', false, ''],
+    ['its prompt', true, 'hello world'],
+  ])('answers %s where no output is wanted, without asking the model', async (_, echo, text) => {
+    const before = proxy.model.requests.length;
+    const asked = { model: 'gpt-5.5', prompt: 'hello world', max_tokens: 0, echo };
+    const { data, response } = await client.openai.completions.create(asked).withResponse();
+    const counted = { prompt_tokens: 8, completion_tokens: 0, total_tokens: 8 };
+    expect([data.choices, response.headers.get('x-proxy-usage')]).toEqual([
+      [{ index: 0, text, logprobs: null, finish_reason: 'length' }],
+      'counted',
+    ]);
+    expect(data.usage).toMatchObject(counted);
+    const chunks: string[] = [];
+    const stream = await client.openai.completions.create({
+      ...asked,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let last: unknown;
+    for await (const chunk of stream) {
+      chunks.push(...chunk.choices.map((one) => one.text));
+      last = chunk.usage;
+    }
+    expect([chunks.join(''), proxy.model.requests.length]).toEqual([text, before]);
+    expect(last).toMatchObject(counted);
   });
 
   it('says which prompt is none', async () => {

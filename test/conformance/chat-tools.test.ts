@@ -39,7 +39,7 @@ describe('a tool call', () => {
     const whole = await client.openai.chat.completions.create(ask);
     expect(whole.choices[0]).toEqual({
       index: 0,
-      message: { role: 'assistant', content: null, refusal: null, tool_calls: [CALL] },
+      message: { role: 'assistant', content: null, refusal: null, annotations: [], tool_calls: [CALL] },
       logprobs: null,
       finish_reason: 'tool_calls',
     });

@@ -1,5 +1,6 @@
 import { APIUserAbortError, RateLimitError } from 'openai';
 import { zodResponseFormat } from 'openai/helpers/zod';
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
@@ -17,6 +18,7 @@ import {
   says,
   slow,
 } from '../support/scripts.ts';
+import { itemsOf } from '../clients/rounds.ts';
 import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
@@ -38,13 +40,41 @@ describe('create', () => {
       choices: [
         {
           index: 0,
-          message: { role: 'assistant', content: HELLO, refusal: null },
+          message: { role: 'assistant', content: HELLO, refusal: null, annotations: [] },
           logprobs: null,
           finish_reason: 'stop',
         },
       ],
       usage: USAGE,
     });
+  });
+
+  it.each([
+    ['a system prompt', [{ role: 'system', content: 'Say hello.' }], ['system']],
+    [
+      'a call and its output',
+      [
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'seen' },
+      ],
+      ['function_call', 'function_call_output'],
+    ],
+  ] as const)('answers %s alone, with top_p 0', async (_, messages, kinds) => {
+    proxy.use(hello);
+    const { choices } = await client.openai.chat.completions.create({
+      model: 'gpt-5.5',
+      top_p: 0,
+      messages: messages.map((message) => ({ ...message })) as ChatCompletionMessageParam[],
+    });
+    expect(choices[0]?.message.content).toBe(HELLO);
+    const sent = proxy.model.requests.at(-1)?.body;
+    expect([itemsOf(sent ?? {}).map((item) => item['role'] ?? item['type']), sent?.['top_p']]).toEqual([
+      kinds,
+      0,
+    ]);
   });
 
   it('joins commentary and answer by a blank line', async () => {
@@ -60,10 +90,16 @@ describe('create', () => {
       role: 'assistant',
       content: null,
       refusal: 'I will not help with that.',
+      annotations: [],
     });
     proxy.use(emptyAnswer);
     const empty = await client.openai.chat.completions.create(ask);
-    expect(empty.choices[0]?.message).toEqual({ role: 'assistant', content: '', refusal: null });
+    expect(empty.choices[0]?.message).toEqual({
+      role: 'assistant',
+      content: '',
+      refusal: null,
+      annotations: [],
+    });
     proxy.use(noUsage);
     const uncounted = await client.openai.chat.completions.create(ask);
     expect('usage' in uncounted).toBe(false);
@@ -76,6 +112,7 @@ describe('create', () => {
     expect(choices[0]?.message).toEqual({
       role: 'assistant',
       content: 'The answer is 42.',
+      annotations: [],
       refusal: null,
       reasoning_content: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
       reasoning: '**Looking**\n\nAt the question.\n\n**Deciding**\n\nOn the answer.',
@@ -126,7 +163,8 @@ describe('stream', () => {
       const stream = client.openai.chat.completions.stream(ask);
       const streamed = await stream.finalChatCompletion();
       const whole = await client.openai.chat.completions.create(ask);
-      const plain = (message: object | undefined) => ({ ...message, parsed: undefined });
+      // A stream tells annotations only where there are some.
+      const plain = (message: object | undefined) => ({ annotations: [], ...message, parsed: undefined });
       expect(plain(streamed.choices[0]?.message)).toEqual(plain(whole.choices[0]?.message));
       expect(streamed.choices[0]?.finish_reason).toBe(whole.choices[0]?.finish_reason);
     }

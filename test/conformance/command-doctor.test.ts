@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -58,6 +60,32 @@ describe('doctor', () => {
     expect(out).toMatch(/→ run .*run login/);
     expect(out.trimEnd().split('\n').at(-1)).toBe('0 problems, 1 warning.');
   });
+
+  it('gives up on a provider that takes requests and never answers, and asks it nothing more', async () => {
+    const silent = createServer();
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    try {
+      const { code, grades, says } = await examine([], {
+        PROXY_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
+      });
+      expect({ code, grades }).toEqual({
+        code: 1,
+        grades: [
+          ...MACHINE,
+          'login: skipped',
+          'server: skipped',
+          'backend: problem',
+          'app-server: ok',
+          'turn: problem',
+        ],
+      });
+      expect(says['turn']).toContain('was silent for 20 s');
+    } finally {
+      silent.close();
+    }
+  }, 60_000);
 
   it('asks a provider all that clients ask for', async () => {
     const model = await room.startModel({ script: provider });

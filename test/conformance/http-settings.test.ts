@@ -33,6 +33,21 @@ describe('PROXY_STRICT_PARAMS', () => {
     ]);
     expect(strict.model.requests).toHaveLength(0);
     expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
+    // What has an effect, or asks for nothing, is no reason.
+    const harmless = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
+    const answers = await Promise.all([
+      strict.post('/v1/responses', { ...ASK, ...harmless }),
+      strict.post('/v1/chat/completions', {
+        model: 'gpt-5.5',
+        messages: [{ role: 'user', content: 'hi', unheard_of: null }],
+        ...harmless,
+      }),
+    ]);
+    for (const one of answers) await one.text();
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-proxy-ignored-params')])).toEqual([
+      [200, null],
+      [200, null],
+    ]);
   });
 
   it('also what only the backend could have taken', async () => {

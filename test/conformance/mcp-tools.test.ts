@@ -64,14 +64,24 @@ const brief = ({ tools, ...rest }: { tools: readonly { name: string }[] }) => ({
 });
 
 const ALL = TOOL_NAMES.toSorted();
+const ERASE = {
+  name: 'erase',
+  title: 'Erase it',
+  description: 'Says that it destroys something.',
+  input_schema: { type: 'object', properties: {}, required: [] },
+  output_schema: { type: 'object', properties: { erased: { type: 'boolean' } } },
+  annotations: { readOnlyHint: false, destructiveHint: true },
+};
 const ADD = {
   name: 'add',
+  title: null,
   description: 'Adds two numbers.',
   input_schema: {
     type: 'object',
     properties: { a: { type: 'number', maximum: 1000 }, b: { type: 'number' } },
     required: ['a', 'b'],
   },
+  output_schema: null,
   annotations: { readOnlyHint: true },
 };
 
@@ -106,6 +116,7 @@ describe('GET /v1/mcp/tools', () => {
       ill('dies', 'stdio', 'ended before it answered'),
       ill('missing', 'stdio', 'could not be started: No such file or directory (os error 2)'),
     ]);
+    expect(data[0]?.tools.find(({ name }) => name === 'erase')).toEqual(ERASE);
     expect(data.map(({ tools }) => tools.find(({ name }) => name === 'add'))).toEqual([
       ...Array.from({ length: 3 }, () => ADD),
       ...Array.from({ length: 4 }, () => undefined),

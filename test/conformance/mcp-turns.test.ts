@@ -94,11 +94,18 @@ describe('a turn with an MCP server', () => {
 
   it('leaves out of the list what a server does not say', async () => {
     proxy.use(hello);
-    const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note'] }] });
+    const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note', 'erase'] }] });
     const [list] = output;
-    expect(list?.type === 'mcp_list_tools' ? list.tools.map((tool) => Object.keys(tool)) : null).toEqual([
-      ['name', 'description', 'input_schema'],
-    ]);
+    const tools = list?.type === 'mcp_list_tools' ? list.tools : [];
+    expect(tools[0]).toEqual({
+      name: 'erase',
+      title: 'Erase it',
+      description: 'Says that it destroys something.',
+      input_schema: { type: 'object', properties: {}, required: [] },
+      output_schema: { type: 'object', properties: { erased: { type: 'boolean' } } },
+      annotations: { readOnlyHint: false, destructiveHint: true },
+    });
+    expect(Object.keys(tools[1] ?? {})).toEqual(['name', 'description', 'input_schema']);
   });
 
   it('says what of a tool has no effect', async () => {

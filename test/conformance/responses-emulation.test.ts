@@ -1,6 +1,7 @@
 import type { FunctionTool } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
+import type { JsonObject } from '../../src/kit/json.ts';
 import { hello, refusal, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from './responses-sent.ts';
@@ -36,6 +37,35 @@ describe('max_output_tokens', () => {
     });
     expect(response.output_text).not.toBe('');
     expect(text.startsWith(response.output_text)).toBe(true);
+    expect(response.usage).toEqual({
+      input_tokens: 7,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 16,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 23,
+    });
+  });
+
+  it('says that it has counted the usage itself, where the upstream gave none', async () => {
+    proxy.use(says([{ text }]));
+    const headerOf = async (ask: object): Promise<string | null> =>
+      (await proxy.post('/v1/responses', { ...ASK, ...ask })).headers.get('x-proxy-usage');
+    expect([await headerOf({ max_output_tokens: 16 }), await headerOf({})]).toEqual(['counted', null]);
+    const stream = await proxy.post('/v1/chat/completions', {
+      model: 'gpt-5.5',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 16,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const blocks = (await stream.text()).trim().split('\n\n');
+    const usage = JSON.parse(blocks.at(-2)?.slice('data: '.length) ?? '') as Record<string, unknown>;
+    expect([blocks.at(-3), usage['choices'], blocks.at(-1)]).toEqual([
+      ': x-proxy-usage: counted',
+      [],
+      'data: [DONE]',
+    ]);
+    expect(usage['usage']).toMatchObject({ prompt_tokens: 7, completion_tokens: 16, total_tokens: 23 });
   });
 
   it('stops the model', async () => {
@@ -48,6 +78,42 @@ describe('max_output_tokens', () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({ ...ASK, max_output_tokens: 16 });
     expect([response.status, response.output_text]).toEqual(['completed', 'Hello from the scripted model.']);
+  });
+});
+
+describe('an output schema', () => {
+  const schema = { type: 'object', properties: {}, required: [], additionalProperties: false };
+  const ignored = async (path: string, ask: object): Promise<string | null> => {
+    proxy.use(says([{ text: '{}' }]));
+    const answer = await proxy.post(path, { model: 'gpt-5.5', ...ask });
+    expect(answer.status).toBe(200);
+    return answer.headers.get('x-proxy-ignored-params');
+  };
+
+  it('is sent by codex under its own name and as strict, which is said', async () => {
+    const given = { name: 'answer', description: 'All of it.', schema, strict: false };
+    const format = { type: 'json_schema', ...given };
+    const named = await ignored('/v1/responses', { input: 'hi', text: { format } });
+    expect([named, (sentBody(proxy.model)['text'] as JsonObject)['format']]).toEqual([
+      'text.format.name, text.format.description, text.format.strict',
+      { type: 'json_schema', name: 'codex_output_schema', schema, strict: true },
+    ]);
+    expect(
+      await ignored('/v1/chat/completions', {
+        messages: [{ role: 'user', content: 'hi' }],
+        response_format: { type: 'json_schema', json_schema: given },
+      }),
+    ).toBe(
+      'response_format.json_schema.name, response_format.json_schema.description, response_format.json_schema.strict',
+    );
+    expect(
+      await ignored('/v1/responses', {
+        input: 'hi',
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      }),
+    ).toBe('response_format.json_schema.name');
+    const own = { type: 'json_schema', name: 'codex_output_schema', schema, strict: true };
+    expect(await ignored('/v1/responses', { input: 'hi', text: { format: own } })).toBeNull();
   });
 });
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { InputTokenCountParams } from 'openai/resources/responses/input-tokens';
 import type { ResponseInputContent, ResponseInputItem } from 'openai/resources/responses/responses';
 
 import { startProxy, type TestProxy } from '../support/proxy.ts';
@@ -20,7 +21,7 @@ let client: CheckedClient;
 let images: Server;
 let imageUrl: string;
 beforeAll(async () => {
-  proxy = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+  proxy = await startProxy(hello, { PROXY_IMAGE_URLS: 'fetch', PROXY_IMAGE_FETCH_PRIVATE: 'true' });
   client = checkedClient(proxy);
   images = createServer((request, response) => {
     if (request.url === '/cat.png') {
@@ -91,7 +92,7 @@ describe('images', () => {
     ).toEqual(user(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }));
   });
 
-  it('as an http URL, which is fetched', async () => {
+  it('as an http URL, which is fetched where the deployment wants it', async () => {
     const [message] = (await seen(
       ask({ type: 'input_image', image_url: `${imageUrl}/cat.png`, detail: 'auto' }),
     )) as { content: unknown[] }[];
@@ -175,5 +176,65 @@ describe('what the app-server would drop or invent without a word', () => {
     await expect(
       client.openai.responses.create({ model: 'gpt-5.5', input: input as unknown as ResponseInputItem[] }),
     ).rejects.toMatchObject({ status: 400, error: { message, param } });
+  });
+});
+
+describe('input_tokens', () => {
+  const count = async (body: InputTokenCountParams): Promise<number> => {
+    const counted = await proxy.openai.responses.inputTokens.count(body);
+    expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: expect.any(Number) });
+    return counted.input_tokens;
+  };
+
+  it('counts texts, instructions, tools and images, and asks no model', async () => {
+    const before = proxy.model.requests.length;
+    const base = { model: 'gpt-5.5', input: 'Tell me a joke.' };
+    const withImage = [
+      {
+        role: 'user' as const,
+        content: [{ type: 'input_image' as const, image_url: DATA_URL, detail: 'auto' as const }],
+      },
+    ];
+    expect([
+      await count(base),
+      await count({ ...base, model: null }),
+      await count({ ...base, instructions: 'Be kind.' }),
+      await count({ model: 'gpt-5.5', instructions: 'Be kind.' }),
+      await count({ model: 'gpt-5.5', input: withImage }),
+    ]).toEqual([11, 11, 18, 9, 7]);
+    const tool = { type: 'function' as const, name: 'look', strict: false, parameters: { type: 'object' } };
+    expect(await count({ ...base, tools: [tool] })).toBeGreaterThan(19);
+    expect(proxy.model.requests.length).toBe(before);
+  });
+
+  it.each([
+    ['an odd text', { input: 5 }, 'input', 'invalid_type'],
+    [
+      'an odd image',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
+      'input[0].content[0]',
+      'invalid_image',
+    ],
+    [
+      'a stored response',
+      { input: 'x', previous_response_id: 'resp_1' },
+      'previous_response_id',
+      'unsupported_parameter',
+    ],
+    [
+      'a broken schema',
+      { input: 'x', text: { format: { type: 'json_schema', name: 'n', schema: { type: 7 } } } },
+      'text.format.schema',
+      'invalid_json_schema',
+    ],
+  ])('refuses %s as the creation of a response does', async (_, body, param, code) => {
+    const answers = await Promise.all(
+      ['/v1/responses', '/v1/responses/input_tokens'].map(async (path) => {
+        const answer = await proxy.post(path, { model: 'gpt-5.5', ...body });
+        return [answer.status, await answer.json()];
+      }),
+    );
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[1]).toMatchObject([400, { error: { param, code } }]);
   });
 });

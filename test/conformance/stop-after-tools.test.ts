@@ -24,8 +24,10 @@ it('ends an answer whose model falls silent behind a call, and its turn', async 
   const tools = [{ type: 'function', name: 'search' }];
   const answer = await proxy.post('/v1/responses', { model: 'gpt-5.5', tools, input: 'Hi' });
   expect(answer.headers.get('x-proxy-output-mode')).toBe('obsidian-xml');
+  expect(answer.headers.get('x-proxy-usage')).toBe('counted');
   expect(await answer.json()).toMatchObject({
     status: 'completed',
+    usage: { output_tokens: expect.any(Number) },
     output: [
       { type: 'message', content: [{ text: `Look.\n${block('a')}` }] },
       { type: 'function_call', call_id: 'call_a' },

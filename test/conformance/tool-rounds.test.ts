@@ -8,7 +8,7 @@ import { sentItems } from './responses-sent.ts';
 /** What a client makes of the rounds of a tool conversation reaches the model as it is. */
 
 const PROXIES = {
-  'with the relay': await openProxy(hello),
+  'with the relay, in strict mode': await openProxy(hello, { PROXY_STRICT_PARAMS: 'true' }),
   'without the relay': await openProxy(hello, { PROXY_WIRE: 'off' }),
 };
 
@@ -98,7 +98,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     expect(sentItems(proxy.model)).toEqual(input);
   });
 
-  it('may have outputs that say whether the tool succeeded: the model reads what is in them', async () => {
+  it('may have outputs that say whether the tool succeeded, and the model reads that', async () => {
     proxy.use(hello);
     const answered = await proxy.post('/v1/responses', {
       model: MODEL,
@@ -108,14 +108,14 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
         call('a'),
         call('b'),
         output('a', { content: 'No such thing.', success: false }),
-        output('b', { content: parts, success: true }),
+        { ...output('b', { content: parts, success: true }), type: 'tool_output' },
       ],
     });
-    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([
-      200,
-      'input[3].output.success',
+    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    expect(sentItems(proxy.model).slice(3)).toEqual([
+      output('a', 'The tool call failed.\nNo such thing.'),
+      output('b', parts),
     ]);
-    expect(sentItems(proxy.model).slice(3)).toEqual([output('a', 'No such thing.'), output('b', parts)]);
   });
 
   it('of a chat reaches it too, with texts, parts and images as outputs', async () => {

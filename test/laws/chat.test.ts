@@ -108,7 +108,7 @@ interface Message {
   refusal: string | null;
   reasoning_content?: string;
   reasoning?: string;
-  annotations?: unknown[];
+  annotations: unknown[];
   function_call?: { name: string; arguments: string };
   tool_calls?: Called[];
 }
@@ -125,7 +125,7 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
   for (const { index, delta, logprobs, finish_reason } of chunks.flatMap((chunk) => chunk.choices)) {
     const choice = (choices[index] ??= {
       index,
-      message: { content: null, refusal: null },
+      message: { content: null, refusal: null, annotations: [] },
       logprobs: null,
       finish_reason: null,
     });
@@ -137,7 +137,7 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
       const text = delta[field];
       if (typeof text === 'string') message[field] = (message[field] ?? '') + text;
     }
-    if (delta.annotations) message.annotations = [...(message.annotations ?? []), ...delta.annotations];
+    if (delta.annotations) message.annotations = [...message.annotations, ...delta.annotations];
     if (delta.function_call) {
       const { name, arguments: more } = delta.function_call;
       message.function_call ??= { name: name ?? '(no name first)', arguments: '' };

@@ -133,6 +133,18 @@ export const CHATGPT_ONLY: readonly Difference[] = [
       ),
   },
   {
+    field: 'an image by URL',
+    arrives: 'the image, as a data URL',
+    why: 'The service hangs or fails on it, so the image is fetched here.',
+    apply: (own) =>
+      mapItems(own, (item) =>
+        mapParts(item, (part) => {
+          const isRemote = textOf(part['image_url']).startsWith('http:');
+          return isRemote ? { ...part, image_url: `data:image/png;base64,${PIXEL}` } : part;
+        }),
+      ),
+  },
+  {
     field: '`reasoning.effort` that the model does not have',
     arrives: 'the nearest that it has',
     why: 'The service refuses others. It is named in `x-proxy-ignored-params`.',
@@ -202,6 +214,10 @@ export const CHATGPT_ONLY: readonly Difference[] = [
 ];
 
 export const CHATGPT_DIFFERENCES: readonly Difference[] = [...PROVIDER_DIFFERENCES, ...CHATGPT_ONLY];
+
+/** What the test serves as an image. */
+export const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const REFUSED = [
   'temperature',

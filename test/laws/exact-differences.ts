@@ -30,13 +30,24 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   },
   {
     field: '`output` of a call as an object with `content` and `success`',
-    arrives: 'its content',
-    why: 'No backend has a place for `success`; `false` is named in `x-proxy-ignored-params`.',
+    arrives: 'its content; for a `success` of `false`, `The tool call failed.` and a line break come first',
+    why: 'No backend has a field for `success`.',
+    apply: (own) =>
+      mapItems(own, (item) => {
+        const { output } = item;
+        if (!isJsonObject(output) || isCarried(item)) return item;
+        const content = output['content'] ?? '';
+        const isFailed = output['success'] === false && typeof content === 'string';
+        return { ...item, output: isFailed ? `The tool call failed.\n${content}` : content };
+      }),
+  },
+  {
+    field: 'an item of type `tool_output`',
+    arrives: '`function_call_output`',
+    why: 'It is another name for it.',
     apply: (own) =>
       mapItems(own, (item) =>
-        isJsonObject(item['output']) && !isCarried(item)
-          ? { ...item, output: item['output']['content'] ?? '' }
-          : item,
+        item['type'] === 'tool_output' ? { ...item, type: 'function_call_output' } : item,
       ),
   },
   {
@@ -174,18 +185,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    field: 'an image by URL',
-    arrives: 'the image, as a data URL',
-    why: 'codex takes no other; and the address is fetched under the rules of this server.',
-    apply: (own) =>
-      mapItems(own, (item) =>
-        mapParts(item, (part) => {
-          const isRemote = textOf(part['image_url']).startsWith('http:');
-          return isRemote ? { ...part, image_url: `data:image/png;base64,${PIXEL}` } : part;
-        }),
-      ),
-  },
-  {
     field:
       'a text part of the other side: `input_text` of an assistant, `output_text` or `refusal` of others',
     arrives: 'the text, in the part of its own side',
@@ -244,10 +243,6 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
     apply: (own) => JSON.parse(JSON.stringify(own, wellFormed)) as JsonObject,
   },
 ];
-
-/** What the tests serve as an image. */
-export const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 

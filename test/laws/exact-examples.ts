@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/kit/json.ts';
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 const user = (content: string | readonly JsonObject[]): JsonObject => ({ role: 'user', content });
 
-export const exactExamples = (imageUrl: string): readonly JsonObject[] => [
+export const EXACT_EXAMPLES: readonly JsonObject[] = [
   ASK,
   { ...ASK, model: 'gpt-5.5-high', reasoning: { summary: 'auto' } },
   {
@@ -25,6 +25,8 @@ export const exactExamples = (imageUrl: string): readonly JsonObject[] => [
     input: [
       { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'call_1', output: { content: 'No.', success: false } },
+      { type: 'function_call', call_id: 'call_2', name: 'f', arguments: '{}' },
+      { type: 'tool_output', call_id: 'call_2', output: 'Yes.' },
     ],
   },
   {
@@ -45,7 +47,7 @@ export const exactExamples = (imageUrl: string): readonly JsonObject[] => [
       { type: 'reasoning', id: 'rs_1', summary: [] },
       user([
         { type: 'output_text', text: 'What I heard.' },
-        { type: 'input_image', image_url: imageUrl, detail: 'low' },
+        { type: 'input_image', image_url: 'https://images.test/a.png?b#c', detail: 'low' },
         { type: 'input_file', filename: 'a.md', file_data: 'data:text/markdown;base64,IyBIaQ==' },
       ]),
     ],

@@ -1,24 +1,40 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from '../chatgpt/proxy.ts';
 import { obedient } from '../support/scripts.ts';
-import { CHATGPT_DIFFERENCES, CHATGPT_ONLY } from './chatgpt-differences.ts';
+import { CHATGPT_DIFFERENCES, CHATGPT_ONLY, PIXEL } from './chatgpt-differences.ts';
 import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
 import { exactRequest } from './exact-requests.ts';
 import { without } from './exact-differences.ts';
 
 /** The same law for the service behind a ChatGPT login, on the full lane, with its own table beside that of providers. */
 let proxy: ChatGptProxy;
+const images = createServer((_, response) => {
+  response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'));
+});
 beforeAll(async () => {
+  images.listen(0, '127.0.0.1');
+  await once(images, 'listening');
   proxy = await startChatGptProxy({
     script: obedient,
-    env: { PROXY_CHATGPT_LANE: 'full', PROXY_TOOL_REPAIR_ATTEMPTS: '0' },
+    env: {
+      PROXY_CHATGPT_LANE: 'full',
+      PROXY_TOOL_REPAIR_ATTEMPTS: '0',
+      PROXY_IMAGE_FETCH_PRIVATE: 'true',
+    },
   });
   proxy.backend.settings.ownEncrypted = new Set(['gAAAAA-opaque']);
 });
-afterAll(() => proxy.close());
+afterAll(async () => {
+  images.close();
+  await proxy.close();
+});
 
 /** Sound is not taken there, other models are not either, a local shell wants its output, and MCP servers are never its own. */
 const request = exactRequest.filter(
@@ -37,6 +53,15 @@ const LOADED: JsonObject = {
     },
     { role: 'user', content: 'hi' },
   ],
+};
+
+/** Another one. */
+const shown = (): JsonObject => {
+  const image_url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/a.png`;
+  return {
+    model: 'gpt-5.5',
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'low' }] }],
+  };
 };
 
 const arrivedFor = async (body: JsonObject): Promise<JsonObject> => {
@@ -68,7 +93,7 @@ describe('what reaches the service behind a ChatGPT login', () => {
         numRuns: RUNS,
         seed: SEED,
         endOnFailure: RUNS > 100,
-        examples: [[LOADED]],
+        examples: [[LOADED], [shown()]],
       });
       expect(violationsOf(proxy.backend)).toEqual([]);
       expect(CHATGPT_ONLY.map(({ field }) => field).filter((field) => !needed.has(field))).toEqual([]);

@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -10,29 +6,19 @@ import { answer } from '../../src/demo/answer.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { obedient } from '../support/scripts.ts';
 import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
-import { PIXEL, PROVIDER_DIFFERENCES } from './exact-differences.ts';
+import { PROVIDER_DIFFERENCES } from './exact-differences.ts';
 import { exactRequest } from './exact-requests.ts';
-import { exactExamples } from './exact-examples.ts';
+import { EXACT_EXAMPLES } from './exact-examples.ts';
 
 /** What reaches a provider is what the client sent, but for the differences in one table. */
 let proxy: TestProxy;
-const images = createServer((_, response) => {
-  response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'));
-});
 beforeAll(async () => {
-  images.listen(0, '127.0.0.1');
-  await once(images, 'listening');
   proxy = await startProxy(obedient, {
-    PROXY_IMAGE_FETCH_PRIVATE: 'true',
     // Each request is to reach the model once.
     PROXY_TOOL_REPAIR_ATTEMPTS: '0',
   });
 });
-afterAll(async () => {
-  images.close();
-  await proxy.close();
-});
-const imageUrl = (): string => `http://127.0.0.1:${(images.address() as AddressInfo).port}/a.png`;
+afterAll(() => proxy.close());
 
 /** The body that reached the model: one, and only one. */
 const arrivedFor = async (request: JsonObject): Promise<JsonObject> => {
@@ -62,7 +48,7 @@ describe('what reaches a provider', () => {
 
   it('needs every row of the table', async () => {
     const needed = new Set<string>();
-    for (const request of exactExamples(imageUrl())) {
+    for (const request of EXACT_EXAMPLES) {
       const arrived = await arrivedFor(request);
       expect(printed(arrived)).toBe(printed(expectedOf(request, arrived, PROVIDER_DIFFERENCES)));
       for (const row of PROVIDER_DIFFERENCES) {

@@ -42,6 +42,7 @@ it('has these settings, each with its default', () => {
     PROXY_ENABLE_PARALLEL_TOOL_CALLS: 'true',
     PROXY_TOOL_REPAIR_ATTEMPTS: '1',
     PROXY_TOOL_REPAIR_STREAMS: 'false',
+    PROXY_IMAGE_URLS: 'auto',
     PROXY_IMAGE_FETCH: 'true',
     PROXY_IMAGE_FETCH_PRIVATE: 'false',
     PROXY_IMAGE_MODEL: 'codex-5',

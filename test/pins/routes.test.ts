@@ -14,6 +14,7 @@ it('serves these routes with this access', () => {
     'key POST /v1/images/edits',
     'key POST /backend-api/codex/responses',
     'key POST /backend-api/codex/responses/compact',
+    'key POST /v1/responses/input_tokens',
     'key POST /v1/responses/{id}/steer',
     'key POST /v1/embeddings',
     'key POST /v1/images/{rest}',

@@ -144,7 +144,10 @@ describe('a conversation that began with an image by URL', () => {
     });
     await new Promise<void>((resolve) => void images.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/now.gif`;
-    const fetching = await startProxy(hello, { PROXY_IMAGE_FETCH_PRIVATE: 'true' });
+    const fetching = await startProxy(hello, {
+      PROXY_IMAGE_URLS: 'fetch',
+      PROXY_IMAGE_FETCH_PRIVATE: 'true',
+    });
     const shown = [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }];
     try {
       const first = await askAt(fetching, { ...base, input: shown });

@@ -20,6 +20,37 @@ const sent = async (body: Record<string, unknown>, script = obedient): Promise<J
 };
 
 describe('a chat request', () => {
+  it('takes its trace along, and leaves it in the log with a summary of what was asked', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const body = {
+      ...ASK,
+      messages: [
+        { role: 'system', content: 'Be terse.' },
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://images.test/a.png' } }] },
+      ],
+      tools: [{ type: 'function', function: { name: 'f' } }],
+    };
+    proxy.use(hello);
+    const response = await proxy.post(PATH, body, {
+      headers: {
+        traceparent,
+        tracestate: 'a=b',
+        'x-copilot-trace-id': 'copilot-1',
+        'x-request-id': 'traced-1',
+      },
+    });
+    await response.text();
+    const { headers } = proxy.model.requests.at(-1) ?? {};
+    expect([headers?.['traceparent'], headers?.['tracestate']]).toEqual([traceparent, 'a=b']);
+    expect(proxy.log.find(({ requestId }) => requestId === 'traced-1')).toMatchObject({
+      msg: 'request',
+      traceparent,
+      copilotTraceId: 'copilot-1',
+      request: { items: 2, tools: 1, images: 1, bytes: JSON.stringify(body).length },
+    });
+    expect(JSON.stringify(proxy.log)).not.toContain('images.test');
+  });
+
   it('reaches the model with every parameter', async () => {
     const plain = {
       temperature: 0.25,
@@ -43,7 +74,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('reaches the model with the places where its prompt is to be cached', async () => {
+  it('reaches the model with the places where its prompt is to be cached, and images by URL', async () => {
     const prompt_cache_breakpoint = { mode: 'explicit' };
     const prompt_cache_options = { mode: 'explicit', ttl: '12h' };
     const body = await sent({
@@ -55,6 +86,7 @@ describe('a chat request', () => {
           content: [
             { type: 'text', text: 'hi', prompt_cache_breakpoint },
             { type: 'file', file: { file_id: 'file-1' }, prompt_cache_breakpoint },
+            { type: 'image_url', image_url: { url: 'https://images.test/a.png', detail: 'low' } },
           ],
         },
       ],
@@ -68,6 +100,7 @@ describe('a chat request', () => {
           content: [
             { type: 'input_text', text: 'hi', prompt_cache_breakpoint },
             { type: 'input_file', file_id: 'file-1', prompt_cache_breakpoint },
+            { type: 'input_image', image_url: 'https://images.test/a.png', detail: 'low' },
           ],
         },
       ],

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { says } from '../support/scripts.ts';
+import { hello, says } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 
 /** What the app-server does not tell, or not as it was said: the client gets it from the wire. */
@@ -13,6 +13,8 @@ beforeAll(async () => {
 afterEach(() => proxy.use(says([])));
 afterAll(() => proxy.close());
 
+const PNG =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const ASK = { model: 'gpt-5.5', input: 'hi' };
 const raw = (type: string, data: JsonObject) => ({ event: { type, ...data } });
 const added = (item: JsonObject, output_index: number) =>
@@ -103,5 +105,58 @@ describe('an item of the backend', () => {
     });
     proxy.use(says([{ text: 'Look.' }, done({ ...image, result: 'x'.repeat(1024 * 1024) }, 1)]));
     expect(await whole()).toMatchObject({ status: 'completed', output: [{ type: 'message' }, image] });
+  });
+});
+
+/** Of codex's older and its newest kind. */
+describe.each(['gpt-5.5', 'gpt-6.1-sol'])('what reaches a provider: %s', (model) => {
+  const reached = async (body: JsonObject): Promise<JsonObject> => {
+    proxy.use(hello);
+    const response = await proxy.post('/v1/responses', { input: 'hi', ...body });
+    await response.text();
+    expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    return proxy.model.requests.at(-1)?.body ?? {};
+  };
+
+  it('where the prompt is to be cached, who made a call, and what else only a backend reads', async () => {
+    const prompt_cache_breakpoint = { mode: 'explicit', ttl: '12h' };
+    const asked = {
+      prompt_cache_options: { mode: 'explicit', ttl: '12h' },
+      access_programs: { cyber: 'standard' },
+      image: { context_compression: 'disabled' },
+      reasoning: { mode: 'pro' },
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'A long text.', prompt_cache_breakpoint },
+            { type: 'input_image', image_url: PNG, prompt_cache_breakpoint },
+            { type: 'input_image', file_id: 'file-1', detail: 'low' },
+          ],
+        },
+        { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}', caller: { type: 'direct' } },
+        {
+          type: 'function_call_output',
+          call_id: 'c1',
+          caller: { type: 'direct' },
+          output: [{ type: 'input_text', text: 'done', prompt_cache_breakpoint }],
+        },
+      ],
+    };
+    expect(await reached({ model, ...asked })).toMatchObject(asked);
+  });
+
+  it('images and files by URL, as the client wrote them', async () => {
+    const content = [
+      { type: 'input_image', image_url: 'HTTPS://images.test:443/a%20b.png?c#d', detail: 'low' },
+      { type: 'input_image', image_url: 'http://127.0.0.1:1/private.png', detail: 'original' },
+      { type: 'input_file', file_url: 'https://files.test/a.pdf' },
+    ];
+    const input = [
+      { role: 'user', content },
+      { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: content },
+    ];
+    expect((await reached({ model, input }))['input']).toMatchObject(input);
   });
 });

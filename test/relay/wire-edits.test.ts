@@ -60,6 +60,9 @@ const toolsOf = (body: JsonObject): unknown => {
   return first?.tools[0]?.tools;
 };
 
+const conversationOf = (body: JsonObject): readonly unknown[] =>
+  (body['input'] as readonly JsonObject[]).filter((item) => item['type'] !== 'additional_tools');
+
 describe.each(MODELS)('what reaches the model: %s', (model) => {
   it('each tool with its whole schema and its strictness', async () => {
     expect(toolsOf(await reached({ model, tools: TOOLS }))).toEqual(TOOLS);
@@ -114,34 +117,6 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
       expect(await reached({ model, service_tier })).toMatchObject({ service_tier });
     },
   );
-
-  it('where the prompt is to be cached, who made a call, and what else only a backend reads', async () => {
-    const prompt_cache_breakpoint = { mode: 'explicit', ttl: '12h' };
-    const asked = {
-      prompt_cache_options: { mode: 'explicit', ttl: '12h' },
-      access_programs: { cyber: 'standard' },
-      image: { context_compression: 'disabled' },
-      reasoning: { mode: 'pro' },
-      input: [
-        {
-          role: 'user',
-          content: [
-            { type: 'input_text', text: 'A long text.', prompt_cache_breakpoint },
-            { type: 'input_image', image_url: PNG, prompt_cache_breakpoint },
-            { type: 'input_image', file_id: 'file-1', detail: 'low' },
-          ],
-        },
-        { type: 'function_call', call_id: 'c1', name: 'book', arguments: '{}', caller: { type: 'direct' } },
-        {
-          type: 'function_call_output',
-          call_id: 'c1',
-          caller: { type: 'direct' },
-          output: [{ type: 'input_text', text: 'done', prompt_cache_breakpoint }],
-        },
-      ],
-    };
-    expect(await reached({ model, ...asked })).toMatchObject(asked);
-  });
 
   it('what to include, beside what codex asks for', async () => {
     const include = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
@@ -214,9 +189,6 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     { role: 'developer', content: [{ type: 'input_text', text: 'Or not.' }] },
     { role: 'user', content: [{ type: 'input_text', text: 'Well?' }] },
   ];
-  const conversationOf = (body: JsonObject): readonly unknown[] =>
-    (body['input'] as readonly JsonObject[]).filter((item) => item['type'] !== 'additional_tools');
-
   it.each([
     ['alone', {}],
     ['behind instructions', { instructions: 'Be kind.' }],

@@ -9,6 +9,7 @@ import { accept, compare } from '../../scripts/replay/compare.ts';
 import { play } from '../../scripts/replay/play.ts';
 import { readStory, type Told } from '../../scripts/replay/read-story.ts';
 import type { Script } from '../../src/demo/model-server.ts';
+import { keptStory } from '../support/kept-story.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, http429, http400, reasoningThenText, says, toolCall } from '../support/scripts.ts';
 
@@ -17,19 +18,6 @@ const base = await mkdtemp(path.join(tmpdir(), 'stories-'));
 afterAll(() => rm(base, { recursive: true, force: true }));
 const directory = path.join(base, 'kept');
 const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: directory });
-
-/** The story of one request, once it is written to its end. */
-const storyOf = async (requestId: string): Promise<string> => {
-  let file = '';
-  await expect
-    .poll(async () => {
-      const name = (await readdir(directory)).find((one) => one.includes(requestId));
-      file = name === undefined ? '' : path.join(directory, name);
-      return name === undefined ? '' : await readFile(file, 'utf8');
-    })
-    .toMatch(/"kind":"end"[^\n]*\n$/);
-  return file;
-};
 
 let requests = 0;
 const ask = async (
@@ -43,7 +31,7 @@ const ask = async (
   proxy.use(script);
   const answer = await proxy.post(at, body, { headers: { ...headers, 'x-request-id': id } });
   const text = await answer.text();
-  return { file: await storyOf(id), text };
+  return { file: await keptStory(directory, id), text };
 };
 
 const replay = (file: string): Promise<{ code: number; said: string }> =>

@@ -15,6 +15,7 @@ describe('backend profiles', () => {
     const all = {
       takes: new Set(EDIT_FIELDS),
       tiers: null,
+      takesImageUrls: true,
       wantsInstructions: false,
       isChatgpt: false,
     };
@@ -37,6 +38,7 @@ describe('backend profiles', () => {
         'compaction_trigger',
       ]),
       tiers: new Set(['priority']),
+      takesImageUrls: false,
       wantsInstructions: true,
       isChatgpt: true,
     });

@@ -122,6 +122,8 @@ export interface BackendProfile {
   readonly takes: ReadonlySet<EditField>;
   /** The service tiers that it takes; null: any. */
   readonly tiers: ReadonlySet<string> | null;
+  /** It fetches images that a request names by URL. */
+  readonly takesImageUrls: boolean;
   /** It refuses a plain request that has no `instructions`. */
   readonly wantsInstructions: boolean;
   /** Its rules for a conversation's identity are those of codex's own backend. */
@@ -140,6 +142,8 @@ export const profileOf = (backend: Backend, override: readonly string[] | null):
   return {
     takes: overridden(standard, override),
     tiers: isChatgpt ? new Set(['priority']) : null,
+    // The service behind a ChatGPT login hangs or fails on them.
+    takesImageUrls: !isChatgpt,
     wantsInstructions: isChatgpt,
     isChatgpt,
   };

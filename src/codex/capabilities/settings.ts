@@ -49,7 +49,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   items: {
     always: 'mapped',
-    note: 'Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
+    note: 'Images and files by URL go to a provider as they are; for a ChatGPT login, and without the relay, images are fetched here (see `PROXY_IMAGE_URLS`). Where the relay or the backend cannot say it, `system` travels as `developer`, an image of low detail without its detail, and a text file as text; another file then gets 400 `unsupported_file`, and an item of a type that codex does not know 400 `unsupported_value`.',
   },
   tools: {
     always: 'mapped',
@@ -87,7 +87,10 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     otherwise: 'ignored',
     isAsked: ({ reasoning }) => reasoning.mode !== undefined,
   },
-  format: { always: 'mapped', note: 'Without the relay json_object is checked only.' },
+  format: {
+    always: 'mapped',
+    note: 'Without the relay json_object is checked only, and codex sends a schema under its own name, without its description, and as strict: each of these that the client wrote otherwise is named as ignored.',
+  },
   verbosity: {
     always: 'mapped',
     note: "Without the relay `verbosity` is for the models of codex's own list; for others it is named as ignored.",
@@ -99,9 +102,12 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   maxOutputTokens: {
     field: 'max_output_tokens',
     otherwise: 'emulated',
-    note: 'Emulated: the visible text is counted with a tokenizer and cut; the turn is interrupted there, and then the upstream gives no usage.',
+    note: 'Emulated: the visible text is counted with a tokenizer and cut; the turn is interrupted there, and `usage` is counted here (see token-counting.md).',
   },
-  stop: { always: 'emulated', note: 'The turn is interrupted there, and then the upstream gives no usage.' },
+  stop: {
+    always: 'emulated',
+    note: 'The turn is interrupted there, and `usage` is counted here (see token-counting.md).',
+  },
   'sampling.temperature': {
     field: 'temperature',
     otherwise: 'ignored',

@@ -14,6 +14,9 @@ export type LoginFile =
   /** `why` is a sentence for the operator. */
   | { readonly kind: 'refused'; readonly why: string };
 
+/** Nothing can be done with the login that is there, or there should be one. The message says what to do. */
+export class UnusableLogin extends Error {}
+
 /** Reads an `auth.json`. Follows links. Does not read what cannot be a login. */
 export const readLoginFile = async (file: string): Promise<LoginFile> => {
   try {

@@ -107,6 +107,32 @@ describe('signIn', () => {
     expect(readLogin(await readFile(kept, 'utf8'))).toMatchObject({ kind: 'chatgpt' });
   });
 
+  const fakeCodex = async (script: string): Promise<string[]> => {
+    const file = path.join(root, 'codex');
+    await writeFile(file, `#!/bin/sh\necho run >> ${root}/runs\n${script}\n`, { mode: 0o700 });
+    const said: string[] = [];
+    options = { ...options, binary: { path: file, version: '0' }, onErrorLine: (line) => said.push(line) };
+    return said;
+  };
+  const runs = async (): Promise<number> =>
+    (await readFile(path.join(root, 'runs'), 'utf8')).trim().split('\n').length;
+
+  it('starts again where codex was made to end by its success page', async () => {
+    // codex 0.166 exits with 0 when anybody opens http://localhost:1455/success.
+    const said = await fakeCodex(
+      `[ "$(wc -l < ${root}/runs)" -lt 3 ] || printf '{"OPENAI_API_KEY":"sk-1"}' > "$CODEX_HOME/auth.json"`,
+    );
+    expect([await login(), await runs()]).toEqual([0, 3]);
+    expect(await readFile(authFile(), 'utf8')).toBe('{"OPENAI_API_KEY":"sk-1"}');
+    expect(said).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('use the new address')));
+  });
+
+  it('gives up in the end, and says what else can be done', async () => {
+    await fakeCodex('exit 0');
+    await expect(login()).rejects.toThrow('Sign in with --device.');
+    expect(await runs()).toBe(5);
+  });
+
   it('leaves the old login where the new one comes to nothing', async () => {
     await mkdir(options.loginHome);
     await writeFile(authFile(), '{"OPENAI_API_KEY":"sk-old"}');

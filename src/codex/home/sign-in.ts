@@ -6,7 +6,8 @@ import { createLineDecoder } from '../../kit/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from './environment.ts';
 import { readIfPresent } from './files.ts';
-import { readLoginFile, replaceLogin } from './login-file.ts';
+import { readLoginFile, replaceLogin, UnusableLogin } from './login-file.ts';
+import { requirePrivateState } from './private-folders.ts';
 import { createRunDirectory } from './run-directories.ts';
 
 /**
@@ -41,21 +42,36 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
   // A folder of the user's own keeps its rights; one that we make is for this user alone.
   await mkdir(options.loginHome, { recursive: true, mode: 0o700 });
   return inScratchHome(options, async (home) => {
-    const code = await runCodex(options, home, ['login', ...flags]);
-    if (code !== 0) return code;
-    const auth = await readIfPresent(path.join(home, 'auth.json'));
-    if (auth === null) throw new Error('codex says that it signed in, but left no login');
-    await replaceLogin(path.join(options.loginHome, 'auth.json'), auth);
-    return 0;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const code = await runCodex(options, home, ['login', ...flags]);
+      if (code !== 0) return code;
+      const auth = await readIfPresent(path.join(home, 'auth.json'));
+      if (auth !== null) {
+        await replaceLogin(path.join(options.loginHome, 'auth.json'), auth);
+        return 0;
+      }
+      if (attempt < ATTEMPTS) options.onErrorLine(STARTED_AGAIN);
+    }
+    throw new UnusableLogin(
+      `codex ended ${ATTEMPTS} times without a login: something opens its success page. Sign in with --device.`,
+    );
   });
 };
+
+/**
+ * codex waits for the browser with a server on port 1455. Whoever opens `/success` there, which any web page can do,
+ * makes it end with success, although nobody has signed in.
+ */
+const ATTEMPTS = 5;
+const STARTED_AGAIN =
+  '\nThe success page was opened before anybody had signed in. The sign-in starts again: use the new address.\n\n';
 
 /** Takes the login back from its issuer too, where that can be reached. */
 export const signOut = async (options: SignIn): Promise<number> => {
   const file = path.join(options.loginHome, 'auth.json');
   const found = await readLoginFile(file);
   if (found.kind === 'missing') return 0;
-  if (found.kind === 'refused') throw new Error(`${found.why} Delete it to sign out.`);
+  if (found.kind === 'refused') throw new UnusableLogin(`${found.why} Delete it to sign out.`);
   return inScratchHome(options, async (home) => {
     await writeFile(path.join(home, 'auth.json'), found.text, { mode: 0o600 });
     const code = await runCodex(options, home, ['logout']);
@@ -68,6 +84,7 @@ const inScratchHome = async (
   { stateDir }: SignIn,
   use: (home: string) => Promise<number>,
 ): Promise<number> => {
+  await requirePrivateState(stateDir);
   // Below `run`, where the next start of a server removes it should we be killed.
   const home = await createRunDirectory(path.resolve(stateDir, 'run'));
   try {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import type { TraceContext } from '../../canonical/turn-request.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { hideSecrets } from '../../kit/hide-secrets.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
@@ -12,6 +13,8 @@ export interface Session {
   readonly model: string;
   /** What a client that is codex itself notes about its turn. */
   readonly clientMetadata: JsonObject | null;
+  /** The trace that the backend is told of; absent: whatever the app-server says. */
+  readonly trace?: TraceContext;
 }
 
 /** A text of codex's with the names that the backend knows. */
@@ -34,6 +37,13 @@ export const requestHeaders = (
   delete passed['content-length'];
   if (apiKey !== null) passed['authorization'] = `Bearer ${apiKey}`;
   if (session === null) return passed;
+  const { trace } = session;
+  if (trace !== undefined) {
+    passed['traceparent'] = trace.traceparent;
+    // A state belongs to its own parent.
+    if (trace.tracestate === null) delete passed['tracestate'];
+    else passed['tracestate'] = trace.tracestate;
+  }
   // The answer is read on its way back, so it must come as it is.
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {

@@ -56,6 +56,8 @@ export class Ticket implements WireReport, ModelCall {
       slug: shape.approach.slug,
       model: request.model,
       clientMetadata: request.clientMetadata,
+      // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
+      ...(request.trace === undefined || limits.profile.isChatgpt ? {} : { trace: request.trace }),
     };
     this.#options = options;
     this.model = request.model;

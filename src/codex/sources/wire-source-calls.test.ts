@@ -42,6 +42,22 @@ describe('calls', () => {
     expect(ended).toBe(true);
   });
 
+  it('keep the fields that the client has to send back', () => {
+    const asked = { ...call('f', ''), caller: { type: 'program', caller_id: 'p' }, async: false, odd: 1 };
+    expect(replyOf([BEGUN, added(asked), args('{}'), done(asked), completed()]).items).toEqual([
+      {
+        kind: 'tool-call',
+        id: 'fc_1',
+        tool: 'function',
+        callId: 'call_1',
+        name: 'f',
+        input: '{}',
+        more: { caller: { type: 'program', caller_id: 'p' }, async: false },
+        status: 'completed',
+      },
+    ]);
+  });
+
   it('have arguments that are JSON, and a name before they are told', () => {
     const nameless = { ...call('f', ''), name: '' };
     expect(

@@ -50,19 +50,23 @@ export const toInjectItems = (
 
 /**
  * What stands for an item until the relay puts it back. The app-server leaves out items that it does not know,
- * and takes no files; and what nobody reads on the way need not travel.
+ * and takes neither files nor images by URL; and what nobody reads on the way need not travel.
  */
 const toPlaceholder = (item: Item): JsonObject => {
   if ('raw' in item) return { type: 'web_search_call' };
   const { parts } = partsOf(item);
-  if (!parts.some((part) => part.kind === 'file')) return toResponseItem(item);
+  if (!parts.some(isElsewhere)) return toResponseItem(item);
   return toResponseItem(
     withParts(
       item,
-      parts.map((part) => (part.kind === 'file' ? { kind: 'text', text: 'a file' } : part)),
+      parts.map((part) => (isElsewhere(part) ? { kind: 'text', text: `a ${part.kind}` } : part)),
     ),
   );
 };
+
+/** What the app-server does not take: files, and images that are not data. */
+const isElsewhere = (part: Part): boolean =>
+  part.kind === 'file' || (part.kind === 'image' && !/^data:/i.test(part.url));
 
 /** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
 export const placeOf = (place: number): string => `px_${place}`;

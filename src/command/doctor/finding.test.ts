@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { ok, runCheck, type Check } from './finding.ts';
+import { ok, problem, runCheck, type Check } from './finding.ts';
 
 const check = (run: Check['run'], limitMs = 60_000): Check => ({ name: 'it', limitMs, run });
 
@@ -13,6 +13,16 @@ it('makes a finding of whatever happens', async () => {
       }),
     ),
   ).toMatchObject({ grade: 'problem', says: 'broke with Bearer ***' });
+});
+
+it('shows what a terminal would act on as its escape, and the beginning of what is long', async () => {
+  const said = '\u001b[2J\u001b]0;title\u0007\r\u009b31m\u202eok';
+  const shown = String.raw`\u001b[2J\u001b]0;title\u0007\r\u009b31m\u202eok`;
+  expect(await runCheck(check(() => problem(said, said, { model: said })))).toEqual(
+    problem(shown, shown, { model: shown }),
+  );
+  const { says } = await runCheck(check(() => ok('x'.repeat(5_000_000))));
+  expect(says).toBe(`${'x'.repeat(2_000)} …`);
 });
 
 it('does not wait for ever, and tells the check that nobody does', async () => {

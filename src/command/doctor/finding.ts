@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kit/json.ts';
+import { printable } from '../../kit/printable.ts';
 import { redactText } from '../../observe/redact.ts';
 import { within } from '../../kit/within.ts';
 
@@ -51,19 +52,31 @@ export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
     const asked = (async () => run(limit.signal))();
     asked.catch(() => {});
     const found = await within(asked, limitMs);
-    if (found !== null) return withoutSecrets(found);
+    if (found !== null) return toShow(found);
     limit.abort(new Error('the time limit of a check'));
     return problem(`no answer within ${limitMs / 1000} s`, 'run it again; see the lines above');
   } catch (error) {
-    return withoutSecrets(problem(messageOf(error), 'see docs/operating.md'));
+    return toShow(problem(messageOf(error), 'see docs/operating.md'));
   }
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** No check says a key on purpose; messages of others may quote one. */
-const withoutSecrets = (finding: Finding): Finding => ({
-  ...finding,
-  says: redactText(finding.says),
-  advice: finding.advice === null ? null : redactText(finding.advice),
-});
+/** A backend may write a book; its beginning is enough. */
+const MAX_CHARS = 2_000;
+
+/**
+ * Parts of a finding are what a backend wrote. No check quotes a key on purpose, but a message may; and what a
+ * terminal would act on is shown as its escape.
+ */
+const toShow = (finding: Finding): Finding => {
+  const shown: Finding = {
+    ...finding,
+    says: shortened(redactText(finding.says)),
+    advice: finding.advice === null ? null : shortened(redactText(finding.advice)),
+  };
+  return JSON.parse(printable(JSON.stringify(shown))) as Finding;
+};
+
+const shortened = (text: string): string =>
+  text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS)} …`;

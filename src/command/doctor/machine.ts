@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { findCodexBinary } from '../../codex/binary.ts';
+import { untrustedState } from '../../codex/home/private-folders.ts';
 import { ConfigError, loadConfig } from '../../config/load.ts';
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
 
@@ -78,6 +79,8 @@ export const stateCheck = (directory: string): Check => ({
     if (unusable !== null) {
       return problem(`${directory} cannot be used: ${unusable}`, 'check PROXY_STATE_DIR and its rights');
     }
+    const untrusted = await untrustedState(directory);
+    if (untrusted !== null) return problem(untrusted, 'see docs/security.md');
     const { bavail, bsize } = await statfs(directory);
     const freeMb = Math.floor((bavail * bsize) / MEGABYTE);
     const says = `${directory}, ${freeMb.toLocaleString('en')} MB free`;

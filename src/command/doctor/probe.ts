@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createApp, type App } from '../../app.ts';
 import type { BackendState } from '../../banner.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { createLogger } from '../../observe/log.ts';
 import type { Answer } from './turns.ts';
@@ -19,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const startProbe = async (environment: Environment, settings: Environment): Promise<Probe> => {
   // A key of its own: the server's is neither needed nor made.
   const key = randomUUID();
-  const config = loadConfig({ ...environment, ...settings, PROXY_API_KEY: key });
+  const config = impatient(loadConfig({ ...environment, ...settings, PROXY_API_KEY: key }));
   const app = await createApp(config, { environment, logger: createLogger({ level: 'silent' }) });
   return {
     state: app.state(),
@@ -27,6 +28,14 @@ export const startProbe = async (environment: Environment, settings: Environment
     stop: () => app.stop(0),
   };
 };
+
+/** Clients wait longer for a model that thinks. A person who runs the doctor wants to know that nothing comes. */
+const SILENT_MS = 20_000;
+
+const impatient = (config: Config): Config => ({
+  ...config,
+  upstream: { ...config.upstream, idleTimeoutMs: Math.min(config.upstream.idleTimeoutMs, SILENT_MS) },
+});
 
 const askApp = async (app: App, key: string, body: JsonObject, signal: AbortSignal): Promise<Answer> => {
   const startedAt = performance.now();

@@ -23,7 +23,7 @@ export interface ReachOptions {
 /** Is the backend there, or what stands in the way? No login and no key is sent. */
 export const reachCheck = ({ url, openDispatcher }: ReachOptions): Check => ({
   name: 'backend',
-  limitMs: 20_000,
+  limitMs: 10_000,
   run: async (signal) => {
     const { host } = new URL(url);
     const dispatcher = await openDispatcher(url);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../kit/json.ts';
-import { countTokens } from '../../tokenizer/o200k.ts';
+import { countTokens, encodingOf } from '../../tokenizer/encoding.ts';
 import {
   cacheTurns,
   judgeCache,
@@ -11,6 +11,8 @@ import {
   tinyTurn,
   type Answer,
 } from './turns.ts';
+
+const encoding = await encodingOf('gpt-5.5');
 
 const LOGIN = 'npm run login';
 const usage = { input_tokens: 1_400, output_tokens: 5, input_tokens_details: { cached_tokens: 1_280 } };
@@ -40,7 +42,7 @@ describe('what is asked', () => {
     const [first, second] = cacheTurns({ effort: null }, 'nonce');
     const [one] = first['input'] as JsonObject[];
     expect((second['input'] as JsonObject[])[0]).toEqual(one);
-    expect(countTokens(one?.['content'] as string)).toBeGreaterThan(1_200);
+    expect(countTokens(one?.['content'] as string, encoding)).toBeGreaterThan(1_200);
   });
 });
 

@@ -80,6 +80,9 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
   return ok(ignored === null ? says : `${says}; without effect: ${ignored}`, facts);
 };
 
+/** Pure. The backend took the request and sent nothing: further requests would take as long. */
+export const isSilent = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
+
 const UNFORCEABLE = 'clients that force a tool will not work with this model: try another one';
 
 /** Pure. Was the tool called that had to be? */
@@ -162,7 +165,7 @@ const objectIn = (object: JsonObject, key: string): JsonObject => {
 };
 
 /** The error of an answer with what helps, or null where there is none. */
-const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
+export const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
   const error = objectIn(body, 'error');
   if (status < 400 && body['status'] !== 'failed') return null;
   const code = typeof error['code'] === 'string' ? error['code'] : 'no code';
@@ -182,6 +185,10 @@ const adviceFor = (code: string, signIn: string | null): string => {
       return signIn === null
         ? 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY'
         : 'check the network, HTTPS_PROXY, SSL_CERT_FILE';
+    case 'upstream_timeout':
+      return signIn === null
+        ? 'check that the provider at PROXY_UPSTREAM_BASE_URL runs and has a model loaded'
+        : 'check the network, HTTPS_PROXY; or the backend has trouble of its own: run it again later';
     case 'upstream_error':
       return signIn === null
         ? 'check PROXY_UPSTREAM_BASE_URL, most end in /v1; or the provider has trouble of its own'

@@ -32,6 +32,7 @@ export const withProseTools = (engine: Engine, options: ProseEngineOptions): Eng
     if (prose.isTheSame) return engine.plan(request);
     const plan = engine.plan(prose.outline());
     return {
+      ...plan,
       ignored: ownPaths(prose, plan.ignored),
       refused: plan.refused.map((refusal) => ({ ...refusal, path: prose.ownPath(refusal.path) ?? 'items' })),
       run(signal, onSettled) {

@@ -23,7 +23,7 @@ const missing = failure('invalid_api_key', {
 
 const wrongKey = (shown: string): Failure =>
   failure('invalid_api_key', {
-    message: `Incorrect API key provided: ${shown}. This server has a key of its own: its start-up message shows which.`,
+    message: `Incorrect API key provided: ${shown}. This server has its own key: its start-up message says where it is.`,
   });
 
 describe('createAuthenticator', () => {

@@ -1,14 +1,15 @@
 import { arrange } from '../../openai/chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
-import { tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
+import { modelOf, tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
+import type { TokenUse } from '../../engine/tokenizer.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
-  /** What tokens say; null: they are no text. */
-  readonly textOf: (tokens: readonly number[], caller: string) => Promise<string | null>;
+  /** The text of tokens in the encoding of a model; null: they are no text. */
+  readonly textOf: (tokens: readonly number[], by: TokenUse) => Promise<string | null>;
 }
 
 /** The API before chat, for the clients that still use it. */
@@ -19,7 +20,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
     if (prompts.length === 0) return body;
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
-      const text = await options.textOf(tokens, caller);
+      const text = await options.textOf(tokens, { model: modelOf(body), caller });
       // A token of few digits may stand for a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);

@@ -23,11 +23,12 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly dialect: DialectSettings;
 }
 
+export const RESPONSES_PATH = '/v1/responses';
 const LAYOUT_HEADER = 'x-proxy-output-layout';
 const LAYOUTS = ['message-first', 'natural'] as const;
 
 export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
-  path: '/v1/responses',
+  path: RESPONSES_PATH,
   read(body, { headers, ambient, models, items }) {
     const asked = askedLayout(headers);
     const read = toTurnRequest(body, {
@@ -72,7 +73,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       sideRequest: sideRequestOf(request, common.choices, client),
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
-      formatPlace: 'text.format.schema',
+      formatPlace: read.formatPlace,
       arrange: (events) => remember(separate(arrange(dialect.tell(events), layout, shown))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),

@@ -12,12 +12,15 @@ import { jsonResponse } from '../json-response.ts';
 import { readiness } from '../readiness.ts';
 import { serveTurn, type TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
+import { inputTokensRoute, type CountLine } from './input-tokens.ts';
+import { RESPONSES_PATH } from './responses.ts';
 import { steerRoute } from './steer.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
   readonly endpoints: readonly Endpoint[];
   readonly turns: TurnDeps;
+  readonly countLine: CountLine;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -38,6 +41,9 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     access: 'key',
     handle: serveTurn(endpoint, deps.turns),
   })),
+  ...deps.endpoints
+    .filter(({ path }) => path === RESPONSES_PATH)
+    .map((endpoint) => inputTokensRoute(endpoint, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
   ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
   {

@@ -43,6 +43,7 @@ export const chatNames = ({
     return isLegacy ? `functions[${index}]` : `tools[${index}]`;
   },
   toolField: (index, field) => `${placeOf(index)}.${field}`,
+  formatPlace: 'response_format.json_schema',
   // A chat can ask for log probabilities, and for nothing else.
   include: () => CHAT_SETTINGS.include,
 });

@@ -16,7 +16,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   prompt: {
     policy: 'mapped',
-    note: 'The last user message of a request that has none; beside a user message it is named as ignored.',
+    note: 'The last user message of a request that has none; beside a user message it is named as ignored. Without it `messages` must hold at least one message, of any role.',
   },
   stream: { policy: 'mapped', note: 'Chunks, or the fold of the same events as JSON.' },
   stream_options: {
@@ -25,7 +25,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   n: {
     policy: 'emulated',
-    note: '1 to 8: as many turns side by side, the usage summed; one that fails ends all.',
+    note: '1 to 128: as many turns side by side, the usage summed; one that fails ends all. More than the server runs at once (`PROXY_MAX_CONCURRENT_TURNS`) gets a 400.',
   },
   max_tokens: {
     asks: ['maxOutputTokens'],
@@ -61,7 +61,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   verbosity: { asks: ['verbosity'], note: '' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
-  top_p: { asks: ['sampling.topP'], note: 'Above 0, up to 1.' },
+  top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
   presence_penalty: { asks: ['sampling.presencePenalty'], note: '-2 to 2.' },
   frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
   seed: { asks: ['sampling.seed'], note: '' },

@@ -81,7 +81,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     content: content === '' && (first !== undefined || refusal !== null) ? null : content,
     refusal,
     ...(reasoning === '' ? {} : reasoningFields(reasoning)),
-    ...(annotations.length === 0 ? {} : { annotations }),
+    annotations,
     ...(first !== undefined && isOlder(first, meta)
       ? { function_call: { name: first.name, arguments: first.input } }
       : {}),

@@ -13,7 +13,7 @@ import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
 import { projectUsage } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';
 import { JoinedText } from '../joined-text.ts';
-import { DONE, type Frame } from '../sse.ts';
+import { DONE, usageNote, type Frame } from '../sse.ts';
 import {
   annotationsOf,
   commonFields,
@@ -50,6 +50,7 @@ export async function* renderChat(
     yield {
       event: null,
       data: { ...commonFields(meta), object: 'chat.completion.chunk', choices: [], usage },
+      ...usageNote(ended),
     };
   }
   yield { event: null, data: DONE };

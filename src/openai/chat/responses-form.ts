@@ -2,10 +2,8 @@ import { asksForCompaction } from '../../canonical/compaction.ts';
 import { gatewayError } from '../../canonical/failure.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { toTurnRequest } from '../responses/to-turn.ts';
-import { parseBody } from '../validation.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
-import { samplingFields } from './schema.ts';
 import type { ChatAsk } from './to-turn.ts';
 import { eitherForm, flatCustomNames } from './tool-form.ts';
 import { refuseUnanswerable } from './tools.ts';
@@ -34,10 +32,10 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
   refuseCompaction(request);
   const toldAsFunctions = flatCustomNames(list, request.tools);
   return {
-    given: { ...given, stream_options: parseBody(streamOptions, plain['stream_options'], 'stream_options') },
+    given,
     names: read.names,
     ignored: [
-      ...read.ignored.filter((name) => name !== 'stream_options.include_usage'),
+      ...read.ignored,
       ...unread,
       // It is remembered here in any case; Chat has no place to show it.
       ...(given.include?.includes('reasoning.encrypted_content') === true
@@ -46,7 +44,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
     ],
     isLegacy: false,
     toldAsFunctions,
-    formatPlace: 'text.format.schema',
+    formatPlace: read.formatPlace,
     request: {
       ...request,
       items: asCustomCalls(request.items, toldAsFunctions),
@@ -64,5 +62,3 @@ const refuseCompaction = (request: ChatAsk['request']): void => {
       "Unsupported value: 'input' asks for a compaction, and Chat has no place for that. Use the Responses API.",
   });
 };
-
-const streamOptions = samplingFields.stream_options;

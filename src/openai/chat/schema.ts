@@ -24,8 +24,8 @@ import {
   VERBOSITIES,
 } from '../fields.ts';
 
-/** So many answers to one request are turns of their own, side by side. */
-const MAX_CHOICES = 8;
+/** OpenAI's limit. Each answer is a turn of its own, so the admission limits of the server apply too. */
+const MAX_CHOICES = 128;
 
 const stopText = z.string().min(1).max(MAX_STOP_CHARS);
 
@@ -52,7 +52,7 @@ export const samplingFields = {
   max_tokens: z.int().min(1).nullish(),
   stop: z.union([stopText, listOf(stopText, MAX_STOPS)]).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
   frequency_penalty: z.number().min(-2).max(2).nullish(),
   seed: z.int().nullish(),

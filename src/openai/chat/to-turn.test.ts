@@ -23,15 +23,12 @@ const withParams = (some: object): string => say({ model: 'm', messages: [user],
 // What successful requests become is in test/golden/chat-payloads.test.ts.
 
 describe('messages that are refused', () => {
-  it('are none at all, or none of a user', () => {
+  it('are missing or empty', () => {
     expect(say({ model: 'm' })).toBe(
       "400 missing_required_parameter messages: Missing required parameter: 'messages'.",
     );
     expect(withMessages()).toBe(
       "400 empty_array messages: Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-    );
-    expect(withMessages({ role: 'system', content: 'x' })).toBe(
-      "400 invalid_value messages: Invalid 'messages': no user message was provided.",
     );
     expect(say([])).toBe('400 invalid_type -: Invalid body: expected a JSON object.');
   });
@@ -117,17 +114,57 @@ describe('messages that are refused', () => {
   });
 });
 
+describe('messages without one of a user', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+
+  it.each([
+    [
+      'a system prompt alone',
+      [{ role: 'system', content: 'be kind' }],
+      [{ kind: 'message', role: 'system', parts: [{ kind: 'text', text: 'be kind' }] }],
+    ],
+    [
+      'a developer prompt alone',
+      [{ role: 'developer', content: 'be kind' }],
+      [{ kind: 'message', role: 'developer', parts: [{ kind: 'text', text: 'be kind' }] }],
+    ],
+    [
+      'a call and its output',
+      [
+        { role: 'assistant', tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', content: '1' },
+      ],
+      [
+        { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}' },
+        { kind: 'tool-output', tool: 'function', callId: 'c', output: '1' },
+      ],
+    ],
+    [
+      'an empty answer alone',
+      [{ role: 'assistant', content: '' }],
+      [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: '' }] }],
+    ],
+  ])('%s', (_, messages, items) => {
+    expect(read({ model: 'm', messages }).request.items).toEqual(items);
+  });
+
+  it('take the limits of OpenAI', () => {
+    const { given, request } = read({ model: 'm', messages: [user], n: 128, top_p: 0 });
+    expect([given.n, request.sampling.topP]).toEqual([128, 0]);
+  });
+});
+
 describe('parameters that are refused', () => {
   it.each([
     [{ temperature: 2.1 }, 'temperature', 'decimal_above_max_value'],
     [{ temperature: -1 }, 'temperature', 'decimal_below_min_value'],
     [{ temperature: '1' }, 'temperature', 'invalid_type'],
-    [{ top_p: 0 }, 'top_p', 'decimal_below_min_value'],
+    [{ top_p: -0.1 }, 'top_p', 'decimal_below_min_value'],
     [{ top_p: 1.5 }, 'top_p', 'decimal_above_max_value'],
     [{ presence_penalty: 3 }, 'presence_penalty', 'decimal_above_max_value'],
     [{ frequency_penalty: -2.5 }, 'frequency_penalty', 'decimal_below_min_value'],
     [{ n: 0 }, 'n', 'integer_below_min_value'],
-    [{ n: 9 }, 'n', 'integer_above_max_value'],
+    [{ n: 129 }, 'n', 'integer_above_max_value'],
     [{ n: 1.5 }, 'n', 'invalid_type'],
     [{ max_tokens: 0 }, 'max_tokens', 'integer_below_min_value'],
     [{ max_completion_tokens: -1 }, 'max_completion_tokens', 'integer_below_min_value'],
@@ -198,8 +235,8 @@ describe('parameters that are refused', () => {
     expect(withParams({ stream_options: {} })).toBe(
       "400 invalid_value stream_options: The 'stream_options' parameter is only allowed when 'stream' is enabled.",
     );
-    expect(withParams({ n: 9 })).toBe(
-      "400 integer_above_max_value n: Invalid 'n': integer above maximum value. Expected a value <= 8, but got 9 instead.",
+    expect(withParams({ n: 129 })).toBe(
+      "400 integer_above_max_value n: Invalid 'n': integer above maximum value. Expected a value <= 128, but got 129 instead.",
     );
     expect(withParams({ tool_choice: 'any' })).toBe(
       "400 invalid_value tool_choice: Invalid value: 'any'. Supported values are: 'none', 'auto', 'required', 'function', 'custom', and 'allowed_tools'.",
@@ -216,5 +253,16 @@ describe('a deployment that takes no system prompts', () => {
     expect(request.items).toEqual([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
     expect(names.places).toEqual(['messages[1]']);
     expect(ignored).toEqual(['messages[0]', 'messages[2]']);
+  });
+
+  it('refuses a request that holds nothing else', () => {
+    const failed = refused(() => read({ model: 'm', messages: [{ role: 'system', content: 's' }] }, true));
+    expect(failed).toMatchObject({
+      status: 400,
+      code: 'invalid_value',
+      param: 'messages[0]',
+      message:
+        "Invalid 'messages[0]': this server ignores system and developer messages, and the request has no others. Send a user message.",
+    });
   });
 });

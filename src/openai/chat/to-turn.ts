@@ -124,7 +124,7 @@ const refuseUnservable = (given: CreateChat): void => {
   }
 };
 
-/** The messages; `prompt` stands in for a user's message where there is none. */
+/** The messages; `prompt` is the user's message where there is none. */
 const readConversation = (given: CreateChat, ignored: string[]): ReadMessages => {
   const { messages, prompt } = given;
   const hasPrompt = typeof prompt === 'string' && prompt !== '';
@@ -135,17 +135,19 @@ const readConversation = (given: CreateChat, ignored: string[]): ReadMessages =>
     if (hasPrompt) ignored.push('prompt');
     return read;
   }
-  if (!hasPrompt) {
-    throw gatewayError('invalid_value', {
-      param: 'messages',
-      message: "Invalid 'messages': no user message was provided.",
-    });
-  }
+  // OpenAI answers a conversation without a user message, too.
+  if (!hasPrompt) return read.items.length === 0 ? { ...read, ...EMPTY_ANSWER } : read;
   return {
     items: [...read.items, { kind: 'message', role: 'user', parts: [{ kind: 'text', text: prompt }] }],
     places: [...read.places, 'prompt'],
     unread: read.unread,
   };
+};
+
+/** All that is left of messages that say nothing; a conversation without any item could not be sent. */
+const EMPTY_ANSWER: Pick<ReadMessages, 'items' | 'places'> = {
+  items: [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: '' }] }],
+  places: ['messages[0]'],
 };
 
 const checkPairs = ({ items, places }: ReadMessages): void => {

@@ -7,7 +7,7 @@ import { FINGERPRINT, finishReason } from '../chat/project.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';
 import { JoinedText } from '../joined-text.ts';
-import { DONE, type Frame } from '../sse.ts';
+import { DONE, usageNote, type Frame } from '../sse.ts';
 
 /** What a text completion needs beside the replies. */
 export interface CompletionMeta {
@@ -70,7 +70,9 @@ export async function* renderCompletion(
     yield frame(index, '', reasonOf(event));
   }
   const usage = meta.includeUsage ? projectUsage(ended, meta.usagePolicy) : null;
-  if (usage !== null) yield { event: null, data: { ...commonFields(meta), choices: [], usage } };
+  if (usage !== null) {
+    yield { event: null, data: { ...commonFields(meta), choices: [], usage }, ...usageNote(ended) };
+  }
   yield { event: null, data: DONE };
 }
 

@@ -7,14 +7,14 @@ export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   model: CHAT_PARAMETERS.model,
   prompt: {
     asks: ['items'],
-    note: 'A text, a list of tokens (of the encoding `o200k_base`), or up to 128 of either: each becomes the message of a user in a turn of its own. The choices of the first prompt come first; `n` times the prompts is at most 128.',
+    note: 'A text, a list of tokens (of the encoding that OpenAI gives the requested model: `cl100k_base` for `gpt-3.5-turbo-instruct`, `davinci-002` and `gpt-4`, `o200k_base` for current and unknown names), or up to 128 of either: each becomes the message of a user in a turn of its own. The choices of the first prompt come first; `n` times the prompts is at most 128.',
   },
   stream: CHAT_PARAMETERS.stream,
   stream_options: CHAT_PARAMETERS.stream_options,
   n: CHAT_PARAMETERS.n,
   max_tokens: {
     asks: ['maxOutputTokens'],
-    note: 'As `max_completion_tokens` in chat. Without it there is no limit.',
+    note: 'As `max_completion_tokens` in chat. Without it there is no limit. 0: no model is asked; the answer is empty, or the prompt with `echo`, and `usage` counts the prompt.',
   },
   stop: CHAT_PARAMETERS.stop,
   temperature: CHAT_PARAMETERS.temperature,

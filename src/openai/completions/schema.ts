@@ -12,6 +12,8 @@ export const MAX_TURNS = 128;
  */
 export const createCompletionSchema = z.object({
   ...samplingFields,
+  /** Unlike Chat, this API may be asked for no output: a client wants the echo, or to count tokens. */
+  max_tokens: z.int().min(0).nullish(),
   prompt: z.union([longText, listOf(longText, MAX_TURNS)]),
   suffix: z.string().nullish(),
   echo: z.boolean().nullish(),

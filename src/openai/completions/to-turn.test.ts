@@ -76,7 +76,7 @@ describe('a completion request', () => {
     [{ best_of: 2 }, '400 unsupported_parameter best_of'],
     [{ logprobs: 0 }, '400 unsupported_parameter logprobs'],
     [{ stream_options: {} }, '400 invalid_value stream_options'],
-    [{ n: 9 }, '400 integer_above_max_value n'],
+    [{ n: 129 }, '400 integer_above_max_value n'],
   ])('refuses %j', (some, expected) => {
     expect(refusalOf(some)).toBe(expected);
   });

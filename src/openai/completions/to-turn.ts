@@ -57,6 +57,7 @@ const NAMES: ParameterNames = {
   tool: () => CHAT_SETTINGS.tools,
   toolField: () => CHAT_SETTINGS.tools,
   include: () => CHAT_SETTINGS.include,
+  formatPlace: CHAT_SETTINGS.format,
 };
 
 const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {

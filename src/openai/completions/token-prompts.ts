@@ -21,6 +21,12 @@ export const tokenPrompts = (body: unknown): readonly TokenPrompt[] => {
   return prompt.map((one, index) => tokensAt(`prompt[${index}]`, one));
 };
 
+/** The model that a body names; its schema is checked later. */
+export const modelOf = (body: unknown): string => {
+  const model = isJsonObject(body) ? body['model'] : undefined;
+  return typeof model === 'string' ? model : '';
+};
+
 const tokensAt = (at: string, list: readonly unknown[]): TokenPrompt => {
   if (list.length === 0 || list.length > MAX_TOKENS) {
     throw gatewayError('invalid_value', {
@@ -47,7 +53,7 @@ export const withTexts = (
     const { at } = prompts[index] ?? { at: 'prompt' };
     throw gatewayError('invalid_value', {
       param: at,
-      message: `Invalid '${at}': these tokens are no text, or too much of it. They are read in the encoding 'o200k_base', without special tokens.`,
+      message: `Invalid '${at}': these tokens are no text, or too much of it. They are read in the encoding of the requested model, without special tokens.`,
     });
   }
   return isJsonObject(body) ? { ...body, prompt: texts } : body;

@@ -37,7 +37,7 @@ async function* stopped(
         leave();
         // Calls in the text are the text's: nothing else of the answer speaks of them.
         const kind = rules.callsAre === 'items' ? 'tool-calls' : 'completed';
-        yield { type: 'turn-ended', outcome: { kind }, usage: null, at: clock.now() };
+        yield { type: 'turn-ended', outcome: { kind }, usage: null, isEndedHere: true, at: clock.now() };
         return;
       }
     }

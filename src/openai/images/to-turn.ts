@@ -171,4 +171,5 @@ const namesOf = (place: 'image' | 'images'): ParameterNames => ({
   tool: () => 'prompt',
   toolField: (_, field) => (field === 'input_image_mask' ? 'mask' : field),
   include: () => CHAT_SETTINGS.include,
+  formatPlace: CHAT_SETTINGS.format,
 });

@@ -2,11 +2,13 @@ import type { McpServer } from '../../canonical/mcp-server.ts';
 import type { McpToolInfo, McpToolList } from '../../canonical/mcp-tools.ts';
 
 /** A tool as it stands in an `mcp_list_tools` item. */
-const projectMcpTool = ({ name, description, inputSchema, annotations }: McpToolInfo) => ({
-  name,
-  description,
-  input_schema: inputSchema,
-  annotations,
+const projectMcpTool = (tool: McpToolInfo) => ({
+  name: tool.name,
+  title: tool.title,
+  description: tool.description,
+  input_schema: tool.inputSchema,
+  output_schema: tool.outputSchema,
+  annotations: tool.annotations,
 });
 
 interface Listed {

@@ -73,6 +73,7 @@ const typeOf = (value: unknown, at: string): ItemType => {
   const name = parseBody(idText, type, `${at}.type`);
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
+  if (name === 'tool_output') return 'function_call_output';
   // What is sealed under this name goes on under it.
   if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
   return 'raw';

@@ -48,7 +48,7 @@ export const schemas = {
     ...callFields,
   }),
   function_call_output: z.object({
-    type: z.literal('function_call_output'),
+    type: z.enum(['function_call_output', 'tool_output']),
     id,
     status,
     ...notes,

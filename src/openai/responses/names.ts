@@ -2,6 +2,7 @@ import type { Setting } from '../../canonical/path.ts';
 import { quoted } from '../../kit/quote.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 import type { ToolForm } from '../read-tools.ts';
+import type { ReadFormat } from './format.ts';
 
 const SETTINGS: Readonly<Record<Setting, string>> = {
   ...SHARED_SETTINGS,
@@ -14,8 +15,19 @@ const SETTINGS: Readonly<Record<Setting, string>> = {
   include: 'include',
 };
 
-export const responsesNames = (places: readonly string[], placeOf: ToolForm['placeOf']): ParameterNames => ({
-  settings: SETTINGS,
+interface Spelling {
+  readonly places: readonly string[];
+  /** Where the body says something of a tool. */
+  readonly placeOf: ToolForm['placeOf'];
+  /** Which of its two names the output format has; left out: that of this API. */
+  readonly format?: Pick<ReadFormat, 'param' | 'place'>;
+}
+
+const OWN_FORMAT: Spelling['format'] & object = { param: 'text.format', place: 'text.format' };
+
+export const responsesNames = ({ places, placeOf, format = OWN_FORMAT }: Spelling): ParameterNames => ({
+  settings: { ...SETTINGS, format: format.param },
+  formatPlace: format.place,
   places,
   tool: (index) => `tools[${index}]`,
   toolField: (index, field) => `${placeOf(index)}.${field}`,

@@ -17,7 +17,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   stream: { policy: 'mapped', note: 'Typed server-sent events, or the fold of the same events as JSON.' },
   stream_options: {
     policy: 'ignored',
-    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect.',
+    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect. `include_usage` of Chat is read: the last event always has the usage.',
   },
   tools: {
     asks: ['tools'],
@@ -36,6 +36,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   text: {
     asks: ['format', 'verbosity'],
     note: '`format` with its name, description and strictness; `verbosity`.',
+  },
+  response_format: {
+    asks: ['format'],
+    note: "Chat's name for `text.format`, in Chat's form or in that of `text.format`. Both at once must say the same.",
   },
   max_output_tokens: { asks: ['maxOutputTokens'], note: 'An answer that is cut has `status: incomplete`.' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },

@@ -2,7 +2,7 @@ import { Accumulator } from '../../canonical/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { errorBody } from '../error-body.ts';
-import { DONE, type Frame } from '../sse.ts';
+import { DONE, usageNote, type Frame } from '../sse.ts';
 import { ItemRenderer, type Told } from './item-frames.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
@@ -55,7 +55,7 @@ class ResponseRenderer {
         this.#open.delete(event.item.id);
         return;
       case 'turn-ended':
-        yield* this.#frames(this.#end(event));
+        for (const told of this.#end(event)) yield { ...this.#frame(told), ...usageNote([event]) };
         yield { event: 'done', data: DONE };
         return;
       default:

@@ -9,29 +9,24 @@ import {
   modelName,
   REASONING_CONTEXTS,
   SERVICE_TIERS,
-  shortName,
   SUMMARIES,
   VERBOSITIES,
 } from '../fields.ts';
+import { responseFormat, textFormat } from './format.ts';
 
 /**
  * `CreateResponse` as clients send it. Every key here needs a row in `parameters.ts`: the compiler
  * asks for it. Input items and tools have a schema per type and are parsed one by one.
  */
-const textFormat = z.object({
-  type: z.enum(['text', 'json_object', 'json_schema']),
-  name: shortName.optional(),
-  description: z.string().nullish(),
-  schema: jsonObject.optional(),
-  strict: z.boolean().nullish(),
-});
-
 export const createResponseSchema = z.object({
   model: modelName,
   input: z.union([longText, list(MAX_ITEMS)]),
   instructions: longText.nullish(),
   stream: z.boolean().nullish(),
-  stream_options: z.object({ include_obfuscation: z.boolean().optional() }).nullish(),
+  // Streams of this API always have their usage, which is what `include_usage` of Chat asks for.
+  stream_options: z
+    .object({ include_obfuscation: z.boolean().nullish(), include_usage: z.boolean().nullish() })
+    .nullish(),
   tools: list(MAX_TOOLS).nullish(),
   tool_choice: z.unknown().optional(),
   parallel_tool_calls: z.boolean().nullish(),
@@ -46,6 +41,7 @@ export const createResponseSchema = z.object({
     })
     .nullish(),
   text: z.object({ format: textFormat.nullish(), verbosity: z.enum(VERBOSITIES).nullish() }).nullish(),
+  response_format: responseFormat.nullish(),
   max_output_tokens: z.int().min(16).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),

@@ -75,12 +75,12 @@ describe('toTurnRequest', () => {
     ],
     [
       'a parameter of chat',
-      { model: 'm', input: 'x', response_format: { type: 'text' } },
+      { model: 'm', input: 'x', verbosity: 'low' },
       {
         code: 'unsupported_parameter',
-        param: 'response_format',
+        param: 'verbosity',
         message:
-          "Unsupported parameter: 'response_format'. In the Responses API, this parameter has moved to 'text.format'.",
+          "Unsupported parameter: 'verbosity'. In the Responses API, this parameter has moved to 'text.verbosity'.",
       },
     ],
     [

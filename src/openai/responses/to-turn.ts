@@ -3,14 +3,15 @@ import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import { allTools } from '../../canonical/tool.ts';
-import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
+import type { AskedTurn } from '../../canonical/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../read-tools.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
-import { emptyArray, missing, parseBody } from '../validation.ts';
+import { emptyArray, parseBody } from '../validation.ts';
+import { readFormat } from './format.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import type { Recall } from './item-references.ts';
 import { responsesNames } from './names.ts';
@@ -28,6 +29,8 @@ export interface ResponsesAsk {
   readonly ignored: readonly string[];
   /** The fields by which the client asked to see reasoning. */
   readonly wantsReasoning: readonly string[];
+  /** The place of the output schema in the body. */
+  readonly formatPlace: string;
 }
 
 export interface ToTurnOptions {
@@ -53,7 +56,6 @@ const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: re
 /** Chat parameters that have another name here; OpenAI says so instead of ignoring them. */
 const MOVED: Readonly<Record<string, string>> = {
   messages: 'input',
-  response_format: 'text.format',
   max_tokens: 'max_output_tokens',
   max_completion_tokens: 'max_output_tokens',
   reasoning_effort: 'reasoning.effort',
@@ -100,11 +102,13 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
     append(ignored, rest.ignored);
     prompt = rest;
   }
+  const { format, spelled, ...formatAt } = readFormat(given);
   return {
-    given,
+    given: spelled === null ? given : { ...given, text: { ...given.text, format: spelled } },
     ignored,
     wantsReasoning: wantsReasoning(given),
-    names: responsesNames(prompt.places, placeOf),
+    names: responsesNames({ places: prompt.places, placeOf, format: formatAt }),
+    formatPlace: `${formatAt.place}.schema`,
     request: {
       model: model.model,
       instructions: prompt.instructions,
@@ -120,7 +124,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
         context: given.reasoning?.context ?? null,
         ...(given.reasoning?.mode ? { mode: given.reasoning.mode } : {}),
       },
-      format: readFormat(given),
+      format,
       verbosity: given.text?.verbosity ?? null,
       serviceTier: given.service_tier ?? model.serviceTier,
       maxOutputTokens: given.max_output_tokens ?? null,
@@ -207,19 +211,4 @@ const withoutEffect = (given: CreateResponse): string[] => {
     ['moderation', (given.moderation ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
-};
-
-const readFormat = (given: CreateResponse): OutputFormat => {
-  const format = given.text?.format;
-  if (!format || format.type === 'text') return { kind: 'text' };
-  if (format.type === 'json_object') return { kind: 'json-object' };
-  if (format.name === undefined) throw missing('text.format.name');
-  if (format.schema === undefined) throw missing('text.format.schema');
-  return {
-    kind: 'json-schema',
-    name: format.name,
-    description: format.description ?? null,
-    schema: format.schema,
-    strict: format.strict ?? null,
-  };
 };

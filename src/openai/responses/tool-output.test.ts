@@ -32,14 +32,20 @@ describe('the output of a tool', () => {
     ]);
   });
 
-  it('may be either in an object; what no backend has a place for is named', () => {
+  it('may be either in an object; what nobody reads is named', () => {
     expect(read({ content: 'Sun.', success: true })).toEqual(['Sun.', []]);
     expect(read({ content: PARTS })).toEqual([READ, []]);
-    expect(read({ content: 'No such city.', success: false })).toEqual([
-      'No such city.',
-      ['input[1].output.success'],
-    ]);
     expect(read({ content: '', success: null, exit_code: 1 })).toEqual(['', ['input[1].output.exit_code']]);
+  });
+
+  it('of a tool that failed says so to the model', () => {
+    const failed = 'The tool call failed.';
+    expect(read({ content: 'No such city.', success: false })).toEqual([`${failed}\nNo such city.`, []]);
+    expect(read({ content: '', success: false })).toEqual([failed, []]);
+    expect(read({ content: PARTS, success: false })).toEqual([
+      [{ kind: 'text', text: failed }, ...(READ as readonly unknown[])],
+      [],
+    ]);
   });
 
   it('is nothing else, and it is said where', () => {

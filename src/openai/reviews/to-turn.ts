@@ -25,7 +25,7 @@ export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
   return {
     given: { model: name, stream: given.stream ?? false },
     ignored: unreadFields(createReviewSchema, object, ''),
-    names: responsesNames(['input'], PLAIN_FORM.placeOf),
+    names: responsesNames({ places: ['input'], placeOf: PLAIN_FORM.placeOf }),
     request: {
       ...PLAIN_ASK,
       model: model.model,

@@ -11,7 +11,7 @@ import {
 type Arguments = Readonly<Record<string, unknown>>;
 type Run = (given: Arguments, signal: AbortSignal) => CallToolResult | Promise<CallToolResult>;
 
-interface ToolRow extends Pick<Tool, 'description' | 'annotations'> {
+interface ToolRow extends Pick<Tool, 'title' | 'description' | 'annotations' | 'outputSchema'> {
   readonly properties?: Record<string, object>;
   readonly required?: string[];
   readonly run: Run;
@@ -70,9 +70,11 @@ const TOOLS: Readonly<Record<string, ToolRow>> = {
     run: ({ line }) => text(`noted: ${String(line)}`),
   },
   erase: {
+    title: 'Erase it',
     description: 'Says that it destroys something.',
+    outputSchema: { type: 'object', properties: { erased: { type: 'boolean' } } },
     annotations: { readOnlyHint: false, destructiveHint: true },
-    run: () => text('erased'),
+    run: () => ({ ...text('erased'), structuredContent: { erased: true } }),
   },
   'do-it': { description: 'With a hyphen.', annotations: READS, run: () => text('hyphen') },
   'do.it': { description: 'With a dot.', annotations: READS, run: () => text('dot') },
@@ -86,11 +88,13 @@ export const createToolServer = (): Server => {
   const server = new Server({ name: 'test-tools', version: '1.0.0' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: Object.entries(TOOLS).map(
-      ([name, { description, annotations, properties = {}, required = [] }]) => ({
+      ([name, { title, description, annotations, properties = {}, required = [], outputSchema }]) => ({
         name,
+        title,
         description,
         annotations,
         inputSchema: { type: 'object', properties, required },
+        outputSchema,
       }),
     ),
   }));

@@ -1,18 +1,53 @@
-import table from 'gpt-tokenizer/bpeRanks/o200k_base';
-import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { modelToEncodingMap } from 'gpt-tokenizer/mapping';
 
-/** The encoding of current OpenAI models. Its table takes time and memory: see `tokenizer-thread`. */
+/** A way to write texts as tokens. Its table takes time and memory: see `tokenizer-thread`. */
+export interface Encoding {
+  /** By the number of a token: its text, or its bytes where they are not whole characters. */
+  readonly table: readonly (string | readonly number[] | undefined)[];
+  readonly encode: (text: string, options: { readonly disallowedSpecial: Set<string> }) => number[];
+}
 
-export const countTokens = (text: string): number => tokensOf(text).length;
+/** The encoding of a model, by its name as clients know it; that of current models for any other name. */
+export const encodingOf = (model: string): Promise<Encoding> =>
+  ENCODINGS[Object.hasOwn(NAMES, model) ? (NAMES[model] ?? CURRENT) : CURRENT]();
+
+const NAMES: Readonly<Record<string, keyof typeof ENCODINGS>> = modelToEncodingMap;
+const CURRENT = 'o200k_base';
+
+/** Node keeps modules, so each is loaded once. The encodings that share a table differ in special tokens only. */
+const ENCODINGS = {
+  o200k_base: async (): Promise<Encoding> => ({
+    table: (await import('gpt-tokenizer/bpeRanks/o200k_base')).default,
+    encode: (await import('gpt-tokenizer/encoding/o200k_base')).encode,
+  }),
+  o200k_harmony: () => ENCODINGS.o200k_base(),
+  cl100k_base: async (): Promise<Encoding> => ({
+    table: (await import('gpt-tokenizer/bpeRanks/cl100k_base')).default,
+    encode: (await import('gpt-tokenizer/encoding/cl100k_base')).encode,
+  }),
+  p50k_base: async (): Promise<Encoding> => ({
+    table: (await import('gpt-tokenizer/bpeRanks/p50k_base')).default,
+    encode: (await import('gpt-tokenizer/encoding/p50k_base')).encode,
+  }),
+  p50k_edit: () => ENCODINGS.p50k_base(),
+  r50k_base: async (): Promise<Encoding> => ({
+    table: (await import('gpt-tokenizer/bpeRanks/r50k_base')).default,
+    encode: (await import('gpt-tokenizer/encoding/r50k_base')).encode,
+  }),
+  gpt2: () => ENCODINGS.r50k_base(),
+} as const;
+
+export const countTokens = (text: string, encoding: Encoding): number => tokensOf(text, encoding).length;
 
 /** The longest beginning of the text that is at most this many tokens. */
-export const headOf = (text: string, tokens: number): string => {
-  const all = tokensOf(text);
+export const headOf = (text: string, tokens: number, encoding: Encoding): string => {
+  const all = tokensOf(text, encoding);
   if (all.length <= tokens) return text;
   // A token may end inside a character; without that character the rest may need other tokens.
   for (let count = tokens; count > 0; count -= 1) {
-    const head = commonStart(text, new TextDecoder().decode(bytesOf(all.slice(0, count)) ?? EMPTY));
-    if (tokensOf(head).length <= tokens) return head;
+    const bytes = bytesOf(all.slice(0, count), encoding) ?? EMPTY;
+    const head = commonStart(text, new TextDecoder().decode(bytes));
+    if (tokensOf(head, encoding).length <= tokens) return head;
   }
   return '';
 };
@@ -21,8 +56,8 @@ export const headOf = (text: string, tokens: number): string => {
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 /** What these tokens say; null: one of them is none, they are not whole characters, or it is too much. */
-export const textOf = (tokens: readonly number[]): string | null => {
-  const bytes = bytesOf(tokens, MAX_TEXT_BYTES);
+export const textOf = (tokens: readonly number[], encoding: Encoding): string | null => {
+  const bytes = bytesOf(tokens, encoding, MAX_TEXT_BYTES);
   if (bytes === null) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -32,7 +67,7 @@ export const textOf = (tokens: readonly number[]): string | null => {
 };
 
 /** Not by the library: it keeps half a character for the next text, and needs a square of time for some. */
-const bytesOf = (tokens: readonly number[], maxBytes = Infinity): Uint8Array | null => {
+const bytesOf = (tokens: readonly number[], { table }: Encoding, maxBytes = Infinity): Uint8Array | null => {
   let size = 0;
   for (const token of tokens) {
     const said = table[token];
@@ -59,7 +94,7 @@ const EMPTY = new Uint8Array();
 /** The encoder needs a time that grows with the square of a word: longer ones are cut. No language has such. */
 const MAX_WORD = 256;
 
-const tokensOf = (text: string): number[] => {
+const tokensOf = (text: string, { encode }: Encoding): number[] => {
   const tokens: number[] = [];
   for (const piece of piecesOf(text)) {
     // Special tokens in a text are text: the model wrote them, nobody gave them a meaning.

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 
-import { countTokens, headOf, textOf } from './o200k.ts';
+import { countTokens, encodingOf, headOf, textOf } from './encoding.ts';
+
+const current = await encodingOf('gpt-5.5');
 
 /** Half emoji, long words, runs of spaces, characters of several tokens. */
 const anyText = fc.oneof(
@@ -20,7 +22,7 @@ describe('count', () => {
     ['<|endoftext|>', 7],
     ['😀', 1],
   ])('%j is %i', (text, count) => {
-    expect(countTokens(text)).toBe(count);
+    expect(countTokens(text, current)).toBe(count);
   });
 });
 
@@ -32,15 +34,15 @@ describe('head', () => {
     ['Hello world', 99, 'Hello world'],
     ['', 3, ''],
   ])('of %j with %i', (text, tokens, expected) => {
-    expect(headOf(text, tokens)).toBe(expected);
+    expect(headOf(text, tokens, current)).toBe(expected);
   });
 
   it('is a beginning of the text that keeps the limit, and cuts no character in two', () => {
     fc.assert(
       fc.property(anyText, fc.nat(20), (text, tokens) => {
-        const head = headOf(text, tokens);
+        const head = headOf(text, tokens, current);
         expect(text.startsWith(head)).toBe(true);
-        expect(countTokens(head)).toBeLessThanOrEqual(tokens);
+        expect(countTokens(head, current)).toBeLessThanOrEqual(tokens);
         if (text.isWellFormed()) expect(head.isWellFormed()).toBe(true);
       }),
       { numRuns: 2000 },
@@ -50,7 +52,7 @@ describe('head', () => {
   it('is the whole text where that fits', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(headOf(text, countTokens(text))).toBe(text);
+        expect(headOf(text, countTokens(text, current), current)).toBe(text);
       }),
     );
   });
@@ -60,8 +62,24 @@ describe('a long word', () => {
   // In a time that grows with the square of its length, this would not end before the test does.
   it.each(['a', ' ', '漢', '😀', '!', '\n'])('of %j is counted in pieces', (unit) => {
     const text = unit.repeat(500_000 / unit.length);
-    expect(countTokens(text)).toBeGreaterThan(1_000);
-    expect(headOf(text.slice(0, 20_000), 10).length).toBeGreaterThan(0);
+    expect(countTokens(text, current)).toBeGreaterThan(1_000);
+    expect(headOf(text.slice(0, 20_000), 10, current).length).toBeGreaterThan(0);
+  });
+});
+
+describe('the encoding of a model', () => {
+  it.each([
+    ['gpt-3.5-turbo-instruct', [15339, 1917]],
+    ['davinci-002', [15339, 1917]],
+    ['text-davinci-003', [31373, 995]],
+    ['davinci', [31373, 995]],
+    ['gpt-5.5', [24912, 2375]],
+    ['gpt-oss-20b', [24912, 2375]],
+    ['no-model-of-openai', [24912, 2375]],
+    ['constructor', [24912, 2375]],
+  ])('%s', async (model, tokens) => {
+    const encoding = await encodingOf(model);
+    expect([textOf(tokens, encoding), countTokens('hello world', encoding)]).toEqual(['hello world', 2]);
   });
 });
 
@@ -70,7 +88,7 @@ describe('the text of tokens', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         fc.pre(text.isWellFormed());
-        expect(textOf(encode(text, { disallowedSpecial: new Set() }))).toBe(text);
+        expect(textOf(encode(text, { disallowedSpecial: new Set() }), current)).toBe(text);
       }),
     );
   });
@@ -89,11 +107,11 @@ describe('the text of tokens', () => {
     // The half before it left nothing behind.
     ['a word', encode('漢字'), '漢字'],
   ])('%s', (_, tokens, text) => {
-    expect(textOf(tokens)).toBe(text);
+    expect(textOf(tokens, current)).toBe(text);
   });
 
   it('does not take a square of time', () => {
     const one = encode('𠮷');
-    expect(textOf(Array.from({ length: 200_000 }, () => one).flat())).toHaveLength(400_000);
+    expect(textOf(Array.from({ length: 200_000 }, () => one).flat(), current)).toHaveLength(400_000);
   });
 });

@@ -1,0 +1,158 @@
+import { assertNever } from '../kit/assert-never.ts';
+import { isJsonObject, type Json } from '../kit/json.ts';
+import { fileTokens } from './file-tokens.ts';
+import { imageTokens } from './image-tokens.ts';
+import type { Item, Part } from './item.ts';
+import { textOfFile } from './text-file.ts';
+import type { Tool } from './tool.ts';
+import type { AskedTurn } from './turn-request.ts';
+
+/** A part of what a model reads or writes: texts to be counted, and tokens that are known without. */
+export interface Countable {
+  readonly texts: readonly string[];
+  readonly tokens: number;
+}
+
+/**
+ * What a model reads for a request, piece by piece. docs/token-counting.md explains the rules; the numbers are those of
+ * OpenAI's chat format.
+ */
+export function* countableInput(
+  request: Pick<AskedTurn, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
+): Generator<Countable> {
+  const { model, instructions, items, tools, format } = request;
+  yield { texts: [], tokens: TOKENS_OF_REPLY };
+  if (instructions !== null && instructions !== '')
+    yield { texts: [instructions], tokens: TOKENS_OF_MESSAGE };
+  if (tools.length > 0) yield { texts: [], tokens: TOKENS_OF_TOOLS };
+  for (const tool of tools) yield jsonOf(declarationOf(tool), model);
+  if (format.kind === 'json-schema') {
+    const { name, description, schema } = format;
+    yield jsonOf({ name, ...(description === null ? {} : { description }), schema }, model);
+  }
+  for (const item of items) yield countableItem(item, model);
+}
+
+/** The beginning of the answer: its start and its role. */
+const TOKENS_OF_REPLY = 2;
+/** Its start, its role, the start of its text, and its end. */
+const TOKENS_OF_MESSAGE = 4;
+/** The heading of all tools together. */
+const TOKENS_OF_TOOLS = 8;
+/** For each number: audio is about ten tokens a second. */
+const AUDIO_CHARS_PER_TOKEN = 2_133;
+/** Of sealed text, in base64. */
+const SEALED_CHARS_PER_TOKEN = 16 / 3;
+
+/** What the model read or wrote as this item. */
+export const countableItem = (item: Item, model: string): Countable => {
+  switch (item.kind) {
+    case 'message':
+      return sum(
+        item.parts.map((part) => countablePart(part, model)),
+        TOKENS_OF_MESSAGE,
+      );
+    case 'reasoning': {
+      const shown = item.content ?? item.summary;
+      return item.encryptedContent === undefined
+        ? { texts: shown, tokens: 0 }
+        : { texts: [], tokens: sealed(item.encryptedContent) };
+    }
+    case 'tool-call':
+      return { texts: [item.name, item.input], tokens: TOKENS_OF_MESSAGE };
+    case 'tool-output':
+      return typeof item.output === 'string'
+        ? { texts: [item.output], tokens: TOKENS_OF_MESSAGE }
+        : sum(
+            item.output.map((part) => countablePart(part, model)),
+            TOKENS_OF_MESSAGE,
+          );
+    case 'hosted-call':
+    case 'opaque':
+      return jsonOf(item.raw, model);
+    case 'loaded-tools':
+      return sum(
+        item.tools.map((tool) => jsonOf(declarationOf(tool), model)),
+        TOKENS_OF_TOOLS,
+      );
+    case 'compaction':
+      return 'summary' in item
+        ? { texts: [item.summary], tokens: TOKENS_OF_MESSAGE }
+        : { texts: [], tokens: sealed(item.encryptedContent) };
+    default:
+      return assertNever(item);
+  }
+};
+
+const countablePart = (part: Part, model: string): Countable => {
+  switch (part.kind) {
+    case 'text':
+    case 'refusal':
+      return { texts: [part.text], tokens: 0 };
+    case 'image':
+      return { texts: [], tokens: imageTokens(part, model) };
+    case 'audio':
+      return { texts: [], tokens: Math.ceil(part.data.length / AUDIO_CHARS_PER_TOKEN) };
+    case 'file': {
+      const text = textOfFile(part);
+      return typeof text === 'string'
+        ? { texts: [], tokens: fileTokens(part, model) }
+        : { texts: [text.text], tokens: 0 };
+    }
+    default:
+      return assertNever(part);
+  }
+};
+
+const sealed = (content: string): number => Math.ceil(content.length / SEALED_CHARS_PER_TOKEN);
+
+const sum = (parts: readonly Countable[], tokens: number): Countable => ({
+  texts: parts.flatMap((part) => part.texts),
+  tokens: parts.reduce((all, part) => all + part.tokens, tokens),
+});
+
+/** What a tool tells the model about itself. */
+const declarationOf = (tool: Tool): Json => {
+  switch (tool.kind) {
+    case 'function':
+      return { name: tool.name, description: tool.description, parameters: tool.parameters };
+    case 'custom':
+      return { name: tool.name, description: tool.description, format: tool.format };
+    case 'namespace':
+    case 'hosted':
+      return tool.raw;
+    default:
+      return assertNever(tool);
+  }
+};
+
+/** JSON is counted as its text, but for images and sealed texts in it. */
+const jsonOf = (value: Json, model: string): Countable => {
+  const texts: string[] = [];
+  let tokens = 0;
+  const write = (one: Json | undefined, key: string | null): void => {
+    if (typeof one === 'string' && one.length > MAX_WORD) {
+      if (key === 'encrypted_content') tokens += sealed(one);
+      else if (isData(one))
+        tokens += imageTokens({ url: one.startsWith('data:') ? one : `data:,${one}` }, model);
+      else texts.push(JSON.stringify(one));
+    } else if (Array.isArray(one)) {
+      texts.push('[');
+      for (const element of one as readonly Json[]) write(element, null);
+      texts.push(']');
+    } else if (isJsonObject(one)) {
+      for (const [name, member] of Object.entries(one)) {
+        if (member === undefined || member === null) continue;
+        texts.push(`${JSON.stringify(name)}:`);
+        write(member, name);
+      }
+    } else texts.push(`${JSON.stringify(one ?? null)},`);
+  };
+  write(value, null);
+  return { texts: [texts.join('')], tokens };
+};
+
+/** Longer texts without a gap are data. */
+const MAX_WORD = 1_024;
+const isData = (text: string): boolean =>
+  text.startsWith('data:') || /^[A-Za-z0-9+/=_-]*$/.test(text.slice(0, MAX_WORD));

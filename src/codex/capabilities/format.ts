@@ -1,0 +1,19 @@
+import type { Path } from '../../canonical/path.ts';
+import type { TurnRequest } from '../../canonical/turn-request.ts';
+
+/** The name that codex gives every output schema. */
+const CODEX_NAME = 'codex_output_schema';
+
+/**
+ * What codex changes of an output schema when no relay writes the client's own: the app-server takes the bare schema, and
+ * codex sends it under its own name, without a description, and always as strict.
+ */
+export const changedByCodex = ({ format }: Pick<TurnRequest, 'format'>): readonly Path[] => {
+  if (format.kind !== 'json-schema') return [];
+  const { name, description, strict } = format;
+  return [
+    ...(name === CODEX_NAME ? [] : [{ formatField: 'name' }]),
+    ...(description === null ? [] : [{ formatField: 'description' }]),
+    ...(strict === false ? [{ formatField: 'strict' }] : []),
+  ];
+};

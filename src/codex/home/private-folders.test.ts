@@ -1,0 +1,167 @@
+import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openWorkFolders, requirePrivateState } from './private-folders.ts';
+import { problemOf, UntrustedPath } from './trusted-path.ts';
+
+const SOMEBODY = 12_345;
+/** Only root can give files to others. */
+const isRoot = process.getuid?.() === 0;
+
+let dir = '';
+let state = '';
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'private-folders-'));
+  state = path.join(dir, 'state');
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const refusal = async (): Promise<string | null> => {
+  try {
+    await requirePrivateState(state);
+    return null;
+  } catch (error) {
+    if (error instanceof UntrustedPath) return error.message;
+    throw error;
+  }
+};
+const rights = async (file: string): Promise<number> => (await lstat(file)).mode & 0o777;
+
+describe('the state directory', () => {
+  it('is made for this user alone, and taken as it is where others may only look', async () => {
+    expect([await refusal(), await rights(state)]).toEqual([null, 0o700]);
+    await mkdir(path.join(state, 'codex'));
+    await writeFile(path.join(state, 'api-key'), 'sk-1', { mode: 0o644 });
+    await chmod(state, 0o755);
+    expect(await refusal()).toBe(null);
+  });
+
+  it.each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
+    'is refused where others may write to it (%j)',
+    async (name) => {
+      await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
+      await mkdir(path.join(state, 'run'), { mode: 0o700 });
+      for (const file of ['api-key', 'codex/auth.json']) await writeFile(path.join(state, file), '{}');
+      expect(await refusal()).toBe(null);
+      const spoilt = path.join(state, name);
+      await chmod(spoilt, 0o777);
+      expect(await refusal()).toContain(`Other users may write to ${spoilt}: `);
+      expect(await refusal()).toContain(`chmod go-w ${spoilt}`);
+    },
+  );
+
+  it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
+    'is refused where it belongs to somebody else (%j)',
+    async (name) => {
+      await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
+      await mkdir(path.join(state, 'run'), { mode: 0o700 });
+      for (const file of ['api-key', 'codex/auth.json']) await writeFile(path.join(state, file), '{}');
+      const spoilt = path.join(state, name);
+      await chown(spoilt, SOMEBODY, SOMEBODY);
+      expect(await refusal()).toContain(
+        `${spoilt} belongs to user ${SOMEBODY}, and this server runs as user 0`,
+      );
+    },
+  );
+
+  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', async () => {
+    const theirs = path.join(dir, 'theirs');
+    await mkdir(path.join(theirs, 'inner'), { recursive: true });
+    await symlink(path.join(theirs, 'inner'), state);
+    expect(await refusal()).toBe(null);
+    await chown(theirs, SOMEBODY, SOMEBODY);
+    expect(await refusal()).toContain(`${theirs} belongs to user ${SOMEBODY}`);
+  });
+
+  it('is refused in a folder where others may replace it, but not in one like /tmp', async () => {
+    const open = path.join(dir, 'open');
+    await mkdir(open);
+    state = path.join(open, 'state');
+    await chmod(open, 0o1777);
+    expect(await refusal()).toBe(null);
+    await chmod(open, 0o777);
+    expect(await refusal()).toContain(`Other users may write to ${open}`);
+  });
+});
+
+describe('what others may do', () => {
+  const file = { uid: 1000, gid: 1000, mode: 0o100600, isLink: false };
+  const found = (different: Partial<typeof file>, isWhole = true): boolean =>
+    problemOf('/x', { ...file, ...different }, { uid: 1000, isWhole }) !== null;
+
+  it.each([
+    ['ours', {}, true, false],
+    ['of root', { uid: 0, gid: 0 }, true, false],
+    ['of another user', { uid: 1001 }, true, true],
+    ['for a private group', { mode: 0o100660 }, true, false],
+    ['for a group with others in it', { gid: 50, mode: 0o100660 }, true, true],
+    ['for such a group, on the way', { gid: 50, mode: 0o040770 }, false, false],
+    ['for all', { mode: 0o100602 }, true, true],
+    ['for all, on the way', { mode: 0o040777 }, false, true],
+    ['for all to create files in, on the way', { mode: 0o041777 }, false, false],
+    ['for all to create files in', { mode: 0o041777 }, true, true],
+    ['a link', { mode: 0o120777, isLink: true }, true, false],
+    ['a link of another user', { uid: 1001, mode: 0o120777, isLink: true }, true, true],
+    ['without an owner here, on the way', { uid: 65_534 }, false, false],
+    ['without an owner here', { uid: 65_534 }, true, true],
+  ])('%s', (_, different, isWhole, expected) => {
+    expect(found(different, isWhole)).toBe(expected);
+  });
+});
+
+describe('the default working directory', () => {
+  let workDir = '';
+  beforeEach(async () => {
+    workDir = path.join(dir, 'codex-work');
+    await requirePrivateState(state);
+  });
+  const open = (isChosen = false) => openWorkFolders({ stateDir: state, workDir, isChosen });
+  const mcpDir = (): string => path.join(state, 'mcp');
+
+  it('is made for this user alone, and is used again', async () => {
+    const expected = { workDir, mcpDir: mcpDir(), instead: null };
+    expect([await open(), await open()]).toEqual([expected, expected]);
+    expect([await rights(workDir), await rights(mcpDir())]).toEqual([0o700, 0o700]);
+    await chmod(workDir, 0o755);
+    expect(await open()).toEqual(expected);
+  });
+
+  const own = (why: string) => ({
+    workDir: path.join(state, 'work'),
+    mcpDir: mcpDir(),
+    instead: `${workDir} ${why}`,
+  });
+
+  it.each<readonly [string, string, () => Promise<unknown>]>([
+    ['a link', 'is a symbolic link', () => symlink(tmpdir(), workDir)],
+    ['a file', 'is not a folder', () => writeFile(workDir, '')],
+    [
+      'open to others',
+      'may be written by other users',
+      async () => {
+        await mkdir(workDir);
+        await chmod(workDir, 0o770);
+      },
+    ],
+  ])('gives way to one of our own where it is %s', async (_, why, prepare) => {
+    await prepare();
+    expect(await open()).toEqual(own(why));
+    expect(await rights(path.join(state, 'work'))).toBe(0o700);
+  });
+
+  it.runIf(isRoot)('gives way to one of our own where somebody else made it', async () => {
+    await mkdir(workDir);
+    await chown(workDir, SOMEBODY, SOMEBODY);
+    expect(await open()).toEqual(own(`belongs to user ${SOMEBODY}`));
+    expect(await readdir(workDir)).toEqual([]);
+  });
+
+  it('is left to the operator where they chose it', async () => {
+    workDir = path.join(dir, 'a', 'b');
+    expect(await open(true)).toEqual({ workDir, mcpDir: mcpDir(), instead: null });
+    await chmod(workDir, 0o777);
+    expect((await open(true)).workDir).toBe(workDir);
+  });
+});

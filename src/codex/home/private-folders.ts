@@ -1,0 +1,76 @@
+import { lstat, mkdir } from 'node:fs/promises';
+import path from 'node:path';
+
+import { makePrivateDirectory } from './files.ts';
+import { untrusted, UntrustedPath } from './trusted-path.ts';
+
+/** What another user must not control, below the state directory. */
+const SECRETS = ['api-key', 'codex', 'codex/auth.json', 'run'];
+
+/**
+ * Makes the state directory if it does not exist. Throws `UntrustedPath` if another user owns it, or what this server
+ * trusts in it, or may write there.
+ */
+export const requirePrivateState = async (stateDir: string): Promise<void> => {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  const problem = await untrustedState(stateDir);
+  if (problem !== null) throw new UntrustedPath(problem);
+};
+
+/** What other users may do to the state directory; null: nothing. */
+export const untrustedState = async (stateDir: string): Promise<string | null> => {
+  for (const name of ['', ...SECRETS]) {
+    const problem = await untrusted(path.join(stateDir, name));
+    if (problem !== null) return problem;
+  }
+  return null;
+};
+
+export interface WorkFolders {
+  /** Where codex is told to work. */
+  readonly workDir: string;
+  /** Where MCP servers start that have no `cwd`. Programs may load code from where they start. */
+  readonly mcpDir: string;
+  /** Why `workDir` is not the one that was asked for; null: it is. */
+  readonly instead: string | null;
+}
+
+export interface WorkFoldersOptions {
+  readonly stateDir: string;
+  readonly workDir: string;
+  /** Whether the operator chose it. The default is in a folder where everybody may create files. */
+  readonly isChosen: boolean;
+}
+
+export const openWorkFolders = async (options: WorkFoldersOptions): Promise<WorkFolders> => {
+  const { stateDir, workDir, isChosen } = options;
+  const mcpDir = path.join(stateDir, 'mcp');
+  await makePrivateDirectory(mcpDir);
+  const problem = isChosen ? await makeChosen(workDir) : await takenBy(workDir);
+  if (problem === null) return { workDir, mcpDir, instead: null };
+  const own = path.join(stateDir, 'work');
+  await makePrivateDirectory(own);
+  return { workDir: own, mcpDir, instead: `${workDir} ${problem}` };
+};
+
+const makeChosen = async (folder: string): Promise<null> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return null;
+};
+
+/** Makes the folder. Null: it is ours alone. */
+const takenBy = async (folder: string): Promise<string | null> => {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST') return `cannot be made (${String(code)})`;
+  }
+  const found = await lstat(folder);
+  if (found.isSymbolicLink()) return 'is a symbolic link';
+  if (!found.isDirectory()) return 'is not a folder';
+  if (process.getuid === undefined) return null;
+  if (found.uid !== process.getuid()) return `belongs to user ${found.uid}`;
+  return (found.mode & 0o022) === 0 ? null : 'may be written by other users';
+};

@@ -1,0 +1,88 @@
+import { lstat, readlink } from 'node:fs/promises';
+import path from 'node:path';
+
+import { isMissing } from './files.ts';
+
+/** A file or folder that another user controls. The message says what to do. */
+export class UntrustedPath extends Error {}
+
+const MAX_LINKS = 20;
+const STICKY = 0o1000;
+/** The owner of everything that has no owner in this user namespace. */
+const NO_OWNER = 65_534;
+
+/**
+ * What another user may do to this file or folder; null: nothing. What does not exist is trusted if nobody else
+ * may create it. A symbolic link is trusted if its owner is, and its target too. Root is trusted.
+ */
+export const untrusted = async (file: string): Promise<string | null> => {
+  // Windows has other rights.
+  if (process.getuid === undefined) return null;
+  return look(path.resolve(file), { uid: process.getuid(), links: 0 });
+};
+
+interface Looking {
+  readonly uid: number;
+  readonly links: number;
+}
+
+const look = async (file: string, { uid, links }: Looking): Promise<string | null> => {
+  if (links > MAX_LINKS) return `${file} is a loop of links. Remove it.`;
+  for (const part of partsOf(file)) {
+    const found = await lstat(part).catch((error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    if (found === null) return null;
+    const isLink = found.isSymbolicLink();
+    const { uid: owner, gid, mode } = found;
+    const rights = { uid: owner, gid, mode, isLink };
+    const problem = problemOf(part, rights, { uid, isWhole: part === file });
+    if (problem !== null) return problem;
+    if (isLink) {
+      const target = path.resolve(path.dirname(part), await readlink(part));
+      const behind = await look(target, { uid, links: links + 1 });
+      if (behind !== null) return behind;
+    }
+  }
+  return null;
+};
+
+interface Rights {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+  readonly isLink: boolean;
+}
+
+/** `/`, `/a`, `/a/b` */
+const partsOf = (file: string): readonly string[] => {
+  const parent = path.dirname(file);
+  return parent === file ? [file] : [...partsOf(parent), file];
+};
+
+/** Pure. `isWhole`: it is the path itself, not a folder on the way to it. */
+export const problemOf = (
+  part: string,
+  { uid: owner, gid, mode, isLink }: Rights,
+  { uid, isWhole }: { readonly uid: number; readonly isWhole: boolean },
+): string | null => {
+  const isOurs = owner === uid || owner === 0 || (owner === NO_OWNER && !isWhole);
+  if (!isOurs) {
+    return (
+      `${part} belongs to user ${owner}, and this server runs as user ${uid}: that user could read its secrets or run programs as it. ` +
+      `Run chown -R ${uid} ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+    );
+  }
+  // The rights of a link mean nothing.
+  if (isLink) return null;
+  // A private group has the number of its user, who is its only member.
+  const group = gid === uid || gid === 0 ? 0 : mode & 0o020;
+  const writable = (isWhole ? group : 0) | (mode & 0o002);
+  // In a folder like /tmp everybody may create files, but not replace those of others.
+  if (writable === 0 || (!isWhole && (mode & STICKY) !== 0)) return null;
+  return (
+    `Other users may write to ${part}: they could read the secrets of this server or run programs as its user. ` +
+    `Run chmod go-w ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+  );
+};

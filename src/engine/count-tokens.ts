@@ -1,0 +1,92 @@
+import { countableInput, countableItem, type Countable } from '../canonical/countable.ts';
+import { isReasoning, type Item } from '../canonical/item.ts';
+import type { AskedTurn } from '../canonical/turn-request.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { breathe } from '../kit/loop-turns.ts';
+import type { TokenCounter } from './tokenizer.ts';
+
+export interface Counting {
+  readonly tokenizer: TokenCounter;
+  readonly clock: Clock;
+  readonly caller: string;
+  readonly signal: AbortSignal;
+}
+
+/** So much is counted at once. Requests that are counted at the same time take turns after each piece. */
+const PIECE_CHARS = 16 * 1024;
+const MAX_TEXTS = 4_096;
+/** What is not counted by then is estimated from what is: some megabytes of prose, less of rare characters. */
+const MAX_MS = 5_000;
+
+/** How many tokens a model reads for a request. Rejects with the reason of the signal. */
+export const countInput = (
+  request: Parameters<typeof countableInput>[0],
+  counting: Counting,
+): Promise<number> => countAll(countableInput(request), request.model, counting);
+
+/** The usage of a turn whose upstream gave none, by counting what was asked and what was answered. */
+export const countUsage = async (
+  request: AskedTurn,
+  items: readonly Item[],
+  counting: Counting,
+): Promise<Usage> => {
+  const count = (some: readonly Item[]): Promise<number> =>
+    countAll(some.map(writtenPart), request.model, counting);
+  const inputTokens = await countInput(request, counting);
+  const reasoningTokens = await count(items.filter(isReasoning));
+  const outputTokens = reasoningTokens + (await count(items.filter((item) => !isReasoning(item))));
+  return {
+    inputTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    outputTokens,
+    reasoningTokens,
+    totalTokens: inputTokens + outputTokens,
+    isCounted: true,
+  };
+};
+
+/** The limit of an output is about its words, so these are counted without the marks between items. */
+const writtenPart = (item: Item): Countable =>
+  // A summary is not what the model wrote; how much that was is not known.
+  isReasoning(item) ? { texts: item.content ?? [], tokens: 0 } : { ...countableItem(item, ''), tokens: 0 };
+
+const countAll = async (
+  all: Iterable<Countable>,
+  model: string,
+  { tokenizer, clock, caller, signal }: Counting,
+): Promise<number> => {
+  const endsAt = clock.now() + MAX_MS;
+  let tokens = 0;
+  let counted = 0;
+  let countedTokens = 0;
+  let uncounted = 0;
+  let waiting: string[] = [];
+  let waitingChars = 0;
+  const count = async (): Promise<void> => {
+    signal.throwIfAborted();
+    if (waiting.length > 0) countedTokens += await tokenizer.countTexts(waiting, { model, caller });
+    counted += waitingChars;
+    waiting = [];
+    waitingChars = 0;
+  };
+  for (const one of all) {
+    await breathe();
+    tokens += one.tokens;
+    for (const text of one.texts) {
+      for (let at = 0; at < text.length; at += PIECE_CHARS) {
+        const part = text.slice(at, at + PIECE_CHARS);
+        if (clock.now() > endsAt) {
+          uncounted += part.length;
+          continue;
+        }
+        if (waitingChars + part.length > PIECE_CHARS || waiting.length === MAX_TEXTS) await count();
+        waiting.push(part);
+        waitingChars += part.length;
+      }
+    }
+  }
+  await count();
+  return tokens + countedTokens + Math.ceil(uncounted * (countedTokens / Math.max(counted, 1)));
+};

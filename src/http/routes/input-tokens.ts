@@ -1,0 +1,100 @@
+import { gatewayError } from '../../canonical/failure.ts';
+import { countInput } from '../../engine/count-tokens.ts';
+import { unlessAborted } from '../../kit/abort.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { Gate, type Refusal } from '../../kit/gate.ts';
+import { isJsonObject } from '../../kit/json.ts';
+import { resolveAttachments } from '../attachments.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { ignoredHeader } from '../ignored-header.ts';
+import { jsonResponse } from '../json-response.ts';
+import { readJson } from '../guards/read-json.ts';
+import type { TurnDeps } from '../serve-turn.ts';
+import type { Route } from '../server.ts';
+import { namesWithoutEffect, refusalOf } from '../without-effect.ts';
+
+/** So many requests are counted at once: turns need the tokenizer, too. */
+const AT_ONCE = 2;
+const MAX_WAITING = 200;
+const WAIT_MS = 30_000;
+
+/**
+ * Counts what a model would read, and asks none. The body is read, and refused, as that of `POST /v1/responses`; only
+ * `model` and `input` may be missing. It takes no place of a turn, and waits its turn among all keys.
+ */
+export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: CountLine): Route => ({
+  method: 'POST',
+  path: `${responses.path}/input_tokens`,
+  access: 'key',
+  async handle(http, exchange) {
+    const { signal } = exchange;
+    const caller = exchange.caller();
+    const held = deps.bodies.open(caller, signal);
+    exchange.atEnd(() => held.letGo());
+    const limits = { maxBytes: deps.maxBodyBytes, room: held };
+    const body = await unlessAborted(readJson(http, limits), signal);
+    const models = await unlessAborted(deps.models.names(), signal);
+    const { model = null, input = null } = isJsonObject(body) ? body : {};
+    const standard = models.list.standard ?? models.list.models[0]?.id ?? UNNAMED;
+    const whole = isJsonObject(body)
+      ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
+      : body;
+    const known = deps.items.of(caller, (bytes) => held.grow(bytes));
+    const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
+    const ask = responses.read(whole, context);
+    exchange.note({ model: ask.model, client: ask.client });
+    const request = {
+      ...ask.request,
+      caller,
+      conversation: '',
+      isStrict: deps.strictParams,
+      insists: false,
+    };
+    const plan = deps.engine.plan(request);
+    const refused = refusalOf(ask, plan.refused, deps.strictParams);
+    if (refused !== null) throw refused;
+    await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
+    const { items } = await resolveAttachments(request, deps.fetchImage, {
+      signal,
+      nameOf: (path) => ask.nameOf(path),
+      // They are checked, and not fetched for a count.
+      passesUrls: () => true,
+    });
+    const pass = await line.enter(caller, 1, signal);
+    exchange.atEnd(() => pass.leave());
+    const tokens = await countInput(
+      { ...request, items: input === null ? [] : items },
+      { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
+    );
+    return jsonResponse(
+      { object: 'response.input_tokens', input_tokens: tokens },
+      ignoredHeader(namesWithoutEffect(ask, plan.ignored)),
+      signal,
+    );
+  },
+});
+
+/** Nothing is known of a model that was not named: its tokens are those of current models. */
+const UNNAMED = 'unnamed';
+
+export interface CountLineOptions {
+  readonly clock: Clock;
+  readonly onRefused: (why: Refusal) => void;
+}
+
+/** Where requests wait to be counted, fairly between keys. */
+export type CountLine = Pick<Gate, 'enter'>;
+
+export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLine =>
+  new Gate({
+    capacity: AT_ONCE,
+    maxWaiting: MAX_WAITING,
+    waitMs: WAIT_MS,
+    whenFirstDoesNotFit: 'overtakes',
+    clock,
+    onChange() {},
+    refuse(why, retryAfterSeconds) {
+      onRefused(why);
+      return gatewayError(why === 'share' ? 'concurrency_limit' : 'server_overloaded', { retryAfterSeconds });
+    },
+  });
