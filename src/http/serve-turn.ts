@@ -101,7 +101,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
-    const held = deps.bodies.open(caller, signal);
+    const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     const summary = summaryOf(requestsOf(ask), held.bytes);
@@ -143,6 +143,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       signal,
     });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
+    held.settle();
     /** Made anew: while the request waited, more may have been learnt about its backend. */
     const prepare = async (one: TurnRequest): Promise<Plan> => {
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
