@@ -145,7 +145,7 @@ export const FAILURES = {
     status: 408,
     type: TYPES.invalid,
     message: 'The request did not arrive in time. Please send it again.',
-    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or the whole request took too long to arrive',
+    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or less than 1024 bytes per second in that time, or the whole request took too long to arrive',
   },
   response_not_steerable: {
     status: 409,
@@ -269,7 +269,7 @@ export const FAILURES = {
     status: 503,
     type: TYPES.server,
     message: 'The server has more requests than it can take. Please try again later.',
-    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together',
+    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together; a body may also give way to one of a key that has less',
   },
   worker_unavailable: {
     status: 503,

@@ -50,7 +50,7 @@ export const CLIENT_SETTINGS = {
     default: '30000',
     unit: 'ms',
     description:
-      'How long a client may stand still while its request body is read; then it gets 408 and the connection is closed.',
+      'How long a client may send nothing while its request body is read, or less than 1024 bytes per second; then it gets 408 and the connection is closed.',
   },
   PROXY_SSE_KEEPALIVE_MS: {
     slice: 'http',

@@ -29,7 +29,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
   async handle(http, exchange) {
     const { signal } = exchange;
     const caller = exchange.caller();
-    const held = deps.bodies.open(caller, signal);
+    const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
     const limits = { maxBytes: deps.maxBodyBytes, room: held };
     const body = await unlessAborted(readJson(http, limits), signal);
@@ -39,7 +39,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const known = deps.items.of(caller, (bytes) => held.grow(bytes));
+    const known = deps.items.of(caller, (_, bytes) => held.grow(bytes));
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
@@ -90,7 +90,6 @@ export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLi
     capacity: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
-    whenFirstDoesNotFit: 'overtakes',
     clock,
     onChange() {},
     refuse(why, retryAfterSeconds) {
