@@ -24,7 +24,7 @@ import { givenBy, type ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
 import type { IdSource } from '../kit/ambient.ts';
-import { parseJsonObject, type JsonObject } from '../kit/json.ts';
+import { isDeeperThan, parseJsonObject, type JsonObject } from '../kit/json.ts';
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
 import { listThreadTools, toListedTool } from './mcp-tools.ts';
 
@@ -52,6 +52,8 @@ interface Member {
 
 /** The app-server gives up on a server by itself: only if it does not, we do. */
 const MARGIN_MS = 10_000;
+/** The app-server does not answer a request of more than 128 levels. */
+const MAX_ARGUMENT_DEPTH = 100;
 
 /** The MCP servers of one turn: they start with its thread and end with it. */
 export class McpTurn implements McpShape {
@@ -234,7 +236,8 @@ export class McpTurn implements McpShape {
 
   async #run(call: ApprovedCall, appServer: AppServer, threadId: string): Promise<McpOutcome> {
     const given = parseJsonObject(call.arguments === '' ? '{}' : call.arguments);
-    if (given === null) return failedWith('The arguments are not a JSON object.');
+    if (given === null || isDeeperThan(given, MAX_ARGUMENT_DEPTH))
+      return failedWith('The arguments are not a JSON object, or are nested too deeply.');
     const { label: server, name: tool } = call;
     const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
     if (!tools.some(({ name }) => name === tool))

@@ -1,4 +1,4 @@
-import { GatewayError } from '../canonical/failure.ts';
+import { failure, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
 import type { ModelBudget } from '../canonical/model-budget.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
@@ -23,6 +23,7 @@ import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatChecks } from './check-format.ts';
+import { endOfBrokenStream } from './broken-stream.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
@@ -52,7 +53,7 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
-  readonly items: RecentItems;
+  readonly items: Pick<RecentItems, 'of'>;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
@@ -237,7 +238,11 @@ const answer = async (
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
-      onBug: (error) => deps.onBug(error, exchange),
+      onBug(error) {
+        exchange.note({ errorCode: failure('server_error').code });
+        deps.onBug(error, exchange);
+      },
+      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
     });
   }
   const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
@@ -269,7 +274,10 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
+  const items = deps.items.of(exchange.caller(), (item, bytes) => {
+    held.grow(bytes);
+    story?.tell('referred', { item });
+  });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 

@@ -60,7 +60,8 @@ export const streamBack = async (
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onLife();
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
-      const read = reader?.push(chunk);
+      const reading = reader?.push(chunk);
+      const read = reading instanceof Promise ? await reading : reading;
       const passed = isRead && read !== undefined ? read : chunk;
       if (call !== null && reader?.isEndless === true) {
         call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
@@ -116,5 +117,6 @@ const reportUnfinished = (
 const readerOf = (
   hop: Hop,
   { onSignal }: ModelCall,
-  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure'>,
-): AnswerReader => new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), ...listeners });
+  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure' | 'signal'>,
+): AnswerReader =>
+  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });

@@ -40,7 +40,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const known = deps.items.of(caller, (bytes) => held.grow(bytes));
+    const known = deps.items.of(caller, (_, bytes) => held.grow(bytes));
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
