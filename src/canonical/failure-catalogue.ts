@@ -210,6 +210,12 @@ export const FAILURES = {
     message: 'The upstream had an error while processing the request.',
     when: 'the backend answered 5xx, cut the answer off, or has no such path',
   },
+  too_many_output_items: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The answer of the upstream has too many output items.',
+    when: 'the backend sent more output items in one answer than this server takes',
+  },
   tool_choice_not_satisfied: {
     status: 502,
     type: TYPES.server,

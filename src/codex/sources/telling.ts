@@ -25,6 +25,12 @@ import type { SourceOptions } from './source.ts';
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
 
+/**
+ * More than any answer has. The app-server needs a time for its items that grows with the square of their number:
+ * 2 s for 2,000, a minute for 40,000.
+ */
+export const MAX_ITEMS = 5_000;
+
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
 
@@ -54,6 +60,8 @@ export class Telling {
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
+  /** Items that were judged, also those that clients do not see. */
+  #judgedItems = 0;
   /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
@@ -104,6 +112,7 @@ export class Telling {
 
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
+    this.#judgedItems += 1;
     const told = this.#judged(item);
     // The model went on by itself: what it called in vain is not the last thing that it did.
     if (told !== null && told.kind !== 'reasoning') this.#hasUndeclared = false;
@@ -138,8 +147,12 @@ export class Telling {
     return null;
   }
 
-  /** Set when the model has called undeclared tools too often. */
+  /** Set when the answer has too many items, or the model has called undeclared tools too often. */
   get hopeless(): Failure | null {
+    if (Math.max(this.#judgedItems, this.#all.size) > MAX_ITEMS) {
+      const message = `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are taken.`;
+      return failure('too_many_output_items', { message });
+    }
     if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
     return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
   }

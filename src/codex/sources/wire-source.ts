@@ -87,7 +87,14 @@ export class WireSource implements TurnSource {
       default:
         assertNever(signal);
     }
+    this.#endIfHopeless(events);
     return events;
+  }
+
+  #endIfHopeless(events: TurnEvent[]): void {
+    const { hopeless, ended } = this.#telling;
+    if (hopeless !== null && !ended)
+      this.#telling.end({ kind: 'failed', failure: hopeless }, this.#usage, events);
   }
 
   end(outcome: Outcome): TurnEvent[] {
@@ -190,8 +197,11 @@ export class WireSource implements TurnSource {
 
   /** What stands only in the last event of an answer. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
-    for (const [raw, index] of this.#items.missingIn(response?.['output']))
+    for (const [raw, index] of this.#items.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
+      this.#endIfHopeless(events);
+      if (this.#telling.ended) return;
+    }
   }
 
   #said(type: string, data: JsonObject, events: TurnEvent[]): void {
@@ -264,8 +274,6 @@ export class WireSource implements TurnSource {
     const place = isSame ? known : this.#begin(raw, index, events);
     this.#items.done(place, raw, index);
     if (place.itemId !== null && typeof item !== 'string') this.#telling.finish(place.itemId, item, events);
-    const hopeless = this.#telling.hopeless;
-    if (hopeless !== null) this.#telling.end({ kind: 'failed', failure: hopeless }, this.#usage, events);
   }
 
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): Place {
