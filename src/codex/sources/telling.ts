@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
 import type { HostedCall, ItemStatus, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
@@ -54,6 +54,7 @@ export class Telling {
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
+  #isOverCalls = false;
   /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
@@ -117,6 +118,10 @@ export class Telling {
     if (item.kind !== 'tool-call') return item;
     const target = this.#options.findMcpTool(item);
     if (target !== null) {
+      if (target.isWithdrawn === true) {
+        this.#isOverCalls = true;
+        return null;
+      }
       if (!target.needsApproval) return mcpCallHead(target, item.callId);
       this.#asked.add(item.callId);
       return approvalRequest(target, item);
@@ -138,10 +143,17 @@ export class Telling {
     return null;
   }
 
-  /** Set when the model has called undeclared tools too often. */
-  get hopeless(): Failure | null {
+  /** The model will be asked again, about calls that are not the client's. */
+  get asksAgain(): boolean {
+    return this.lastOutcome === null && (this.isRunning || this.#hasUndeclared);
+  }
+
+  /** How the turn ends when the model has called undeclared tools too often, or a tool that was withdrawn. */
+  get hopeless(): Outcome | null {
+    if (this.#isOverCalls) return { kind: 'incomplete', reason: 'max_tool_calls' };
     if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
-    return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
+    const message = 'The model keeps calling tools that were not declared.';
+    return { kind: 'failed', failure: failure('upstream_error', { message }) };
   }
 
   /** How a turn ended that codex calls completed: there are calls that it does not even answer. */
