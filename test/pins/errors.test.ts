@@ -27,6 +27,7 @@ it('has these error codes, each with its status and type', () => {
     'method_not_allowed 405 invalid_request_error',
     'missing_required_parameter 400 invalid_request_error',
     'model_not_found 404 invalid_request_error',
+    'model_request_limit_exceeded 400 invalid_request_error',
     'moderation_blocked 400 image_generation_user_error',
     'out_of_resources 503 server_error',
     'rate_limit_exceeded 429 rate_limit_error',

@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
 import type { HostedCall, ItemStatus, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
@@ -8,6 +8,7 @@ import type { Usage } from '../../canonical/usage.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
+import { itemLimitOutcome } from './item-limit.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   factsOf,
@@ -24,12 +25,6 @@ import type { SourceOptions } from './source.ts';
 
 /** A model that cannot stop would otherwise be asked again for ever. */
 const MAX_UNDECLARED_CALLS = 16;
-
-/**
- * More than any answer has. The app-server needs a time for its items that grows with the square of their number:
- * 2 s for 2,000, a minute for 40,000.
- */
-export const MAX_ITEMS = 5_000;
 
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
@@ -62,6 +57,7 @@ export class Telling {
   #undeclaredCalls = 0;
   /** Items that were judged, also those that clients do not see. */
   #judgedItems = 0;
+  #isOverCalls = false;
   /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
@@ -126,6 +122,10 @@ export class Telling {
     if (item.kind !== 'tool-call') return item;
     const target = this.#options.findMcpTool(item);
     if (target !== null) {
+      if (target.isWithdrawn === true) {
+        this.#isOverCalls = true;
+        return null;
+      }
       if (!target.needsApproval) return mcpCallHead(target, item.callId);
       this.#asked.add(item.callId);
       return approvalRequest(target, item);
@@ -147,14 +147,18 @@ export class Telling {
     return null;
   }
 
-  /** Set when the answer has too many items, or the model has called undeclared tools too often. */
-  get hopeless(): Failure | null {
-    if (Math.max(this.#judgedItems, this.#all.size) > MAX_ITEMS) {
-      const message = `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are taken.`;
-      return failure('too_many_output_items', { message });
-    }
-    if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
-    return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
+  /** The model will be asked again, about calls that are not the client's. */
+  get asksAgain(): boolean {
+    return this.lastOutcome === null && (this.isRunning || this.#hasUndeclared);
+  }
+
+  /** How the turn ends with too many items or calls of undeclared tools, or a call of a tool that was withdrawn. */
+  get hopeless(): Outcome | null {
+    if (this.#isOverCalls) return { kind: 'incomplete', reason: 'max_tool_calls' };
+    const beyond = itemLimitOutcome(Math.max(this.#judgedItems, this.#all.size));
+    if (beyond !== null || this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return beyond;
+    const message = 'The model keeps calling tools that were not declared.';
+    return { kind: 'failed', failure: failure('upstream_error', { message }) };
   }
 
   /** How a turn ended that codex calls completed: there are calls that it does not even answer. */
