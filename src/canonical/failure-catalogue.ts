@@ -1,3 +1,4 @@
+import { ANSWER_FAILURES } from './answer-failures.ts';
 import { TYPES, type CatalogueEntry } from './failure-row.ts';
 
 /** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
@@ -210,22 +211,7 @@ export const FAILURES = {
     message: 'The upstream had an error while processing the request.',
     when: 'the backend answered 5xx, cut the answer off, or has no such path',
   },
-  tool_choice_not_satisfied: {
-    status: 502,
-    type: TYPES.server,
-    message: "The model did not make the call that 'tool_choice' asks for, though it was told to twice.",
-    when: 'two answers of the model hold no call of a tool that `tool_choice` forces',
-    // It has been asked again already.
-    final: true,
-  },
-  image_not_generated: {
-    status: 502,
-    type: TYPES.server,
-    message: 'The model answered without an image.',
-    when: 'an image was asked for and the model only wrote something; the message says what',
-    // It costs as much as the first time, and says the same.
-    final: true,
-  },
+  ...ANSWER_FAILURES,
   upstream_unauthorized: {
     status: 502,
     type: TYPES.server,

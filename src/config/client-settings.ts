@@ -85,6 +85,15 @@ export const CLIENT_SETTINGS = {
     description:
       'How many turns wait for others to end, fairly between keys; the rest is answered with 429 or 503 at once.',
   },
+  PROXY_MAX_MODEL_REQUESTS: {
+    slice: 'load',
+    field: 'maxModelRequests',
+    type: wholeNumber(1, 100_000),
+    default: '64',
+    unit: 'requests',
+    description:
+      'How many model requests one answer may cost, each of the `n` choices for itself: calls of MCP tools, retries, repairs and forced calls together. Then the answer is incomplete, or fails with `model_request_limit_exceeded`.',
+  },
   PROXY_QUEUE_TIMEOUT_MS: {
     slice: 'load',
     field: 'queueTimeoutMs',

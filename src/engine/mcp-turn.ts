@@ -14,6 +14,7 @@ import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import {
   endedCall,
   endOfCall,
+  failedWith,
   mcpCall,
   type FindMcpTool,
   type McpOutcome,
@@ -61,6 +62,8 @@ export class McpTurn implements McpShape {
   readonly #ids: IdSource;
   #preface: TurnEvent[] = [];
   #calls = 0;
+  /** The newest model request offered no tools. */
+  #isWithdrawn = false;
 
   private constructor(wish: McpWish, members: readonly Member[], ids: IdSource) {
     this.#wish = wish;
@@ -164,7 +167,8 @@ export class McpTurn implements McpShape {
     if (tool === null) return null;
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
     if (tool === 'many') return { label, name, needsApproval: false };
-    return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool) };
+    const isWithdrawn = this.#isWithdrawn;
+    return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool), isWithdrawn };
   };
 
   offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
@@ -178,7 +182,8 @@ export class McpTurn implements McpShape {
   }
 
   isSpent(): boolean {
-    return this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
+    this.#isWithdrawn = this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
+    return this.#isWithdrawn;
   }
 
   count(events: readonly TurnEvent[]): void {
@@ -303,8 +308,6 @@ const nothingChosen = (): GatewayError =>
     param: 'tool_choice',
     message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
   });
-
-const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
 
 const LOST = failedWith('The process that ran the call was lost.');
 

@@ -1,5 +1,6 @@
 import { failure, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
+import type { ModelBudget } from '../canonical/model-budget.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -9,8 +10,7 @@ import { runChoices } from '../engine/choices.ts';
 import { countEnds } from '../engine/count-ends.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
-import { retryWhole } from '../engine/retry-whole.ts';
+import type { RepairResult } from '../engine/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -36,6 +36,7 @@ import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
+import { planAnswer } from './plan-answer.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
 import { summaryOf } from './request-summary.ts';
@@ -44,7 +45,6 @@ import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
-import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { traceOf } from './trace-context.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -77,6 +77,8 @@ export interface TurnDeps {
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  /** The model requests that one answer may cost. */
+  readonly openBudget: (exchange: Exchange) => ModelBudget;
   readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
@@ -119,6 +121,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
+      budget: deps.openBudget(exchange),
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(trace === null ? {} : { trace }),
@@ -153,9 +156,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
-      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
-      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
-      return ask.stream ? stopped : retryWhole(stopped);
+      return planAnswer(request, { ask, exchange, deps });
     };
     const plans = await Promise.all(
       mapAll(asked, (one, index) => {
@@ -278,22 +279,6 @@ const readAsk = async (
     story?.tell('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
-};
-
-const withRepair = (
-  plan: Plan,
-  request: TurnRequest,
-  { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
-): Plan => {
-  const { attempts, inStreams, onRepair } = deps.repair;
-  if (isStream && !inStreams) return plan;
-  return repairCalls(plan, request, {
-    plan: (again) => deps.engine.plan(again),
-    attempts,
-    holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
-    onRepair,
-  });
 };
 
 const readGiven = async (

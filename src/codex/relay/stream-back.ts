@@ -70,6 +70,8 @@ export const streamBack = async (
         outgoing.destroy();
         return;
       }
+      // What was just read has ended the turn: the app-server is not to act on it.
+      signal.throwIfAborted();
       if (passed.length > 0 && !outgoing.write(passed))
         await patience.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {

@@ -1,4 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
+import { ModelBudget } from '../../canonical/model-budget.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -48,6 +49,8 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
       caller,
       conversation: '',
       isStrict: deps.strictParams,
+      // Nothing is sent to a model.
+      budget: new ModelBudget(0),
       insists: false,
     };
     const plan = deps.engine.plan(request);
