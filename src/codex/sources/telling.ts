@@ -52,6 +52,8 @@ export class Telling {
   /** The items of calls that the app-server runs, by what the model calls them. */
   readonly #running = new Map<string, string>();
   #calls = 0;
+  /** The ids of all calls that were told. */
+  readonly #callIds = new Set<string>();
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
@@ -138,7 +140,16 @@ export class Telling {
       return null;
     }
     this.#calls += 1;
-    return call.callId === '' ? { ...call, callId: this.#options.ambient.ids.mint('call') } : call;
+    return { ...call, callId: this.#freshCallId(call.callId) };
+  }
+
+  /** The client answers calls by their ids, so each call has one, and no two have the same. */
+  #freshCallId(given: string): string {
+    const isTaken = this.#callIds.has(given);
+    if (isTaken) this.#options.onOddity('call-id-twice');
+    const callId = given === '' || isTaken ? this.#options.ambient.ids.mint('call') : given;
+    this.#callIds.add(callId);
+    return callId;
   }
 
   #dropped(why: Unreadable): null {
