@@ -9,6 +9,14 @@ export const ANSWER_FAILURES = {
     message: 'The model was asked too often for one answer.',
     when: 'an answer took `PROXY_MAX_MODEL_REQUESTS` model requests and the model has produced nothing yet; with something produced the answer is incomplete, `incomplete_details.reason` is `max_model_requests`, and in Chat `finish_reason` is `length`',
   },
+  too_many_output_items: {
+    status: 502,
+    type: TYPES.server,
+    message: 'The answer of the upstream has too many output items.',
+    when: 'the backend sent more output items in one answer than this server takes',
+    // It would take as long once more.
+    final: true,
+  },
   tool_choice_not_satisfied: {
     status: 502,
     type: TYPES.server,

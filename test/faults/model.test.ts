@@ -220,6 +220,22 @@ describe('a backend that answers badly', () => {
     expect(lines.slice(-2).map(({ outcome }) => outcome)).toEqual(['failed', 'failed']);
   });
 
+  it('an answer of too many items: the turn ends at once, in order', async () => {
+    const items = Array.from({ length: 6_000 }, (_, index) => ({
+      item: { type: 'web_search_call', id: `ws_${index}`, status: 'completed' },
+    }));
+    proxy.use(scripts.says(items));
+    const error = {
+      message: 'The answer of the upstream has too many output items: at most 5000 are taken.',
+      type: 'server_error',
+      param: null,
+      code: 'too_many_output_items',
+    };
+    expect(await askWhole(proxy)).toEqual({ status: 502, retryAfter: null, body: { error } });
+    const { frames } = await askStream(proxy);
+    expect(endOf(frames)).toEqual({ last: ['error', 'response.failed', 'done'], error });
+  });
+
   it('a stream that is cut off: what came is kept, and the failure is said in frames', async () => {
     proxy.use(scripts.cutMidStream);
     const { status, frames } = await askStream(proxy);

@@ -88,6 +88,7 @@ export class WireSource implements TurnSource {
       default:
         assertNever(signal);
     }
+    this.#endIfHopeless(events);
     return events;
   }
 
@@ -199,8 +200,10 @@ export class WireSource implements TurnSource {
 
   /** What stands only in the last event of an answer. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
-    for (const [raw, index] of this.#items.missingIn(response?.['output']))
+    for (const [raw, index] of this.#items.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
+      if (this.#telling.ended) return;
+    }
   }
 
   #said(type: string, data: JsonObject, events: TurnEvent[]): void {
@@ -280,8 +283,8 @@ export class WireSource implements TurnSource {
   }
 
   #endIfHopeless(events: TurnEvent[]): void {
-    const { hopeless } = this.#telling;
-    if (hopeless !== null) this.#telling.end(hopeless, this.#usage, events);
+    const { hopeless, ended } = this.#telling;
+    if (hopeless !== null && !ended) this.#telling.end(hopeless, this.#usage, events);
   }
 
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): Place {

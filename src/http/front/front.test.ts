@@ -74,8 +74,7 @@ describe('GET /', () => {
       404,
       {
         error: {
-          message:
-            'Unknown request URL: GET /. The base URL of a client is the address of this server followed by /v1.',
+          message: 'Unknown request URL: GET /.',
           type: 'invalid_request_error',
           param: null,
           code: 'unknown_url',
