@@ -88,7 +88,7 @@ describe('a completion request', () => {
       refusalOf({ prompt, n: 64, echo: true }),
       refusalOf({ prompt: 'x'.repeat(100_000), n: 128, echo: true }),
       refusalOf({ prompt: 'x'.repeat(200_000), n: 128, echo: true }),
-      refusalOf({ prompt: 'x'.repeat(20_000_000), echo: true }),
+      refusalOf({ prompt: ['x'.repeat(9_000_000), 'y'.repeat(9_000_000)], echo: true }),
     ]).toEqual(['taken', 'taken', 'taken', '400 invalid_value n', 'taken']);
   });
 });
