@@ -35,8 +35,8 @@ export const arrivalOf = (incoming: IncomingMessage): Arrival => ({
         return;
       }
       const { bytesRead } = incoming.socket;
-      // What waits to be read by us does not stall the client's way.
-      const isAwaited = incoming.readableDidRead && incoming.readableLength === 0;
+      // What waits to be read by us does not stall the client's way. A body of which nothing has come is awaited, too.
+      const isAwaited = incoming.readableFlowing === true && incoming.readableLength === 0;
       came = isAwaited ? [...came, bytesRead - seen].slice(-LOOKS) : [];
       seen = bytesRead;
       const total = came.reduce((sum, bytes) => sum + bytes, 0);

@@ -133,6 +133,18 @@ describe('a client that stands still', () => {
     expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
   });
 
+  it.each(['content-length: 50', 'content-length: 90000', 'transfer-encoding: chunked'])(
+    'is told so, too, if nothing of its body ever comes (%s)',
+    async (header) => {
+      const { port, log } = await start(50, 100_000);
+      const { send, said, ended } = await dial(port);
+      send(...POST, GOOD, header, '', '');
+      await ended;
+      expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+      expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+    },
+  );
+
   it('is not, as long as enough comes', async () => {
     const { port } = await start(400, 1_000_000);
     const { send, said } = await dial(port);
