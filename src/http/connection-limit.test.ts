@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { until } from '../../test/support/until.ts';
-import { maxClientsOf } from './connection-limit.ts';
+import { limitConnections, maxClientsOf } from './connection-limit.ts';
 import { listen, type Listener } from './listen.ts';
 
 let listener: Listener;
@@ -48,6 +49,37 @@ describe('limitConnections', () => {
     for (let count = 0; count < 20; count += 1) silent.push((await dial()).resume());
     await until(() => silent.filter((socket) => socket.closed).length >= 12);
     expect(silent.map((socket) => socket.closed)).toEqual(silent.map((_, index) => index >= 8));
+  });
+
+  it('ends the connection that has been silent longest, and none with a request, to serve a new one', async () => {
+    const held = Promise.withResolvers<void>();
+    const server = createServer((_, response) => void held.promise.then(() => response.end()));
+    limitConnections(server, 3, 0);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    listener = {
+      url: `http://127.0.0.1:${port}`,
+      stop() {},
+      close: async () => {
+        server.close();
+        server.closeAllConnections();
+      },
+    };
+    const busy = await dial();
+    const status = statusOf(busy);
+    await once(server, 'request');
+    const silent = [await dial(), await dial()];
+    for (const socket of silent) socket.resume();
+    const served = statusOf(await dial());
+    await once(server, 'request');
+    await until(() => silent.some((socket) => socket.closed));
+    held.resolve();
+    expect([await status, await served, silent.map((socket) => socket.closed)]).toEqual([
+      '200',
+      '200',
+      [true, false],
+    ]);
   });
 });
 
