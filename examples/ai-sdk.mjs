@@ -24,8 +24,6 @@ const { text, steps } = await generateText({
     }),
   },
   stopWhen: stepCountIs(2),
-  // The server stores nothing. Without this the SDK sends references to stored items back.
-  providerOptions: { openai: { store: false } },
 });
 console.log(`The model calls ${steps[0].toolCalls[0].toolName}`);
 console.log(text);

@@ -56,6 +56,14 @@ describe('documents', () => {
     expect(said(broken)).toEqual([]);
   });
 
+  it('list every client page in the index of clients', () => {
+    const listed = [...read('docs/clients/README.md').matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(
+      ([, name]) => name,
+    );
+    const written = globSync('*.md', { cwd: path.join(ROOT, 'docs/clients') });
+    expect(listed.toSorted()).toEqual(written.filter((name) => name !== 'README.md').toSorted());
+  });
+
   it('name files, scripts and settings that exist', () => {
     const files = mentions(/`((?:src|test|scripts|docs)\/[\w./-]+)`/g);
     expect(files.length).toBeGreaterThan(40);
