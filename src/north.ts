@@ -5,6 +5,7 @@ import { createBodyBudget } from './http/body-budget.ts';
 import { askMetrics, type dialectsOf } from './http/dialects.ts';
 import { requestsOf, type Endpoint } from './http/endpoint.ts';
 import { createImageFetcher } from './http/fetch-image.ts';
+import { modelBudgets } from './http/model-budgets.ts';
 import { paramLabel } from './http/param-label.ts';
 import { chatEndpoint } from './http/routes/chat.ts';
 import { compactEndpoint } from './http/routes/compact.ts';
@@ -113,6 +114,7 @@ export const turnDeps = (
     metrics.formatMismatches.inc();
     logger.warn({ requestId }, 'the answer does not match the format that was asked for');
   },
+  openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger }),
   repair: {
     attempts: config.tools.repairAttempts,
     inStreams: config.tools.repairStreams,

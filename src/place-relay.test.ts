@@ -78,6 +78,9 @@ describe('where a relay is placed', () => {
         ...directLogin('chatgpt'),
         baseUrl: 'https://chatgpt.com/backend-api/codex',
         chatgptBaseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/backend-api$/),
+        // Workers share one renewal of their token there.
+        refreshUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/refresh$/),
+        revokeUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/revoke$/),
       },
     });
     const demo = await place({ kind: 'demo', baseUrl: 'http://127.0.0.1:1/v1' });

@@ -18,6 +18,7 @@ import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine
 import { compactionOf } from './codex/capabilities/compaction.ts';
 import { Approaches } from './engine/approaches.ts';
 import { compactConversations } from './engine/compact-conversations.ts';
+import { endWithinBudget } from './engine/end-within-budget.ts';
 import { emulate, withEmulations } from './engine/emulate.ts';
 import { withPlans, type Engine } from './engine/engine.ts';
 import { limitTime } from './engine/limit-time.ts';
@@ -238,6 +239,7 @@ export const engineOf = (
   const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
   const whole = withPlans(
     withEmulations(limited, deps.tokenizer, systemAmbient.clock),
+    endWithinBudget(systemAmbient.clock),
     keepSecrets(secretsOf(config)),
   );
   return {

@@ -12,11 +12,21 @@ import {
   type BackendSide,
   type ParameterRow,
 } from '../../src/openai/parameters.ts';
+import { describeChatFields } from '../../src/openai/responses/chat-fields.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/parameters.ts';
 
-/** One entry per endpoint that runs turns. */
-const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>])[] = [
-  ['POST /v1/responses, POST /v1/responses/compact', RESPONSES_PARAMETERS],
+/** One entry per endpoint that reads such a body; below some tables more is said about them. */
+const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>, string?])[] = [
+  [
+    'POST /v1/responses, POST /v1/responses/compact, POST /v1/responses/input_tokens',
+    RESPONSES_PARAMETERS,
+    [
+      'These fields of Chat Completions are not ignored but refused, as OpenAI does, also in a body of the Responses API that is',
+      'posted to `/v1/chat/completions` (there an empty `messages` is accepted):',
+      '',
+      describeChatFields(),
+    ].join('\n'),
+  ],
   ['POST /v1/chat/completions', CHAT_PARAMETERS],
   ['POST /v1/completions', COMPLETION_PARAMETERS],
   ['POST /v1/images/generations', IMAGE_PARAMETERS],
@@ -61,7 +71,11 @@ export const describeAllParameters = (): string =>
     'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` says it beforehand. With a ChatGPT login a request',
     'takes the lane that has a place for what it asks for, unless `PROXY_CHATGPT_LANE` or a refusal says otherwise.',
     '',
-    'Fields that are not in a table are treated as ignored.',
+    'A field that is in no table is ignored, and named in the header unless it is `null`. The exceptions, fields of Chat Completions',
+    'that are refused on `/v1/responses`, are below the first table.',
     '',
-    ...PARAMETER_TABLES.map(([title, table]) => describeParameters(title, table, BACKENDS)),
+    ...PARAMETER_TABLES.flatMap(([title, table, more]) => [
+      describeParameters(title, table, BACKENDS),
+      ...(more === undefined ? [] : [more]),
+    ]),
   ].join('\n');

@@ -1,3 +1,4 @@
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { Setting } from '../../src/canonical/path.ts';
 import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/turn-request.ts';
@@ -69,6 +70,7 @@ const PLAIN: TurnRequest = {
   caller: '',
   conversation: '',
   isStrict: false,
+  budget: new ModelBudget(0),
   insists: false,
 };
 

@@ -1,3 +1,4 @@
+import type { Item } from '../../src/canonical/item.ts';
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/model-names.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { OpenStory } from '../../src/canonical/story.ts';
@@ -61,6 +62,9 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
   if (endpoint === undefined)
     throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = story.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
+  const referred = story
+    .filter(({ kind }) => kind === 'referred')
+    .map(({ facts }) => facts['item'] as unknown as Item);
   const gone = new AbortController();
   const ended = Promise.withResolvers<void>();
   const exchange = openExchange({
@@ -89,6 +93,16 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     forms: { read: async () => [] },
     formats,
     stories: { open: () => now },
+    items: {
+      of: (_, onRecalled) => ({
+        remember() {},
+        recall(id) {
+          const item = referred.find((one) => one.id === id) ?? null;
+          if (item !== null) onRecalled(item, 0);
+          return item;
+        },
+      }),
+    },
     fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
   });
   try {

@@ -23,7 +23,7 @@ export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): W
       if (kind === 'rpc-told') listeners.get(threadId)?.(signalOf(facts));
       else if (kind === 'rpc-asked')
         listeners.get(threadId)?.({ kind: 'tool-call', params: facts['params'], respond() {} });
-      else relay?.play(threadId, told);
+      else await relay?.play(threadId, told);
     }
   };
 

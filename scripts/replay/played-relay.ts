@@ -16,7 +16,7 @@ import { objectIn, type Told } from './read-story.ts';
 /** Says again what a backend said, by the ways of the relay, without a socket. */
 export interface PlayedRelay extends Relay {
   /** One line of the story of a thread. */
-  play(threadId: string, told: Told): void;
+  play(threadId: string, told: Told): Promise<void>;
 }
 
 interface PlayedThread {
@@ -62,15 +62,15 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         },
       };
     },
-    play(threadId, told) {
+    async play(threadId, told) {
       const thread = threads.get(threadId);
-      if (thread !== undefined && !thread.isClosed) playLine(thread, told);
+      if (thread !== undefined && !thread.isClosed) await playLine(thread, told);
     },
     close: async () => {},
   };
 };
 
-const playLine = (thread: PlayedThread, { kind, facts }: Told): void => {
+const playLine = async (thread: PlayedThread, { kind, facts }: Told): Promise<void> => {
   const { ticket } = thread;
   if (kind === 'wire-sent') {
     for (const field of listIn(facts, 'withheld')) ticket.withhold(field as EditField);
@@ -84,7 +84,7 @@ const playLine = (thread: PlayedThread, { kind, facts }: Told): void => {
     thread.refused = httpFailure({ status, headers: head, body }, source);
   } else if (kind === 'wire-said') {
     thread.hasFailed = ['response.failed', 'error'].includes(textIn(facts, 'type'));
-    thread.reader?.push(Buffer.from(eventText(facts)));
+    await thread.reader?.push(Buffer.from(eventText(facts)));
   } else if (kind === 'wire-signal') playSignal(thread, facts['signal'] as unknown as WireSignal);
 };
 
@@ -102,6 +102,7 @@ const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
       onSignal: (one) => ticket.onSignal(one),
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
       onLife: () => ticket.onLife('heard'),
+      signal: ticket.signal,
       // A story holds events as they were repaired.
       mintCallId: () => 'call_unknown',
     });

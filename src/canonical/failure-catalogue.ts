@@ -1,3 +1,4 @@
+import { ANSWER_FAILURES } from './answer-failures.ts';
 import { TYPES, type CatalogueEntry } from './failure-row.ts';
 
 /** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
@@ -145,7 +146,7 @@ export const FAILURES = {
     status: 408,
     type: TYPES.invalid,
     message: 'The request did not arrive in time. Please send it again.',
-    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or the whole request took too long to arrive',
+    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or less than 1024 bytes per second in that time, or the whole request took too long to arrive',
   },
   response_not_steerable: {
     status: 409,
@@ -210,22 +211,7 @@ export const FAILURES = {
     message: 'The upstream had an error while processing the request.',
     when: 'the backend answered 5xx, cut the answer off, or has no such path',
   },
-  tool_choice_not_satisfied: {
-    status: 502,
-    type: TYPES.server,
-    message: "The model did not make the call that 'tool_choice' asks for, though it was told to twice.",
-    when: 'two answers of the model hold no call of a tool that `tool_choice` forces',
-    // It has been asked again already.
-    final: true,
-  },
-  image_not_generated: {
-    status: 502,
-    type: TYPES.server,
-    message: 'The model answered without an image.',
-    when: 'an image was asked for and the model only wrote something; the message says what',
-    // It costs as much as the first time, and says the same.
-    final: true,
-  },
+  ...ANSWER_FAILURES,
   upstream_unauthorized: {
     status: 502,
     type: TYPES.server,
@@ -269,7 +255,7 @@ export const FAILURES = {
     status: 503,
     type: TYPES.server,
     message: 'The server has more requests than it can take. Please try again later.',
-    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together',
+    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together; a body may also give way to one of a key that has less',
   },
   worker_unavailable: {
     status: 503,

@@ -8,4 +8,9 @@ export type Outcome =
   | { readonly kind: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-export type IncompleteReason = 'max_output_tokens' | 'content_filter';
+/** `max_model_requests`: the budget of model requests was spent. `max_tool_calls`: the model called more tools than it may. */
+export type IncompleteReason =
+  | 'max_output_tokens'
+  | 'content_filter'
+  | 'max_model_requests'
+  | 'max_tool_calls';

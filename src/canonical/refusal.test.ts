@@ -24,6 +24,8 @@ describe('what a request cannot do without', () => {
     expect(refusedAmong(turnRequest({ isStrict: true }), ignored)).toEqual(
       ignored.map((path) => refused(path)),
     );
+    expect(refusedAmong(turnRequest({ isStrict: true }), [{ formatField: 'name' }])).toEqual([]);
+    expect(isDemanded(turnRequest({ isStrict: true }), { formatField: 'name' })).toBe(false);
     const paths = refusedAmong({ ...needy, isStrict: true }, ignored).map(({ path }) => path);
     expect(paths).toEqual(['logprobs.top', logprobs, 'truncation', { include: 'other' }, { item: 2 }]);
   });

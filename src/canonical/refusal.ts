@@ -18,16 +18,19 @@ export interface Refusal {
 /** Log probabilities are an answer of their own in some APIs: without them there is nothing to answer with. */
 const LOGPROBS = 'message.output_text.logprobs';
 
+/** The name or strictness of a format: the format itself has its effect, so nothing is refused for it. */
+const isLabel = (path: Path): boolean => typeof path === 'object' && 'formatField' in path;
+
 /** Whether no answer is wanted in which this has no effect. */
 export const isDemanded = ({ isStrict, logprobs }: TurnRequest, path: Path): boolean =>
-  isStrict || (logprobs.isNeeded && isAboutLogprobs(path));
+  (isStrict && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
 
 /** What a request cannot do without, among all that has no effect. */
 export const refusedAmong = (request: TurnRequest, ignored: readonly Path[]): readonly Refusal[] => {
   const isNeeded = (path: Path): boolean => request.logprobs.isNeeded && isAboutLogprobs(path);
   return [
     ...ignored.filter(isNeeded).map((path) => withoutEffect(path, 'has no effect here')),
-    ...(request.isStrict ? ignored.filter((path) => !isNeeded(path)) : []).map((path) =>
+    ...(request.isStrict ? ignored.filter((path) => !isNeeded(path) && !isLabel(path)) : []).map((path) =>
       withoutEffect(path, NO_EFFECT_IN_STRICT),
     ),
   ];

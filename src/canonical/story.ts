@@ -24,6 +24,8 @@ export type StoryKind =
   | 'backend'
   /** What was put into the conversation from memory. */
   | 'recalled'
+  /** An item of an earlier answer that the client refers to. */
+  | 'referred'
   /** An image that was fetched. */
   | 'fetched'
   /** A call of the app-server, and what came of it. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../kit/json.ts';
 import type { Item } from './item.ts';
+import type { ModelBudget } from './model-budget.ts';
 import type { Story } from './story.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
@@ -85,6 +86,8 @@ export interface TurnRequest extends AskedTurn {
    * cache stays warm. A hash; it says nothing about what is in the conversation.
    */
   readonly conversation: string;
+  /** How many model requests its answer may cost. All requests that are made of it share this object. */
+  readonly budget: ModelBudget;
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
   /** The trace that the caller's request belongs to; absent: it named none. */

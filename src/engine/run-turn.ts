@@ -1,4 +1,4 @@
-import type { Failure } from '../canonical/failure.ts';
+import { GatewayError, type Failure } from '../canonical/failure.ts';
 import { isToolCall } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
@@ -90,6 +90,7 @@ async function* runTurn(
   let draft = first;
   let reruns = 0;
   for (let losses = 0; ;) {
+    if (request.budget.isSpent) throw new GatewayError(request.budget.exceeded());
     const startedAt = deps.ambient.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
@@ -115,18 +116,19 @@ async function* runTurn(
       else {
         const { refusal } = error;
         const { failure } = refusal.outcome;
-        if (trial === 'none' && failure.kind === 'invalid_prompt') {
+        const mayAskAgain = !request.budget.isSpent;
+        if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;
           draft = draftTurn(request, draft.approach, deps);
           continue;
         }
-        if (reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
+        if (mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
           reruns += 1;
           continue;
         }
         trial = 'over';
-        const next = nextDraft(asked, tried, failure, deps);
+        const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
         if (next === null) {
           const failed = deps.approaches.told(failure);
           deps.onRefused(failed);

@@ -129,6 +129,7 @@ export class TurnAttempt {
   /** There is no use in speaking to a model that has to be answered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
+    this.#request.budget.grant();
     await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
@@ -194,6 +195,8 @@ export class TurnAttempt {
         );
         await unlessAborted(injecting, this.#signal);
       }
+      // Without a relay nobody sees the request leave.
+      if (this.#ticket === null) request.budget.take();
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
         this.#running = running;
         // The client went while the turn was being started: nobody else will end it.
@@ -233,6 +236,7 @@ export class TurnAttempt {
       callable: this.#callable,
       findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
+      budget: this.#request.budget,
       ambient: this.#deps.ambient,
       onOddity: turnOddities(this.#deps.onOddity, this.#request.model),
     };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -21,8 +22,8 @@ afterEach(async () => {
   listener = null;
 });
 
-/** A server that repeats bodies of up to a hundred bytes to whoever has the key. */
-const start = async (uploadIdleTimeoutMs = 30_000) => {
+/** A server that repeats bodies, of up to a hundred bytes as a rule, to whoever has the key. */
+const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
   const log: Record<string, unknown>[] = [];
   const server = createServer({
     routes: [
@@ -31,7 +32,7 @@ const start = async (uploadIdleTimeoutMs = 30_000) => {
         path: '/echo',
         access: 'key',
         handle: async (http, { signal }) =>
-          Response.json(await unlessAborted(readJson(http, { maxBytes: 100 }), signal)),
+          Response.json(await unlessAborted(readJson(http, { maxBytes }), signal)),
       },
     ],
     authenticate(headers) {
@@ -132,19 +133,32 @@ describe('a client that stands still', () => {
     expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
   });
 
-  it('is not, as long as a byte comes now and then', async () => {
-    const { port } = await start(400);
+  it('is not, as long as enough comes', async () => {
+    const { port } = await start(400, 1_000_000);
     const { send, said } = await dial(port);
-    const body = `[${'1,'.repeat(9)}1]`;
-    send(...POST, GOOD, `content-length: ${body.length}`, '', '');
-    for (const byte of body) {
-      send(byte);
-      await new Promise((resolve) => {
-        setTimeout(resolve, 40);
-      });
+    const pieces = ['[0', ...Array.from({ length: 20 }, () => ',1'.repeat(5_000)), ']'];
+    send(...POST, GOOD, `content-length: ${pieces.join('').length}`, '', '');
+    for (const piece of pieces) {
+      send(piece);
+      await sleep(40);
     }
     await expect.poll(() => summary(said.text)).toEqual(['200']);
   });
+
+  it.each(['content-length: 90000', 'transfer-encoding: chunked'])(
+    'is told that a byte now and then is too slow (%s)',
+    async (header) => {
+      const { port, log } = await start(200, 100_000);
+      const { send, said, ended } = await dial(port);
+      send(...POST, GOOD, header, '', '');
+      const drip = setInterval(() => send(header.includes('chunked') ? '1\r\n1\r\n' : '1'), 20);
+      await ended;
+      clearInterval(drip);
+      expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+      expect(said.text).toContain('The request body arrived too slowly: at least 1024 bytes per second');
+      expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+    },
+  );
 
   it('does not get that far without a key', async () => {
     const { port } = await start();

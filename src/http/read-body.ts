@@ -14,7 +14,7 @@ export const readBody = async (
   exchange: Exchange,
   { bodies, maxBodyBytes }: BodyDeps,
 ): Promise<unknown> => {
-  const room = bodies.open(exchange.caller(), exchange.signal);
+  const room = bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
   exchange.atEnd(() => room.letGo());
   return unlessAborted(
     readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal }),

@@ -69,7 +69,7 @@ it('stops at the last part that is allowed', async () => {
 
 it('does not let the forms of one key wait for those of another', async () => {
   const own = createForms();
-  const room = (caller: string) => ({ caller, reserve: async () => {}, grow: () => {} });
+  const room = (caller: string) => ({ caller, start: async () => {}, grow: () => {} });
   const order: string[] = [];
   const read = async (caller: string, form: Request): Promise<unknown> => {
     const entries = await own.read(form, { maxBytes: 1e8, room: room(caller) }).catch(failureOf);

@@ -21,7 +21,7 @@ const itemsOf = (maxBytes = 1_000_000) => {
   const recalled: number[] = [];
   const items = new RecentItems({ maxBytes, clock: { now: () => now }, onChange: (all) => (bytes = all) });
   return {
-    of: (caller: string) => items.of(caller, (size) => recalled.push(size)),
+    of: (caller: string) => items.of(caller, (_, size) => recalled.push(size)),
     pass: (ms: number) => (now += ms),
     bytes: () => bytes,
     recalled,

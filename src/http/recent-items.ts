@@ -31,8 +31,8 @@ export class RecentItems {
     this.#cache = new FairCache({ maxBytes, maxAgeMs: KEPT_FOR_MS, clock, onChange });
   }
 
-  /** `onRecalled` hears how much a request refers to: that counts like its body. */
-  of(caller: string, onRecalled: (bytes: number) => void): ItemMemory {
+  /** `onRecalled` hears what a request refers to: it counts like the body. */
+  of(caller: string, onRecalled: (item: Item, bytes: number) => void): ItemMemory {
     const cache = this.#cache;
     const keyOf = (id: string): string => JSON.stringify([caller, id]);
     return {
@@ -47,7 +47,7 @@ export class RecentItems {
         const found = cache.get(key);
         if (found === undefined) return null;
         cache.renew(key);
-        onRecalled(found.bytes);
+        onRecalled(found.value, found.bytes);
         return found.value;
       },
     };

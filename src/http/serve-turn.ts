@@ -1,5 +1,6 @@
-import { GatewayError } from '../canonical/failure.ts';
+import { failure, GatewayError } from '../canonical/failure.ts';
 import { fold } from '../canonical/accumulate.ts';
+import type { ModelBudget } from '../canonical/model-budget.ts';
 import { refusedAmong } from '../canonical/refusal.ts';
 import type { Story } from '../canonical/story.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
@@ -9,8 +10,7 @@ import { runChoices } from '../engine/choices.ts';
 import { countEnds } from '../engine/count-ends.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { repairCalls, type RepairResult } from '../engine/repair-calls.ts';
-import { retryWhole } from '../engine/retry-whole.ts';
+import type { RepairResult } from '../engine/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../kit/abort.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -23,6 +23,7 @@ import { COUNTED } from '../openai/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatChecks } from './check-format.ts';
+import { endOfBrokenStream } from './broken-stream.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { formatObserver } from './format-observer.ts';
 import { inWordsOfCodex } from './codex/failures-for-codex.ts';
@@ -30,11 +31,12 @@ import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
-import { counterOf, type ReadLimits } from './guards/read-bytes.ts';
+import { counterOf, referredCounter, type ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
 import { needLogprobs } from './need-logprobs.ts';
+import { planAnswer } from './plan-answer.ts';
 import { isForm, type Forms } from './read-form.ts';
 import type { RecentItems } from './recent-items.ts';
 import { summaryOf } from './request-summary.ts';
@@ -43,7 +45,6 @@ import { namedSessionOf, sessionOf } from './session.ts';
 import { servedModelHeader } from './served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from './sse-response.ts';
-import { stopEarly } from './stop-early.ts';
 import { tellBody, withStory, type StoryTellers } from './tell-story.ts';
 import { traceOf } from './trace-context.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
@@ -52,7 +53,7 @@ export interface TurnDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
-  readonly items: RecentItems;
+  readonly items: Pick<RecentItems, 'of'>;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   readonly ambient: Ambient;
@@ -76,6 +77,8 @@ export interface TurnDeps {
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
+  /** The model requests that one answer may cost. */
+  readonly openBudget: (exchange: Exchange) => ModelBudget;
   readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
@@ -101,7 +104,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
-    const held = deps.bodies.open(caller, signal);
+    const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
     const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
     const summary = summaryOf(requestsOf(ask), held.bytes);
@@ -118,6 +121,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       conversation: conversationKey(one, { caller, session }),
       caller,
       isStrict: deps.strictParams,
+      budget: deps.openBudget(exchange),
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(trace === null ? {} : { trace }),
@@ -143,6 +147,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       signal,
     });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
+    held.settle();
     /** Made anew: while the request waited, more may have been learnt about its backend. */
     const prepare = async (one: TurnRequest): Promise<Plan> => {
       const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
@@ -151,9 +156,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
         passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
       await breathe(signal);
-      const sound = withRepair(deps.engine.plan(request), request, { deps, isStream: ask.stream });
-      const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
-      return ask.stream ? stopped : retryWhole(stopped);
+      return planAnswer(request, { ask, exchange, deps });
     };
     const plans = await Promise.all(
       mapAll(asked, (one, index) => {
@@ -235,7 +238,11 @@ const answer = async (
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
-      onBug: (error) => deps.onBug(error, exchange),
+      onBug(error) {
+        exchange.note({ errorCode: failure('server_error').code });
+        deps.onBug(error, exchange);
+      },
+      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
     });
   }
   const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
@@ -267,24 +274,12 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
-  const items = deps.items.of(exchange.caller(), (bytes) => held.grow(bytes));
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
-};
-
-const withRepair = (
-  plan: Plan,
-  request: TurnRequest,
-  { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
-): Plan => {
-  const { attempts, inStreams, onRepair } = deps.repair;
-  if (isStream && !inStreams) return plan;
-  return repairCalls(plan, request, {
-    plan: (again) => deps.engine.plan(again),
-    attempts,
-    holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
-    onRepair,
+  const countReferred = referredCounter(limits);
+  const items = deps.items.of(exchange.caller(), (item, bytes) => {
+    countReferred(bytes);
+    story?.tell('referred', { item });
   });
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
 const readGiven = async (

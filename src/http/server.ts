@@ -1,14 +1,13 @@
 import { Hono } from 'hono';
 
 import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
-import { FAILURES } from '../canonical/failure-catalogue.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/quote.ts';
 import { within } from '../kit/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { Arrival } from './arrival.ts';
+import { MIN_UPLOAD_BYTES_PER_SECOND, type Arrival, type Stall } from './arrival.ts';
 import { errorResponse } from './error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
@@ -94,13 +93,13 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     });
     active.add(exchange);
     const stopWatching =
-      arrival?.onSilence(deps.uploadIdleTimeoutMs, () => exchange.abort(gatewayError('request_timeout'))) ??
-      (() => {});
+      arrival?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ?? (() => {});
     const isOpen = route.access === 'local' && exchange.isLocal;
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
-    if (response.status === FAILURES.request_timeout.status) response.headers.set('connection', 'close');
+    // Of a request that we gave up on, more may be on its way.
+    if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
     return deps.cors.share(response, http.headers.get('origin'));
   };
@@ -164,6 +163,16 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     },
   };
 };
+
+const uploadFailure = (why: Stall): GatewayError =>
+  gatewayError(
+    'request_timeout',
+    why === 'silent'
+      ? {}
+      : {
+          message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are needed. Please send it again.`,
+        },
+  );
 
 /** How long aborted requests have to come to their end. */
 const ABORT_GRACE_MS = 2_000;

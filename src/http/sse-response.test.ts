@@ -10,7 +10,13 @@ const spies = () => ({
   onBug: vi.fn<(error: unknown) => void>(),
 });
 const respond = (frames: AsyncIterable<Frame>, different: Partial<SseOptions> = {}): Response =>
-  sseResponse(frames, { keepaliveMs: 60_000, headers: {}, ...spies(), ...different });
+  sseResponse(frames, {
+    keepaliveMs: 60_000,
+    headers: {},
+    ...spies(),
+    endOfBroken: () => all(),
+    ...different,
+  });
 async function* all(...frames: readonly Frame[]): AsyncGenerator<Frame> {
   yield* frames;
 }
@@ -71,14 +77,43 @@ describe('sseResponse', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  it('breaks the stream off when a renderer throws', async () => {
+  async function* broken(): AsyncGenerator<Frame> {
+    yield frame({ sequence_number: 7 });
+    throw new Error('a bug');
+  }
+
+  it('ends the stream with an error when a renderer throws, and numbers go on', async () => {
     const ends = spies();
-    async function* broken(): AsyncGenerator<Frame> {
-      yield frame(1);
-      throw new Error('a bug');
-    }
-    await expect(chunksOf(respond(broken(), ends))).rejects.toThrow('a bug');
+    const endOfBroken = () => all(frame({ sequence_number: 2, error: 'x' }), frame({ sequence_number: 3 }));
+    const text = (await chunksOf(respond(broken(), { ...ends, endOfBroken }))).join('');
+    expect(text).toBe(
+      'data: {"sequence_number":7}\n\ndata: {"sequence_number":8,"error":"x"}\n\ndata: {"sequence_number":9}\n\n',
+    );
+    expect([ends.onBug.mock.calls, ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([
+      [[new Error('a bug')]],
+      1,
+      0,
+    ]);
+  });
+
+  it('does so when a frame cannot be written', async () => {
+    const ends = spies();
+    const endOfBroken = () => all(frame('error'));
+    const text = (await chunksOf(respond(all(frame(1), frame(1n)), { ...ends, endOfBroken }))).join('');
+    expect([text, ends.onBug.mock.calls.length]).toEqual(['data: 1\n\ndata: "error"\n\n', 1]);
+  });
+
+  it('breaks the stream off when not even the error can be written', async () => {
+    const ends = spies();
+    await expect(chunksOf(respond(broken(), { ...ends, endOfBroken: broken }))).rejects.toThrow('a bug');
     expect(ends.onEnd.mock.calls.length).toBe(1);
+  });
+
+  it('writes what is nested more deeply than functions can call each other', async () => {
+    const depth = 100_000;
+    const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const chunks = await chunksOf(respond(all(frame(JSON.parse(text)))));
+    expect(chunks.join('')).toBe(`data: ${text}\n\n`);
   });
 
   it('stops asking for frames while nobody reads', async () => {

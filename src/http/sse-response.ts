@@ -1,3 +1,4 @@
+import { isJsonObject } from '../kit/json.ts';
 import { isLongerThan } from '../kit/json-writer.ts';
 import { breathe, inTurns } from '../kit/loop-turns.ts';
 import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/sse.ts';
@@ -23,6 +24,8 @@ export interface SseOptions {
   readonly onEnd: () => void;
   /** The frames broke off by a mistake of ours. */
   readonly onBug: (error: unknown) => void;
+  /** The frames that end the stream then. Sequence numbers of theirs are replaced: they follow those that were sent. */
+  readonly endOfBroken: () => AsyncIterable<Frame>;
 }
 
 /**
@@ -63,6 +66,8 @@ class SseBody {
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
+  /** The number of the last frame that has one. */
+  #sequence = -1;
   /** Aborted when nothing more is written: what is being encoded is left. */
   readonly #stopped = new AbortController();
 
@@ -92,26 +97,46 @@ class SseBody {
 
   async #pump(): Promise<void> {
     try {
-      for await (const frame of this.#frames) {
-        if (this.#over) return;
-        this.#options.onFrame?.(frame);
-        if (isLongerThan(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
-        else await this.#add(encodeFrame(frame));
-        if (this.#over) return;
-      }
+      await this.#write(this.#frames).catch((error: unknown) => this.#endBroken(error));
       if (this.#over) return;
       this.#flush();
       this.#controller?.close();
     } catch (error) {
-      // A renderer that throws is a bug; the client must at least see the stream break off.
-      if (!this.#over) {
-        this.#options.onBug(error);
-        this.#controller?.error(error);
-      }
+      // Not even an error can be written: the client must at least see the stream break off.
+      if (!this.#over) this.#controller?.error(error);
     } finally {
       this.#stop();
       this.#options.onEnd();
     }
+  }
+
+  async #write(
+    frames: AsyncIterable<Frame>,
+    change: (frame: Frame) => Frame = (frame) => frame,
+  ): Promise<void> {
+    for await (const one of frames) {
+      if (this.#over) return;
+      const frame = change(one);
+      if (isLongerThan(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
+      else {
+        const text = encodeFrame(frame);
+        this.#options.onFrame?.(frame);
+        await this.#add(text);
+      }
+      this.#sequence = sequenceOf(frame) ?? this.#sequence;
+      if (this.#over) return;
+    }
+  }
+
+  /** A renderer that throws is a bug of ours, and the client is told so. */
+  async #endBroken(error: unknown): Promise<void> {
+    if (this.#over) return;
+    this.#options.onBug(error);
+    // Half a frame was sent: nothing that follows could be read.
+    if (this.#isInsideFrame) throw error;
+    await this.#write(this.#options.endOfBroken(), (frame) =>
+      sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
+    );
   }
 
   async #add(text: string): Promise<void> {
@@ -123,8 +148,10 @@ class SseBody {
 
   /** A response says again what was asked for, which may be a book: it is written in turns. */
   async #addLong(frame: Frame): Promise<void> {
+    const pieces = await inTurns(encodeFrameSteps(frame), this.#stopped.signal);
+    this.#options.onFrame?.(frame);
     this.#isInsideFrame = true;
-    for (const piece of await inTurns(encodeFrameSteps(frame), this.#stopped.signal)) {
+    for (const piece of pieces) {
       if (this.#over) return;
       await this.#add(piece);
       await breathe(this.#stopped.signal);
@@ -184,3 +211,11 @@ class SseBody {
     this.#wantsMore?.();
   }
 }
+
+const sequenceOf = ({ data }: Frame): number | null =>
+  isJsonObject(data) && typeof data['sequence_number'] === 'number' ? data['sequence_number'] : null;
+
+const withSequence = (frame: Frame, sequence: number): Frame => ({
+  ...frame,
+  data: { ...(frame.data as object), sequence_number: sequence },
+});

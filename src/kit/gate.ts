@@ -18,8 +18,6 @@ export interface GateOptions {
   /** How much may wait. */
   readonly maxWaiting: number;
   readonly waitMs: number;
-  /** `overtakes`: who fits may pass the others' firsts who do not. `stops`: nobody passes, so large ones get in. */
-  readonly whenFirstDoesNotFit: 'overtakes' | 'stops';
   readonly clock: Clock;
   readonly refuse: (why: Refusal, retryAfterSeconds: number) => Error;
   readonly onChange: (state: GateState) => void;
@@ -29,8 +27,6 @@ export interface GateOptions {
 
 /** What somebody holds inside. */
 export interface Pass {
-  /** Takes more; throws the refusal of a full gate if there is none. Nobody waits who already holds something. */
-  grow(size: number): void;
   /** Gives some back, or all. What was given back cannot be given back again. */
   leave(size?: number): void;
 }
@@ -106,13 +102,6 @@ export class Gate {
   #pass(key: string, size: number): Pass {
     let rest = size;
     return {
-      grow: (more) => {
-        if (this.#inside + more > this.#options.capacity) throw this.#refusal('full');
-        rest += more;
-        this.#inside += more;
-        this.#hold(key, more);
-        this.#tell();
-      },
       leave: (some = rest) => {
         const given = Math.min(some, rest);
         if (given === 0) return;
@@ -135,12 +124,10 @@ export class Gate {
     this.#tell();
   }
 
+  /** Nobody passes a first one who does not fit, so large ones get in. */
   #next(): Waiter | null {
-    for (const first of this.#line.heads()) {
-      if (this.#inside + first.size <= this.#options.capacity) return first;
-      if (this.#options.whenFirstDoesNotFit === 'stops') return null;
-    }
-    return null;
+    const [first] = this.#line.heads();
+    return first !== undefined && this.#inside + first.size <= this.#options.capacity ? first : null;
   }
 
   /** The line may be too long now. */

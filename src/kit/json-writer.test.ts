@@ -28,6 +28,18 @@ describe('writing JSON in steps', () => {
     );
   });
 
+  it.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+    ['both, with neighbours', '[1,{"a":null,"b":', '},"x"]'],
+  ])('writes what is nested more deeply than functions can call each other: %s', (_, open, close) => {
+    const text = `${open.repeat(50_000)}0${close.repeat(50_000)}`;
+    const value: unknown = JSON.parse(text);
+    expect(() => JSON.stringify(value)).toThrow(RangeError);
+    expect(isLongerThan(value, Infinity)).toBe(true);
+    expect(atOnce(writeJsonSteps(value)).join('')).toBe(text);
+  });
+
   it('writes pieces of a bounded length in as many steps', () => {
     const value = {
       text: 'é'.repeat(10_000),

@@ -6,17 +6,24 @@ const STEP_CHARS = 64 * 1024;
 /** What a value counts for besides its text. */
 const VALUE_CHARS = 4;
 
+/** `JSON.stringify` calls itself for each level: with no more lists and objects than this, it cannot get too deep. */
+const MAX_PLAIN_OBJECTS = 1_000;
+
 /**
- * Whether a value is longer than so many characters when it is written as JSON; roughly, and without
- * going through more of it than that.
+ * Whether a value is too heavy to be written at once: longer than so many characters as JSON, roughly, or made of
+ * so many lists and objects that they may be nested too deeply. It goes through no more of the value than that.
  */
 export const isLongerThan = (value: unknown, chars: number): boolean => {
   let room = chars;
+  let objects = 0;
   const open: unknown[] = [value];
   while (open.length > 0) {
     const one = open.pop();
     room -= typeof one === 'string' ? one.length : VALUE_CHARS;
     if (room < 0) return true;
+    if (typeof one !== 'object' || one === null) continue;
+    objects += 1;
+    if (objects > MAX_PLAIN_OBJECTS) return true;
     if (Array.isArray(one)) {
       room -= one.length;
       if (room < 0) return true;
@@ -44,6 +51,14 @@ export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Steps<r
   return writer.end();
 }
 
+/** A list or object that is being written. */
+interface OpenValue {
+  readonly close: ']' | '}';
+  /** Elements of a list have no name. */
+  readonly members: Iterator<readonly [name: string | null, value: unknown]>;
+  isEmpty: boolean;
+}
+
 class JsonWriter {
   readonly #stepChars: number;
   readonly #pieces: string[] = [];
@@ -53,14 +68,18 @@ class JsonWriter {
     this.#stepChars = stepChars;
   }
 
-  *write(value: unknown): Steps<void> {
-    const isHeavy = isLongerThan(value, this.#stepChars);
-    if (isHeavy && typeof value === 'string') yield* this.#string(value);
-    else if (isHeavy && Array.isArray(value)) yield* this.#list(value);
-    else if (isHeavy && isJsonObject(value)) yield* this.#object(value);
-    else {
-      this.#add(value === undefined ? 'null' : wellFormedJson(value));
+  /** Keeps its own stack: a value may be nested more deeply than functions can call each other. */
+  *write(root: unknown): Steps<void> {
+    const open: OpenValue[] = [];
+    for (let next: { readonly value: unknown } | null = { value: root }; next !== null;) {
+      const { value } = next;
+      const isHeavy = isLongerThan(value, this.#stepChars);
+      if (isHeavy && typeof value === 'string') yield* this.#string(value);
+      else if (isHeavy && Array.isArray(value)) open.push(this.#begin('[', ']', elementsOf(value)));
+      else if (isHeavy && isJsonObject(value)) open.push(this.#begin('{', '}', membersOf(value)));
+      else this.#add(value === undefined ? 'null' : wellFormedJson(value));
       yield;
+      next = this.#next(open);
     }
   }
 
@@ -69,25 +88,27 @@ class JsonWriter {
     return this.#pieces;
   }
 
-  *#list(list: readonly unknown[]): Steps<void> {
-    let separator = '[';
-    for (const element of list) {
-      this.#add(separator);
-      separator = ',';
-      yield* this.write(element);
-    }
-    this.#add(separator === '[' ? '[]' : ']');
+  #begin(bracket: string, close: OpenValue['close'], members: OpenValue['members']): OpenValue {
+    this.#add(bracket);
+    return { close, members, isEmpty: true };
   }
 
-  *#object(object: Readonly<Record<string, unknown>>): Steps<void> {
-    let separator = '{';
-    for (const [key, member] of Object.entries(object)) {
-      if (member === undefined) continue;
-      this.#add(`${separator}${wellFormedJson(key)}:`);
-      separator = ',';
-      yield* this.write(member);
+  /** The next value to write, behind its comma and name; null: all lists and objects are closed. */
+  #next(open: OpenValue[]): { readonly value: unknown } | null {
+    for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
+      const member = innermost.members.next();
+      if (member.done === true) {
+        this.#add(innermost.close);
+        open.pop();
+        continue;
+      }
+      const [name, value] = member.value;
+      const comma = innermost.isEmpty ? '' : ',';
+      innermost.isEmpty = false;
+      this.#add(name === null ? comma : `${comma}${wellFormedJson(name)}:`);
+      return { value };
     }
-    this.#add(separator === '{' ? '{}' : '}');
+    return null;
   }
 
   *#string(text: string): Steps<void> {
@@ -112,3 +133,11 @@ class JsonWriter {
 }
 
 const isFirstHalf = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
+
+function* elementsOf(list: readonly unknown[]): Generator<readonly [null, unknown]> {
+  for (const element of list) yield [null, element];
+}
+
+function* membersOf(object: Readonly<Record<string, unknown>>): Generator<readonly [string, unknown]> {
+  for (const member of Object.entries(object)) if (member[1] !== undefined) yield member;
+}

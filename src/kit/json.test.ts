@@ -1,7 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { charsIn, wellFormedJson } from './json.ts';
+import { charsIn, isDeeperThan, wellFormedJson } from './json.ts';
+
+describe('isDeeperThan', () => {
+  it('counts the levels of lists and objects', () => {
+    const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown;
+    expect([deep, [[1]], [1, { a: {} }], 'x', []].map((one) => isDeeperThan(one, 2))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      false,
+    ]);
+  });
+});
 
 describe('wellFormedJson', () => {
   it('replaces halves of characters and nothing else', () => {

@@ -33,6 +33,17 @@ export const charsIn = (value: unknown): number => {
   return chars;
 };
 
+/** Whether lists and objects are nested in a value more deeply than so many levels. */
+export const isDeeperThan = (value: unknown, levels: number): boolean => {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const open = level.filter((one) => typeof one === 'object' && one !== null);
+    if (open.length > 0 && depth >= levels) return true;
+    level = open.flatMap((one): unknown[] => Object.values(one));
+  }
+  return false;
+};
+
 /** Null for text that is no JSON, and for JSON that is no object. */
 export const parseJsonObject = (text: string): JsonObject | null => {
   try {

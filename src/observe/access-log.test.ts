@@ -108,4 +108,9 @@ describe('toAccessLine', () => {
     const line = toAccessLine({ ...facts, turn: turn(ending) });
     expect({ outcome: line.outcome, errorCode: line.errorCode }).toEqual({ outcome, errorCode });
   });
+
+  it('calls a turn failed that we left for an error of our own', () => {
+    const line = toAccessLine({ ...facts, errorCode: 'server_error', turn: turn({ kind: 'abandoned' }) });
+    expect([line.outcome, line.errorCode]).toEqual(['failed', 'server_error']);
+  });
 });

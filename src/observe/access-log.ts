@@ -71,14 +71,15 @@ export interface AccessLine {
   readonly errorCode: string | null;
 }
 
-const outcomeOf = (turn: TurnSummary): string => {
+const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
   switch (turn.ending.kind) {
     case 'ended':
       return turn.ending.outcome.kind;
     case 'thrown':
       return 'failed';
     case 'abandoned':
-      return 'abandoned';
+      // Its reader left it for an error of its own, unless there is none: then the client went away.
+      return errorCode === null ? 'abandoned' : 'failed';
     default:
       return assertNever(turn.ending);
   }
@@ -112,7 +113,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
-    outcome: turn === null ? null : outcomeOf(turn),
+    outcome: turn === null ? null : outcomeOf(turn, facts.errorCode ?? null),
     inputTokens: turn?.usage?.inputTokens ?? null,
     outputTokens: turn?.usage?.outputTokens ?? null,
     errorCode: facts.errorCode ?? (turn === null ? null : turnErrorCode(turn)),

@@ -36,7 +36,7 @@ export const COMPATIBILITY_METRICS = {
   parseFailures: {
     kind: 'counter',
     name: 'proxy_parse_failures_total',
-    help: 'What could not be read, by what it was: `request_body` (of a client), `upstream_event` (no JSON object, or one without a type), `upstream_event_too_long`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (not in the form of the Responses API; it is repaired). Lines of the app-server have a counter of their own.',
+    help: 'What could not be read, by what it was: `request_body` (of a client), `upstream_event` (no JSON object, or one without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (not in the form of the Responses API; it is repaired). Lines of the app-server have a counter of their own.',
     labels: ['of'],
   },
   ignoredParams: {

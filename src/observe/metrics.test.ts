@@ -26,6 +26,7 @@ describe('createMetrics', () => {
       'proxy_reasoning_recalled_total 0',
       'proxy_tokens_total{kind="input"} 12',
       'proxy_format_mismatch_total 0',
+      'proxy_model_request_limits_total 0',
       'proxy_token_guesses_total 0',
       'proxy_observer_errors_total 0',
       'proxy_log_lines_dropped_total 0',

@@ -131,6 +131,12 @@ export const METRICS = {
     help: 'Answers in which a strict function was called with arguments that break its schema: `repaired` by the model in another attempt, or `passed_on` as they were.',
     labels: ['result'],
   },
+  modelRequestLimits: {
+    kind: 'counter',
+    name: 'proxy_model_request_limits_total',
+    help: 'Answers that were ended because they had taken PROXY_MAX_MODEL_REQUESTS model requests.',
+    labels: [],
+  },
   sideRequests: {
     kind: 'counter',
     name: 'proxy_side_requests_total',

@@ -6,7 +6,7 @@ type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | '
 /** What the relay could not read of a backend's answers. */
 interface RelayLosses {
   /** An event of a stream could not be read, the nth one of its answer. */
-  onUnreadable(why: 'no-json' | 'too-long', nth: number): void;
+  onUnreadable(why: keyof typeof UNREADABLE, nth: number): void;
   /** A stream ended without `response.completed`; `message` is what the client is told. */
   onUnfinished(message: string): void;
   /** An event did not have the form of the Responses API, and was repaired. */
@@ -18,7 +18,7 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
   const logged = new Set<string>();
   return {
     onUnreadable(why, nth) {
-      metrics.parseFailures.inc({ of: why === 'no-json' ? 'upstream_event' : 'upstream_event_too_long' });
+      metrics.parseFailures.inc({ of: UNREADABLE[why] });
       if (nth === 1) logger.warn({ why }, 'an event of the upstream could not be read');
     },
     onUnfinished(message) {
@@ -34,6 +34,14 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
     },
   };
 };
+
+/** Events that could not be read, as the metric names them. */
+const UNREADABLE = {
+  'no-json': 'upstream_event',
+  'too-long': 'upstream_event_too_long',
+  'too-deep': 'upstream_event_too_deep',
+  'too-wide': 'upstream_event_too_wide',
+} as const;
 
 const UNFINISHED = 'an answer of the upstream is not complete';
 

@@ -30,7 +30,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // The rim.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
   stories: [...CENTRE, 'observe', 'node:'],
-  threads: ['node:'],
+  threads: ['kit', 'node:'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],

@@ -11,7 +11,7 @@ export type FaultKind = 'kill' | 'stop' | 'burst' | 'full disk';
 /** A disk of our own, small enough to be filled. Null: none can be mounted here. */
 export const mountDisk = (directory: string): { unmount(): void } | null => {
   if (process.getuid?.() !== 0) return null;
-  const options = ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', directory];
+  const options = ['-t', 'tmpfs', '-o', 'size=96m,mode=700', 'tmpfs', directory];
   if (spawnSync('mount', options).status !== 0) return null;
   return { unmount: () => void spawnSync('umount', ['-l', directory]) };
 };

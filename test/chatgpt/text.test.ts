@@ -40,17 +40,13 @@ describe('plain text', () => {
   });
 
   it('the name of a conversation is written by the smallest model of the account, at low effort', async () => {
-    const answered = await proxy.post('/v1/chat/completions', {
-      model: 'gpt-5.5-high',
-      temperature: 0.1,
-      messages: [
-        {
-          role: 'system',
-          content: 'You are a title generator. You output ONLY a thread title. Nothing else.',
-        },
-        { role: 'user', content: 'Hello?' },
-      ],
-    });
+    const title =
+      'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.\n\nConversation:\nuser: hi';
+    const answered = await proxy.post(
+      '/v1/chat/completions',
+      { model: 'gpt-5.5-high', temperature: 0.1, messages: [{ role: 'user', content: title }] },
+      { 'dangerously-allow-browser': 'true' },
+    );
     expect([answered.status, answered.json['model']]).toEqual([200, 'gpt-5.5-high']);
     expect(answered.text).toContain(HELLO);
     expect(

@@ -13,7 +13,7 @@ import { says } from '../support/scripts.ts';
 import { addsUp, SUM } from './adding.ts';
 import { asksForRows, ROWS, runSql } from './custom.ts';
 import { FOUND, searches, SOURCE } from './hosted.ts';
-import { ANSWER, itemsOf, QUESTION, threeRounds, weatherIn } from './rounds.ts';
+import { ANSWER, itemsOf, looksThenSaysJson, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
 /** LangChain, over the real app-server. */
 
@@ -34,12 +34,12 @@ const getWeather = tool(({ city }: { city: string }) => weatherIn(city), {
 
 const weather = (call: ToolCall): Promise<ToolMessage> => getWeather.invoke({ ...call, type: 'tool_call' });
 
-const modelOf = (useResponsesApi: boolean) =>
+const modelOf = (useResponsesApi: boolean, maxRetries = 0) =>
   new ChatOpenAI({
     model: 'gpt-5.5',
     apiKey: proxy.key,
     useResponsesApi,
-    maxRetries: 0,
+    maxRetries,
     configuration: { baseURL: `${proxy.url}/v1` },
   });
 
@@ -83,6 +83,38 @@ describe.each([
     const messages = await loop(modelOf(useResponsesApi).bindTools([getWeather]), weather, stream);
     expect(messages.at(-1)?.text).toBe(ANSWER);
     expect(messages).toHaveLength(7);
+  });
+});
+
+/** With `response_format` the SDK parses the text of every message; text that is no JSON makes it ask again. */
+describe.each([false, true])('tools and an object as the answer (stream: %s)', (stream) => {
+  const schema = {
+    type: 'object',
+    properties: { weather: { type: 'string' } },
+    required: ['weather'],
+    additionalProperties: false,
+  };
+  const format = {
+    type: 'json_schema',
+    json_schema: { name: 'weather', schema, strict: true },
+  } as const;
+
+  it.each([true, false])('come to their end in two requests (responses: %s)', async (useResponsesApi) => {
+    proxy.use(looksThenSaysJson);
+    const before = proxy.model.requests.length;
+    const model = modelOf(useResponsesApi, 2).bindTools([getWeather], {
+      response_format: format,
+      strict: true,
+    });
+    const messages = await loop(model, weather, stream);
+    expect(JSON.parse(messages.at(-1)?.text ?? '')).toEqual({ weather: 'Paris: rain' });
+    expect(proxy.model.requests.length - before).toBe(2);
+  });
+
+  it('withStructuredOutput gives the object', async () => {
+    proxy.use(says([{ reasoning: { summary: ['Hm.'] } }, { text: '{"weather":"rain"}' }]));
+    const model = modelOf(true, 2).withStructuredOutput(schema, { method: 'jsonSchema', name: 'weather' });
+    expect(await model.invoke(QUESTION)).toEqual({ weather: 'rain' });
   });
 });
 

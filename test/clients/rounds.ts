@@ -35,6 +35,18 @@ const stepsFor = (body: JsonObject): readonly Step[] => {
   return [{ text: said.join(' ') }];
 };
 
+/** A model that thinks, looks, and says as JSON what it was told. */
+export const looksThenSaysJson: Script = ({ body }, connection) => {
+  const output = itemsOf(body).find(({ type }) => type === 'function_call_output');
+  const call = { name: 'get_weather', arguments: { city: 'Paris' } };
+  return answer(
+    connection,
+    output === undefined
+      ? [{ reasoning: { summary: ['Hm.'], encrypted: 'sealed' } }, { call }]
+      : [{ text: JSON.stringify({ weather: textOf(output['output']) }) }],
+  );
+};
+
 export const itemsOf = (body: JsonObject): readonly JsonObject[] =>
   Array.isArray(body['input']) ? body['input'].filter(isJsonObject) : [];
 

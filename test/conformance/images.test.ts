@@ -1,8 +1,7 @@
 import { APIError, toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 
-import { DEMO_IMAGE, demoImage } from '../../src/demo/demo-image.ts';
-import { demoScript } from '../../src/demo/demo-script.ts';
+import { DEMO_IMAGE } from '../../src/demo/demo-image.ts';
 import { imageStep, type DrawnImage } from '../../src/demo/image-step.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
@@ -305,25 +304,5 @@ describe('other backends', () => {
       code: 'endpoint_not_supported',
     });
     expect(model.requests).toEqual([]);
-  });
-
-  it('the demo model draws what it is, and the chat model is a setting', async () => {
-    const { openai, model } = await open(demoScript(), { PROXY_IMAGE_MODEL: 'gpt-5.5' });
-    const [image] = (await openai.images.generate(ask)).data ?? [];
-    expect(image).toEqual({
-      b64_json: DEMO_IMAGE.base64,
-      revised_prompt: expect.stringContaining('demo model'),
-    });
-    expect(model.requests.at(-1)?.body).toMatchObject({ model: 'gpt-5.5', reasoning: { effort: 'low' } });
-    const size = '1536x1024';
-    const drawn = await openai.images.generate({ ...ask, size });
-    expect([drawn.size, drawn.data?.[0]?.b64_json]).toEqual([size, demoImage(size).base64]);
-    const { output } = await openai.responses.create({
-      model: 'gpt-5.5',
-      input: 'A cat',
-      tools: [{ type: 'image_generation', size }],
-      tool_choice: { type: 'image_generation' },
-    });
-    expect(output).toMatchObject([{ type: 'image_generation_call', result: demoImage(size).base64 }]);
   });
 });

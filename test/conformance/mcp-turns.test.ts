@@ -32,6 +32,18 @@ const ask = (more: JsonObject) =>
 const calls = (name: string, given: object, callId: string, namespace = 'mcp__web'): Step => ({
   call: { name, namespace, arguments: JSON.stringify(given), callId },
 });
+const approvalRequest = (given: string): JsonObject => ({
+  type: 'mcp_approval_request',
+  id: 'mcpr_0',
+  server_label: 'web',
+  name: 'add',
+  arguments: given,
+});
+const approval = (approve: boolean): JsonObject => ({
+  type: 'mcp_approval_response',
+  approval_request_id: 'mcpr_0',
+  approve,
+});
 const bodies = (count: number) => proxy.model.requests.slice(-count).map(({ body }) => body);
 
 describe('a turn with an MCP server', () => {
@@ -141,8 +153,38 @@ describe('a turn with an MCP server', () => {
       },
       "Invalid 'input[1]': a call of the MCP server 'web' was approved, and that server is not among the tools",
     ],
+    [
+      { input: [approvalRequest('{"a":1,"b":1}'), approvalRequest('{"a":2,"b":2}'), approval(true)] },
+      "Invalid 'input[2]': the approval request 'mcpr_0' is in the input more than once, with different calls.",
+    ],
   ])('is refused for %j', async (more, message) => {
     await expect(ask(more as JsonObject)).rejects.toThrow(message);
+  });
+
+  it('runs an approved call once, however often its answer is tried', async () => {
+    // Arguments that break the schema: the model is asked to repair them.
+    proxy.use(says([{ call: { name: 'look', arguments: { at: 7 } } }]));
+    const look = {
+      type: 'function',
+      name: 'look',
+      strict: true,
+      parameters: {
+        type: 'object',
+        properties: { at: { type: 'string' } },
+        required: ['at'],
+        additionalProperties: false,
+      },
+    };
+    const costOf = async (input: JsonObject[]) => {
+      const before = { web: web.requests.length, model: proxy.model.requests.length };
+      await ask({ tools: [WEB, look], input });
+      const posts = web.requests.slice(before.web).filter(({ method }) => method === 'POST');
+      return { attempts: proxy.model.requests.length - before.model, messages: posts.length };
+    };
+    const asked = approvalRequest('{"a":1,"b":1}');
+    const declined = await costOf([asked, approval(false), approval(true)]);
+    expect(declined.attempts).toBeGreaterThan(1);
+    expect(await costOf([asked, approval(true)])).toEqual({ ...declined, messages: declined.messages + 1 });
   });
 
   it('keeps nobody else waiting for a server that starts slowly', async () => {

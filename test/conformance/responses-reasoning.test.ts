@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 
-import { hello, reasoningThenText, says } from '../support/scripts.ts';
+import { hello, inTurn, reasoningThenText, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
 
@@ -11,6 +11,7 @@ const SUMMARY = [
   { type: 'summary_text', text: '**Looking**\n\nAt the question.' },
   { type: 'summary_text', text: '**Deciding**\n\nOn the answer.' },
 ];
+const LOOK = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: false } as const;
 const MESSAGE = { type: 'message', content: [{ text: 'The answer is 42.' }] };
 
 describe('reasoning', () => {
@@ -73,17 +74,39 @@ describe('reasoning', () => {
     }
   });
 
-  it('shows raw reasoning of a provider that gives it', async () => {
-    proxy.use(says([{ reasoning: { summary: [], content: ['Thinking aloud.'] } }, { text: 'Done.' }]));
-    const stream = client.openai.responses.stream({
-      model: 'gpt-5.5',
-      input: 'why?',
-      reasoning: { summary: 'auto' },
-    });
+  it('is shown raw where a provider gives it, as gpt-oss does, and goes back to the model', async () => {
+    const raw = { type: 'reasoning_text', text: 'Thinking aloud.' };
+    const call = { name: 'look', arguments: { q: 1 }, callId: 'call_raw' };
+    proxy.use(inTurn(says([{ reasoning: { summary: [], content: [raw.text] } }, { call }]), hello));
+    const ask = { model: 'gpt-oss-120b', tools: [LOOK] };
+    const stream = client.openai.responses.stream({ ...ask, input: 'why?' });
     const { output } = await stream.finalResponse();
-    expect(output).toMatchObject([
-      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Thinking aloud.' }] },
-      { type: 'message' },
+    const shown = { id: expect.stringMatching(/^rs_/), type: 'reasoning', summary: [], content: [raw] };
+    expect(output[0]).toEqual(shown);
+    const events = (await client.lastEvents()).filter((event) => event['output_index'] === 0);
+    const deltas = events.filter(({ type }) => type === 'response.reasoning_text.delta');
+    expect(deltas.map((event) => event['delta']).join('')).toBe(raw.text);
+    expect(events.filter((event) => !deltas.includes(event))).toMatchObject([
+      { type: 'response.output_item.added', item: { type: 'reasoning', summary: [] } },
+      { type: 'response.content_part.added', content_index: 0, part: { ...raw, text: '' } },
+      { type: 'response.reasoning_text.done', content_index: 0, text: raw.text },
+      { type: 'response.content_part.done', content_index: 0, part: raw },
+      { type: 'response.output_item.done', item: shown },
+    ]);
+    await client.openai.responses.create({
+      ...ask,
+      input: [
+        { role: 'user', content: 'why?' },
+        { type: 'reasoning', id: output[0]?.id ?? '', summary: [], content: [raw] } as ResponseInputItem,
+        { type: 'function_call', call_id: 'call_raw', name: 'look', arguments: '{"q":1}' },
+        { type: 'function_call_output', call_id: 'call_raw', output: 'found' },
+      ],
+    });
+    expect(sentItems(proxy.model)).toMatchObject([
+      { role: 'user' },
+      { type: 'reasoning', summary: [], content: [raw] },
+      { type: 'function_call', call_id: 'call_raw' },
+      { type: 'function_call_output', output: 'found' },
     ]);
   });
 
@@ -97,7 +120,7 @@ describe('reasoning', () => {
     const ask = {
       model: 'gpt-5.5',
       include: ['reasoning.encrypted_content' as const],
-      tools: [{ type: 'function' as const, name: 'look', parameters: { type: 'object' }, strict: false }],
+      tools: [LOOK],
     };
     const first = await client.openai.responses.create({ ...ask, input: 'go' });
     proxy.use(hello);

@@ -191,6 +191,51 @@ describe('a backend that answers badly', () => {
     ]);
   });
 
+  it('an event that is nested too deeply: the turn fails, in order, and nobody else notices', async () => {
+    const depth = 100_000;
+    const item = `{"type":"web_search_call","id":"ws_1","action":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const raw = `event: response.output_item.done\ndata: {"type":"response.output_item.done","item":${item}}\n\n`;
+    proxy.use(scripts.says([{ text: 'Hello.' }, { raw }, { text: 'More.' }]));
+    const error = {
+      message: 'The upstream sent an event that is nested too deeply.',
+      type: 'server_error',
+      param: null,
+      code: 'upstream_error',
+    };
+    const [whole, streamed] = await Promise.all([askWhole(proxy), askStream(proxy)]);
+    expect(whole).toEqual({ status: 502, retryAfter: null, body: { error } });
+    expect([streamed.status, textIn(streamed.frames), endOf(streamed.frames)]).toEqual([
+      200,
+      'Hello.',
+      { last: ['error', 'response.failed', 'done'], error },
+    ]);
+    // The same app-server serves the next request.
+    const workers = proxy.app.workers().map(({ pid }) => pid);
+    proxy.use(scripts.hello);
+    expect((await askWhole(proxy)).status).toBe(200);
+    expect(proxy.app.workers().map(({ pid }) => pid)).toEqual(workers);
+    const lines = proxy.log.filter(
+      ({ msg, errorCode }) => msg === 'request' && errorCode === 'upstream_error',
+    );
+    expect(lines.slice(-2).map(({ outcome }) => outcome)).toEqual(['failed', 'failed']);
+  });
+
+  it('an answer of too many items: the turn ends at once, in order', async () => {
+    const items = Array.from({ length: 6_000 }, (_, index) => ({
+      item: { type: 'web_search_call', id: `ws_${index}`, status: 'completed' },
+    }));
+    proxy.use(scripts.says(items));
+    const error = {
+      message: 'The answer of the upstream has too many output items: at most 5000 are taken.',
+      type: 'server_error',
+      param: null,
+      code: 'too_many_output_items',
+    };
+    expect(await askWhole(proxy)).toEqual({ status: 502, retryAfter: null, body: { error } });
+    const { frames } = await askStream(proxy);
+    expect(endOf(frames)).toEqual({ last: ['error', 'response.failed', 'done'], error });
+  });
+
   it('a stream that is cut off: what came is kept, and the failure is said in frames', async () => {
     proxy.use(scripts.cutMidStream);
     const { status, frames } = await askStream(proxy);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import { plainValues } from '../../src/codex/capabilities/wants.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
@@ -29,7 +30,14 @@ const payloads = (body: object) => {
     models,
     ignoreClientPrompt: false,
   });
-  const request = { ...ask, caller: 'caller', isStrict: false, conversation: 'conversation', insists: false };
+  const request = {
+    ...ask,
+    caller: 'caller',
+    isStrict: false,
+    conversation: 'conversation',
+    budget: new ModelBudget(64),
+    insists: false,
+  };
   const approach = {
     lane: 'full',
     slug: request.model,

@@ -52,6 +52,9 @@ const CHAT: Bodies = {
     tools: [{ type: 'function', function: FUNCTION }],
     tool_choice: { type: 'function', function: { name: 'later' } },
   }),
+  'tools that are not a list': chat({ tools: { type: 'function', function: FUNCTION } }),
+  'an unknown tool_choice': chat({ tools: [{ type: 'function', function: FUNCTION }], tool_choice: 'maybe' }),
+  'parallel_tool_calls that is a text': chat({ parallel_tool_calls: 'true' }),
   'a choice without tools': chat({ tool_choice: 'required' }),
   'an unknown response format': chat({ response_format: { type: 'yaml' } }),
   'a schema without a name': chat({ response_format: { type: 'json_schema', json_schema: {} } }),
@@ -60,6 +63,7 @@ const CHAT: Bodies = {
   }),
   'audio as an answer': chat({ modalities: ['audio'] }),
   'an unknown effort': chat({ reasoning_effort: 5 }),
+  'two efforts that differ': chat({ reasoning_effort: 'low', reasoning: { effort: 'high' } }),
 };
 
 const RESPONSES: Bodies = {
@@ -77,6 +81,9 @@ const RESPONSES: Bodies = {
   }),
   'a reference to an item': responses({ input: [{ type: 'item_reference', id: 'msg_1' }] }),
   'an unknown content part': responses({ input: [{ role: 'user', content: [{ type: 'input_video' }] }] }),
+  'an image in a file of the server': responses({
+    input: [{ role: 'user', content: [{ type: 'local_image', path: '/tmp/a.png' }] }],
+  }),
   messages: responses({ messages: [USER] }),
   max_tokens: responses({ max_tokens: 5 }),
   'max_output_tokens of 1': responses({ max_output_tokens: 1 }),

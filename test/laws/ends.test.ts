@@ -35,7 +35,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     const codex = new CodexImitation({ tell: (signal) => tell(signal), askModelAgain: askModel });
     const reader = readerOf?.();
     reader?.begin();
-    reader?.push(bytes);
+    void reader?.push(bytes);
     if (order === 'relay first') reader?.end('cut');
     codex.read(bytes);
     if (order === 'app-server first') reader?.end('cut');
@@ -67,7 +67,14 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     refusedFor: () => new Set(),
     open(_, { onSignal }) {
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
-      readerOf = () => new AnswerReader({ onSignal, toFailure, onLife() {}, mintCallId: () => 'call_ours' });
+      readerOf = () =>
+        new AnswerReader({
+          onSignal,
+          toFailure,
+          onLife() {},
+          signal: stop.signal,
+          mintCallId: () => 'call_ours',
+        });
       return {
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
         begin() {},

@@ -12,6 +12,7 @@ import { withEmulations } from '../../src/engine/emulate.ts';
 import type { Engine, Plan } from '../../src/engine/engine.ts';
 import { keepSecrets } from '../../src/engine/keep-secrets.ts';
 import { keepToolChoice } from '../../src/engine/keep-tool-choice.ts';
+import { endWithinBudget } from '../../src/engine/end-within-budget.ts';
 import { limitTime } from '../../src/engine/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/mailbox.ts';
 import { repairCalls, type RepairOptions } from '../../src/engine/repair-calls.ts';
@@ -147,6 +148,7 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
       maxOutputTokens: size,
     }),
   'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),
+  'a budget of model requests': (events) => endWithinBudget(clock)(telling(events)).run(never),
   secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
   'a second attempt': (events) => retryWhole(telling(events)).run(never),
   'one of several choices': (events) =>

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import { failure } from '../../src/canonical/failure.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
@@ -198,7 +199,9 @@ describe('a source keeps the grammar', () => {
   it('whatever the app-server tells', () => {
     fc.assert(
       fc.property(declared, fc.array(notification, { maxLength: 40 }), (given, signals) => {
-        expect(problems(new RpcSource(options(given)), signals)).toEqual([]);
+        expect(problems(new RpcSource({ ...options(given), budget: new ModelBudget(3) }), signals)).toEqual(
+          [],
+        );
       }),
       { numRuns: 2_000 },
     );

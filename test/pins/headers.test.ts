@@ -110,7 +110,7 @@ describe('headers of answers', () => {
     });
     const asked = {
       'access-control-request-method': 'POST',
-      'access-control-request-headers': 'authorization,x-stainless-lang',
+      'access-control-request-headers': 'authorization,x-stainless-lang,x-proxy-output-layout',
       'access-control-request-private-network': 'true',
     };
     const vary =
@@ -120,7 +120,7 @@ describe('headers of answers', () => {
       vary,
       'access-control-allow-origin': 'http://page.test',
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': 'authorization,x-stainless-lang',
+      'access-control-allow-headers': 'authorization,x-stainless-lang,x-proxy-output-layout',
       'access-control-allow-private-network': 'true',
       'access-control-max-age': '600',
       'access-control-expose-headers':
@@ -166,6 +166,7 @@ describe('headers of answers', () => {
       onGone: () => {},
       onEnd: () => {},
       onBug: () => {},
+      endOfBroken: () => nothing,
     });
     await response.text();
     expect(headersOf(response)).toEqual({

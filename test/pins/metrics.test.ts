@@ -27,6 +27,7 @@ it('has these metrics', () => {
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_tool_repairs_total{result}',
+    'counter proxy_model_request_limits_total{}',
     'counter proxy_side_requests_total{kind,result}',
     'counter proxy_format_unchecked_total{reason}',
     'counter proxy_tools_unexplained_total{reason}',

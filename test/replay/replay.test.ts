@@ -107,6 +107,22 @@ describe('a story', () => {
     expect([partsOf(then, 'answered'), partsOf(now, 'answered')]).toEqual([1, 1]);
   });
 
+  it('of a request that refers to items of an earlier answer is played without a difference', async () => {
+    const first = await ask('/v1/responses', RESPONSES, thinksThenCalls);
+    const { output } = JSON.parse(first.text) as { output: readonly { id: string }[] };
+    const input = [
+      ...RESPONSES.input,
+      ...output.map(({ id }) => ({ type: 'item_reference', id })),
+      { type: 'function_call_output', call_id: 'call_weather', output: 'Sun' },
+    ];
+    const { file } = await ask('/v1/responses', { ...RESPONSES, input }, hello);
+    const then = await readStory(file);
+    const now = await play(then);
+    expect(compare(then, now)).toEqual([]);
+    expect([partsOf(then, 'referred'), partsOf(now, 'referred')]).toEqual([3, 3]);
+    expect(await readFile(file, 'utf8')).not.toContain('sealed-thoughts');
+  });
+
   it('says which part a translator makes otherwise today', async () => {
     const { file } = await ask('/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls);
     const lines = (await readFile(file, 'utf8')).split('\n');

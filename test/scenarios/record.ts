@@ -4,6 +4,7 @@ import path from 'node:path';
 
 import { Agent } from 'undici';
 
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
@@ -141,6 +142,7 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
       caller: 'caller',
       isStrict: false,
       conversation: name,
+      budget: new ModelBudget(64),
       insists: false,
     }),
   );

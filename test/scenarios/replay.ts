@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
@@ -63,7 +64,10 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
     ambient: fixedAmbient(),
     onOddity() {},
   };
-  const source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
+  const source =
+    report === null
+      ? new RpcSource({ ...options, budget: new ModelBudget(64) })
+      : new WireSource({ ...options, report });
   const events = lines.flatMap((line) => translate(source, line));
   if (!source.ended) throw new Error(`the recording ${name} does not end its turn`);
   const [first] = events;

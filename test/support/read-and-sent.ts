@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import { failureOf } from '../../src/canonical/failure.ts';
 import type { AskedTurn } from '../../src/canonical/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/edits.ts';
@@ -27,7 +28,14 @@ export type Sent =
 export const sentFor = (read: () => Read): Sent => {
   try {
     const { request: asked, names, ignored } = read();
-    const request = { ...asked, caller: 'c', isStrict: false, conversation: 'c', insists: false };
+    const request = {
+      ...asked,
+      caller: 'c',
+      isStrict: false,
+      conversation: 'c',
+      budget: new ModelBudget(64),
+      insists: false,
+    };
     const approach = { ...SHAPE.approach, slug: request.model };
     const draft = draftTurn(request, approach, {
       relay: { profile: PROVIDER, refusedFor: () => new Set() },

@@ -1,7 +1,8 @@
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
-import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
-import type { Oddity, SourceOptions } from '../../src/codex/sources/source.ts';
+import { RpcSource, type RpcSourceOptions } from '../../src/codex/sources/rpc-source.ts';
+import type { Oddity } from '../../src/codex/sources/source.ts';
 import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/tool.ts';
 import { functionTool } from './turn-request.ts';
@@ -41,10 +42,11 @@ export const rawDone = (usage: unknown = USAGE) => note('rawResponse/completed',
 export const completed = (status = 'completed', error: unknown = null) =>
   note('turn/completed', { turn: { id: TURN, status, error } });
 
-export const start = (different: Partial<SourceOptions> = {}) => {
+export const start = (different: Partial<RpcSourceOptions> = {}) => {
   const oddities: Oddity[] = [];
   const one = new RpcSource({
     turnId: TURN,
+    budget: new ModelBudget(64),
     callable: new CallableTools([functionTool('f'), functionTool('g')]),
     parallelToolCalls: true,
     findMcpTool: () => null,

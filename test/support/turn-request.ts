@@ -1,3 +1,4 @@
+import { ModelBudget } from '../../src/canonical/model-budget.ts';
 import type { FunctionTool } from '../../src/canonical/tool.ts';
 import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/turn-request.ts';
 
@@ -17,6 +18,7 @@ export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest =
   caller: 'caller',
   isStrict: false,
   conversation: 'conversation',
+  budget: new ModelBudget(64),
   insists: false,
   ...different,
 });

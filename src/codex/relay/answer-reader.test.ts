@@ -7,19 +7,21 @@ import type { WireSignal } from '../sources/wire-signal.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { streamFailure } from './http-failure.ts';
 
+const signal = new AbortController().signal;
 const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
 
 /** What it tells behind the answer's begin. */
 const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
   const signals: WireSignal[] = [];
   const reader = new AnswerReader({
-    onSignal: (signal) => signals.push(signal),
+    onSignal: (one) => signals.push(one),
     toFailure,
+    signal,
     onLife() {},
     mintCallId: () => 'call_ours',
   });
   reader.begin();
-  for (const chunk of chunks) reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  for (const chunk of chunks) void reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   reader.end('cut');
   expect(signals[0]).toEqual({ kind: 'answer-started' });
   return signals.slice(1);
@@ -46,6 +48,7 @@ describe('reading an answer on its way', () => {
     const reader = new AnswerReader({
       onSignal() {},
       toFailure,
+      signal,
       onLife() {},
       onUnreadable: (why) => reasons.push(why),
       mintCallId: () => 'call_ours',
@@ -56,9 +59,70 @@ describe('reading an answer on its way', () => {
       'data: no JSON either\n\n',
       'data: [DONE]\n\n',
     ]) {
-      reader.push(Buffer.from(text));
+      void reader.push(Buffer.from(text));
     }
     expect(reasons).toEqual(['no-json', 'no-json']);
+  });
+
+  describe('beyond a limit', () => {
+    const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const done = (more: string): string =>
+      `event: response.output_item.done\ndata: {"item":{"type":"web_search_call","more":${more}}}\n\n`;
+    const readLong = async (text: string) => {
+      const signals: WireSignal[] = [];
+      const reasons: string[] = [];
+      const reader = new AnswerReader({
+        onSignal: (one) => signals.push(one),
+        toFailure,
+        signal,
+        onLife() {},
+        onUnreadable: (why) => reasons.push(why),
+        mintCallId: () => 'call_ours',
+      });
+      await reader.push(Buffer.from(text + sse({ type: 'response.output_text.delta', delta: 'x' })));
+      reader.end('cut');
+      return { kinds: signals.map((one) => ('how' in one ? one.how : one.kind)), reasons, signals };
+    };
+
+    it.each([
+      ['a deep event', done(deep(127)), 'too-deep'],
+      ['a very deep event', done(deep(100_000)), 'too-deep'],
+      ['a wide event', done(`[${'0,'.repeat(2_000_000)}0]`), 'too-wide'],
+      [
+        'a deep last event',
+        `event: response.completed\ndata: {"response":{"id":"r","x":${deep(200)}}}\n\n`,
+        'too-deep',
+      ],
+      ['a deep failure', `event: error\ndata: {"message":"No.","x":${deep(200)}}\n\n`, 'too-deep'],
+      ['a long event without a name', `data: {"x":${deep(100_000)},"type":"error"}\n\n`, 'too-deep'],
+    ])('ends the answer: %s', async (_, text, why) => {
+      const { kinds, reasons, signals } = await readLong(text);
+      expect([kinds, reasons]).toEqual([['refused', 'cut'], [why]]);
+      expect(signals[0]).toMatchObject({ failure: { kind: 'upstream_error', status: 502 } });
+    });
+
+    it('leaves out what is no content, and takes a last event that is wide', async () => {
+      const progress = `event: response.web_search_call.odd\ndata: {"x":${deep(200)}}\n\n`;
+      expect(await readLong(progress)).toMatchObject({
+        kinds: ['answer-said', 'cut'],
+        reasons: ['too-deep'],
+      });
+      const wide = `event: response.completed\ndata: {"response":{"id":"r","x":[${'0,'.repeat(2_000_000)}0]}}\n\n`;
+      expect(await readLong(wide)).toMatchObject({ kinds: ['completed'], reasons: ['too-wide'] });
+    });
+
+    it('reads what is within them, in its order, also where it is long and has no name', async () => {
+      expect((await readLong(done(deep(126)))).kinds).toEqual(['answer-said', 'answer-said', 'cut']);
+      const text = 'é'.repeat(100_000);
+      const { signals } = await readLong(
+        `data: {"delta":${JSON.stringify(text)},"type":"response.output_text.delta"}\n\n`,
+      );
+      expect(signals).toEqual([
+        said({ delta: text, type: 'response.output_text.delta' }),
+        said({ type: 'response.output_text.delta', delta: 'x' }),
+        CUT,
+      ]);
+    });
   });
 
   const item = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '' };
@@ -188,10 +252,11 @@ describe('the end of an answer', () => {
       const reader = new AnswerReader({
         onSignal() {},
         toFailure,
+        signal,
         onLife() {},
         mintCallId: () => 'call_ours',
       });
-      reader.push(Buffer.from(text));
+      void reader.push(Buffer.from(text));
       return reader.isOver;
     };
     const last = ['response.failed', 'response.incomplete', 'error'].map((type) => sse({ type }));
@@ -210,10 +275,16 @@ describe('a sign of life', () => {
     const onLife = (): void => {
       count += 1;
     };
-    const reader = new AnswerReader({ onSignal() {}, toFailure, onLife, mintCallId: () => 'call_ours' });
+    const reader = new AnswerReader({
+      onSignal() {},
+      toFailure,
+      signal,
+      onLife,
+      mintCallId: () => 'call_ours',
+    });
     return chunks.map((chunk) => {
       count = 0;
-      reader.push(Buffer.from(chunk));
+      void reader.push(Buffer.from(chunk));
       return count;
     });
   };

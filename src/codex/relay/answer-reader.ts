@@ -1,9 +1,12 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { isJsonObject, parseJsonObject, wellFormedJson, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { writeJsonSteps } from '../../kit/json-writer.ts';
+import { atOnce, inTurns, type Steps } from '../../kit/loop-turns.ts';
 import { isContent, isRead } from '../sources/answer-events.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { isKeepalive } from './keepalive.ts';
 import { PassedBytes } from './passed-bytes.ts';
+import { readEventSteps, type BeyondLimit } from './read-event.ts';
 import { EventRepairs, type Repair } from './repair-event.ts';
 import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
 
@@ -12,7 +15,9 @@ export interface AnswerReaderOptions {
   readonly toFailure: (event: JsonObject) => Failure;
   /** The backend is alive: more than a keepalive came. */
   readonly onLife: () => void;
-  /** An event that would have been read is no JSON object, or too long to be kept; the nth one of its answer. */
+  /** The request's: reading a long event stops when it is aborted. */
+  readonly signal: AbortSignal;
+  /** An event that would have been read is no JSON object, or beyond a limit; the nth one of its answer. */
   readonly onUnreadable?: ((why: Unreadable, nth: number) => void) | undefined;
   /** Creates ids for calls without one. */
   readonly mintCallId: () => string;
@@ -22,7 +27,7 @@ export interface AnswerReaderOptions {
   readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
 }
 
-export type Unreadable = 'no-json' | 'too-long';
+export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
 
 /**
  * Reads a streamed answer on its way to the app-server: each event is parsed once, repaired where the app-server would
@@ -33,13 +38,11 @@ export class AnswerReader {
   readonly #onSignal: (signal: WireSignal) => void;
   readonly #events = new SseEvents({
     wants: isRead,
-    onEvent: (type, data) => this.#see(type, data),
+    onEvent: (type, data) => this.#arrived.push([type, data]),
   });
-  readonly #passed = new PassedBytes((bytes) => {
-    this.#replacement = null;
-    this.#events.push(bytes);
-    return this.#replacement;
-  });
+  /** Events that have come and have not been read, with their types. */
+  #arrived: (readonly [type: string | null, data: string | null])[] = [];
+  readonly #passed = new PassedBytes((bytes) => this.#take(() => this.#events.push(bytes)));
   readonly #repairs: EventRepairs;
   /** What the app-server gets instead of the event that was just read. */
   #replacement: Uint8Array | null = null;
@@ -82,52 +85,68 @@ export class AnswerReader {
     this.#onSignal({ kind: 'answer-started' });
   }
 
-  /** Returns the bytes to pass on to the app-server now. */
-  push(chunk: Uint8Array): Uint8Array {
-    const passed = this.#passed.push(chunk);
+  /**
+   * Returns the bytes to pass on to the app-server now; a promise of them where an event is so long that it is read
+   * in several turns of the loop. Nothing may be pushed meanwhile.
+   */
+  push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    const reading = this.#passed.push(chunk);
+    const step = reading.next();
     if (this.#events.isInLongLine) this.#options.onLife();
-    return passed;
+    return step.done === true ? step.value : inTurns(reading, this.#options.signal);
   }
 
   /** Nothing more comes: the backend broke off, or the app-server left. Without its last word an answer is not whole. */
   end(how: 'cut' | 'left'): Uint8Array {
     this.#isAtEnd = true;
-    this.#events.end();
+    this.#arrived = [];
+    atOnce(this.#take(() => this.#events.end()));
     this.#report({ kind: 'answer-ended', how });
     return this.#passed.rest();
   }
 
-  #see(type: string | null, data: string | null): void {
-    if (!isKeepalive(type)) this.#options.onLife();
+  /** Reads the events that come to their end; returns what the app-server gets instead of the last of them. */
+  *#take(arrive: () => void): Steps<Uint8Array | null> {
+    this.#replacement = null;
+    arrive();
+    for (const [type, data] of this.#arrived.splice(0)) yield* this.#see(type, data);
+    return this.#replacement;
+  }
+
+  *#see(named: string | null, data: string | null): Steps<void> {
+    if (!isKeepalive(named)) this.#options.onLife();
     if (this.#isReported) return;
     const { onEvent } = this.#options;
-    if (type === null && data !== null) {
+    if (named !== null && !isRead(named)) onEvent?.(named, null);
+    else if (named === null && data === '[DONE]') {
       onEvent?.(null, data);
-      this.#untyped(data);
-    } else if (type !== null && !isRead(type)) onEvent?.(type, null);
-    else if (type === null || data === null) this.#tooLong(type);
+      this.#isOver = true;
+    } else if (data === null) this.#beyond(named, 'too-long');
     else {
-      // What is no JSON object says nothing to codex either.
-      const event = this.#parsed(type, data);
-      onEvent?.(type, event ?? data);
-      if (event === null) this.#cannotRead('no-json');
-      else this.#read(type, event);
+      const read = yield* readEventSteps(data);
+      const type = named ?? (typeof read === 'string' ? null : read?.['type']);
+      if (typeof read === 'string') {
+        onEvent?.(named, null);
+        this.#beyond(named, read);
+      } else if (read === null || typeof type !== 'string') {
+        // What is no JSON object says nothing to codex either.
+        onEvent?.(named, data);
+        this.#cannotRead('no-json');
+      } else {
+        const event = yield* this.#repaired(type, read);
+        onEvent?.(type, event);
+        if (isRead(type)) this.#read(type, event);
+      }
     }
   }
 
-  #parsed(type: string, data: string): JsonObject | null {
-    const event = parseJsonObject(data);
-    const repaired = event === null ? null : this.#repairs.repair(type, event);
+  *#repaired(type: string, event: JsonObject): Steps<JsonObject> {
+    const repaired = this.#repairs.repair(type, event);
     if (repaired === null) return event;
     for (const repair of repaired.repairs) this.#options.onRepaired?.(repair);
-    this.#replacement = Buffer.from(`event: ${type}\ndata: ${wellFormedJson(repaired.event)}\n\n`);
+    const written = yield* writeJsonSteps(repaired.event);
+    this.#replacement = Buffer.from(`event: ${type}\ndata: ${written.join('')}\n\n`);
     return repaired.event;
-  }
-
-  /** The last word of a stream, or nothing that anybody can read. */
-  #untyped(data: string): void {
-    if (data === '[DONE]') this.#isOver = true;
-    else this.#cannotRead('no-json');
   }
 
   #cannotRead(why: Unreadable): void {
@@ -158,17 +177,16 @@ export class AnswerReader {
   }
 
   /** Content that nobody here can read must not be missing from an answer that is called whole. */
-  #tooLong(type: string | null): void {
-    this.#cannotRead('too-long');
-    if (type === 'response.completed') {
+  #beyond(type: string | null, why: Exclude<Unreadable, 'no-json'>): void {
+    this.#cannotRead(why);
+    // The app-server takes it, unless it is too deep.
+    if (type === 'response.completed' && why !== 'too-deep') {
       this.#completed(null);
       return;
     }
     // A preview that is too large is left out: what came of it stands in the item.
     if (type !== null && !isContent(type)) return;
-    const megabytes = MAX_EVENT_BYTES / 1024 / 1024;
-    const message = `The upstream sent an event of more than ${megabytes} MB.`;
-    this.#onSignal({ kind: 'refused', failure: failure('upstream_error', { message }) });
+    this.#onSignal({ kind: 'refused', failure: failure('upstream_error', { message: BEYOND[why] }) });
     this.#report({ kind: 'answer-ended', how: 'cut' });
   }
 
@@ -184,3 +202,9 @@ export class AnswerReader {
     this.#onSignal(signal);
   }
 }
+
+const BEYOND: Readonly<Record<Exclude<Unreadable, 'no-json'>, string>> = {
+  'too-long': `The upstream sent an event of more than ${MAX_EVENT_BYTES / 1024 / 1024} MB.`,
+  'too-deep': 'The upstream sent an event that is nested too deeply.',
+  'too-wide': 'The upstream sent an event with too many values.',
+};

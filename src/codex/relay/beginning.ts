@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Failure } from '../../canonical/failure.ts';
-import { parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json.ts';
 import { isKeepalive } from './keepalive.ts';
+import { isLongEvent, readEvent } from './read-event.ts';
 import { SseEvents } from './sse-events.ts';
 
 /** Events that say nothing about the answer yet. */
@@ -107,7 +108,8 @@ class FirstWord {
     if (this.isSaid || (type !== null && NEUTRAL.has(type))) return;
     this.isSaid = true;
     if (type === null || data === null || !FAILED.has(type)) return;
-    const event = parseJsonObject(data);
-    if (event !== null) this.failure = this.#toFailure(event);
+    // One that is long or beyond a limit is left to whoever reads the whole answer.
+    const event = isLongEvent(data) ? null : readEvent(data);
+    if (event !== null && typeof event !== 'string') this.failure = this.#toFailure(event);
   }
 }

@@ -11,9 +11,11 @@ import {
   SHAPE,
 } from '../../../test/support/edited.ts';
 import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import type { Item } from '../../canonical/item.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
 import type { Approach } from '../translate/approach.ts';
+import { toInjectItems } from '../translate/inject-items.ts';
 import {
   NEUTRAL_INSTRUCTIONS,
   requestEdits,
@@ -211,5 +213,31 @@ describe('sent edits', () => {
       top_p: 0.9,
       tool_choice: 'required',
     });
+  });
+
+  it('leave out of the input what the backend refuses there, once it has said so or from the start', () => {
+    const prompt_cache_breakpoint = { mode: 'explicit' };
+    const items: readonly Item[] = [
+      {
+        kind: 'message',
+        role: 'user',
+        parts: [{ kind: 'text', text: 'hi', cacheBreakpoint: prompt_cache_breakpoint }],
+      },
+      { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}', more: { async: true } },
+    ];
+    const injected = { instructions: null, items };
+    const inputOf = (refuses: readonly EditField[], without: readonly EditField[]): unknown => {
+      const limits = { profile: PROVIDER, refuses: new Set(refuses) };
+      const edits = requestEdits(turnRequest({ items }), { ...SHAPE, injected }, SESSION, limits);
+      const asked = { ...body, input: toInjectItems(injected, 'places') };
+      return edits.apply(asked, { ...nothing, without: new Set(without) })['input'];
+    };
+    const expected = (part: object, call: object): unknown => [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi', ...part }] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', ...call },
+    ];
+    expect(inputOf([], [])).toEqual(expected({ prompt_cache_breakpoint }, { async: true }));
+    expect(inputOf([], ['prompt_cache_breakpoint'])).toEqual(expected({}, { async: true }));
+    expect(inputOf(['prompt_cache_breakpoint'], ['call_fields'])).toEqual(expected({}, {}));
   });
 });

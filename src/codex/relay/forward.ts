@@ -36,13 +36,19 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
   // codex itself tries again what it asks for beside the model.
   const maxRetries = hop.purpose === 'model' ? RETRIES : 0;
   const timeLeft = (): number =>
-    retries < maxRetries ? RETRY_WITHIN_MS - (performance.now() - startedAt) : 0;
+    retries < maxRetries && call?.budget.isSpent !== true
+      ? RETRY_WITHIN_MS - (performance.now() - startedAt)
+      : 0;
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
   };
   const attempt = async (patience: Patience): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
+    if (call !== null && !call.budget.take()) {
+      noAnswer(hop, call, call.budget.exceeded());
+      return 'over';
+    }
     try {
       begun = await sendOnce({ hop, call, retryWithinMs: timeLeft(), patience, options });
     } catch (error) {
@@ -142,6 +148,7 @@ const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, b
 
 const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | null => {
   if ((status !== 400 && status !== 422) || call.withheld.size >= MAX_WITHHELD) return null;
+  if (call.budget.isSpent) return null;
   const field = refusedField(body.toString('utf8'), call.edits.fields);
   return field === null || call.withheld.has(field) ? null : field;
 };

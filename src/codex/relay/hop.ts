@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
+import type { ModelBudget } from '../../canonical/model-budget.ts';
 import type { StoryKind } from '../../canonical/story.ts';
 import type { JsonObject } from '../../kit/json.ts';
 import type { Unreadable } from './answer-reader.ts';
@@ -19,6 +20,8 @@ import type { WireSignal } from '../sources/wire-signal.ts';
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {
   readonly model: string;
+  /** From which each of its model requests is taken. */
+  readonly budget: ModelBudget;
   readonly edits: RequestEdits;
   readonly session: Session;
   /** Fields that this backend has just refused. */

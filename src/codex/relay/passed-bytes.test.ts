@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
+import { atOnce } from '../../kit/loop-turns.ts';
 import { PassedBytes } from './passed-bytes.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 /** Passes a text in chunks that end at these places. */
 const pass = (text: string, cuts: readonly number[], replace: (event: string) => string | null): string[] => {
   let event = '';
-  const bytes = new PassedBytes((piece) => {
+  const bytes = new PassedBytes(function* (piece) {
+    yield;
     event += Buffer.from(piece).toString();
     // An event is complete with its empty line.
     if (!/(?:\n\n|\r\r|\n\r)$/.test(event)) return null;
@@ -17,7 +19,7 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
   });
   const ends = [...new Set([...cuts, text.length])].toSorted((a, b) => a - b);
   const passed = ends.map((end, index) =>
-    Buffer.from(bytes.push(Buffer.from(text.slice(ends[index - 1] ?? 0, end)))).toString(),
+    Buffer.from(atOnce(bytes.push(Buffer.from(text.slice(ends[index - 1] ?? 0, end))))).toString(),
   );
   return [...passed, Buffer.from(bytes.rest()).toString()];
 };
@@ -48,8 +50,13 @@ it('passes every byte of a stream without replacements, each event when it is co
 });
 
 it('does not hold an event that is too long', () => {
-  const bytes = new PassedBytes(() => Buffer.from('never'));
+  const bytes = new PassedBytes(function* () {
+    yield;
+    return Buffer.from('never');
+  });
   const chunk = Buffer.alloc(MAX_EVENT_BYTES / 2, 'x');
-  const lengths = [chunk, chunk, chunk, chunk, Buffer.from('\n\n')].map((one) => bytes.push(one).length);
+  const lengths = [chunk, chunk, chunk, chunk, Buffer.from('\n\n')].map(
+    (one) => atOnce(bytes.push(one)).length,
+  );
   expect(lengths).toEqual([0, 0, 3 * chunk.length, chunk.length, 2]);
 });

@@ -1,3 +1,4 @@
+import type { Steps } from '../../kit/loop-turns.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;
@@ -9,7 +10,7 @@ const NOTHING = new Uint8Array(0);
  * event is complete, so that it can be replaced; everything else passes unchanged.
  */
 export class PassedBytes {
-  readonly #read: (bytes: Uint8Array) => Uint8Array | null;
+  readonly #read: (bytes: Uint8Array) => Steps<Uint8Array | null>;
   /** The bytes of the event that is not complete yet. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
@@ -19,20 +20,20 @@ export class PassedBytes {
   #wasCr = false;
 
   /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
-  constructor(read: (bytes: Uint8Array) => Uint8Array | null) {
+  constructor(read: (bytes: Uint8Array) => Steps<Uint8Array | null>) {
     this.#read = read;
   }
 
   /** Returns what to pass on now. */
-  push(chunk: Uint8Array): Uint8Array {
+  *push(chunk: Uint8Array): Steps<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       if (!this.#endsEvent(chunk[at])) continue;
-      this.#event(chunk.subarray(from, at + 1), passed);
+      yield* this.#event(chunk.subarray(from, at + 1), passed);
       from = at + 1;
     }
-    if (from < chunk.length) this.#hold(chunk.subarray(from), passed);
+    if (from < chunk.length) yield* this.#hold(chunk.subarray(from), passed);
     return joined(passed);
   }
 
@@ -52,16 +53,16 @@ export class PassedBytes {
     return isEnd;
   }
 
-  #event(bytes: Uint8Array, passed: Uint8Array[]): void {
-    const replacement = this.#read(bytes);
+  *#event(bytes: Uint8Array, passed: Uint8Array[]): Steps<void> {
+    const replacement = yield* this.#read(bytes);
     this.#held.push(bytes);
     const original = this.#take();
     passed.push(replacement === null || this.#isPartlyPassed ? joined(original) : replacement);
     this.#isPartlyPassed = false;
   }
 
-  #hold(bytes: Uint8Array, passed: Uint8Array[]): void {
-    this.#read(bytes);
+  *#hold(bytes: Uint8Array, passed: Uint8Array[]): Steps<void> {
+    yield* this.#read(bytes);
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
     if (!this.#isPartlyPassed && this.#heldBytes <= MAX_EVENT_BYTES) return;

@@ -124,7 +124,14 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
     const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
     const ticket = turn?.ticket ?? null;
-    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) options.onUnplaced();
+    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) {
+      options.onUnplaced();
+      // Not the turn's own request, but caused by it, and paid for like one.
+      if (tickets.get(threadId)?.ticket.budget.take() === false) {
+        gone(outgoing);
+        return;
+      }
+    }
     if (ticket !== null && !ticket.isFirstRequest) {
       await ticket.begun;
       // Who steers makes codex hang up and ask anew, which may be seen in another order.
@@ -145,17 +152,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       outgoing.destroy();
       return;
     }
-    const hop: Hop = {
-      purpose: isModelRequest ? 'model' : 'other',
-      method: incoming.method ?? 'POST',
-      target: way.target,
-      path: way.path,
-      apiKey: way.name === 'model' ? options.apiKey : null,
-      headers: incoming.headers,
-      body,
-      signal,
-      outgoing,
-    };
+    const apiKey = way.name === 'model' ? options.apiKey : null;
+    const hop = toHop(way, incoming, { isModelRequest, apiKey, body, signal, outgoing });
     const onLearnt = (model: string, field: EditField): void => {
       if (turn !== null && learnt.remember(turn.request, field)) options.onLearnt(model, field);
     };
@@ -204,6 +202,17 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     close: () => loopback.close(),
   };
 };
+
+const toHop = (
+  { target, path }: Way,
+  { method = 'POST', headers }: IncomingMessage,
+  {
+    isModelRequest,
+    ...rest
+  }: Pick<Hop, 'apiKey' | 'body' | 'signal' | 'outgoing'> & {
+    readonly isModelRequest: boolean;
+  },
+): Hop => ({ ...rest, purpose: isModelRequest ? 'model' : 'other', method, target, path, headers });
 
 /** The thread whose turn a request belongs to: a reviewer has a thread of its own, below ours. */
 const turnThreadOf = (headers: IncomingHttpHeaders): string =>

@@ -122,12 +122,18 @@ describe('usage', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['the total', { input_tokens: 3, output_tokens: 4 }, NAMES],
     ['the input', { output_tokens: 4, total_tokens: 7 }, NAMES],
+    ['a total of at least 0', { ...NAMES, total_tokens: -7 }, NAMES],
     ['a detail', { ...NAMES, input_tokens_details: {} }, NAMES],
+    ['a detail of at least 0', { ...NAMES, input_tokens_details: { cached_tokens: -1 } }, NAMES],
   ])('without %s is completed', (_, usage, names) => {
     expect(repairedUsage(usage)).toEqual({ ...names, ...DETAILS });
   });
 
-  it.each<[Json]>([[{}], ['many'], [[1]], [{ input_tokens: 'three' }]])('%j is removed', (usage) =>
-    expect(repairedUsage(usage)).toBeNull(),
-  );
+  it.each<[Json]>([
+    [{}],
+    ['many'],
+    [[1]],
+    [{ input_tokens: 'three' }],
+    [{ input_tokens: -3, output_tokens: -4, total_tokens: -7 }],
+  ])('%j is removed', (usage) => expect(repairedUsage(usage)).toBeNull());
 });

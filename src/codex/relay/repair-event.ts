@@ -137,5 +137,5 @@ const hasCount = (details: Json | undefined, name: string): boolean =>
 
 const countIn = (object: JsonObject, name: string): number | null => {
   const value = object[name];
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 };

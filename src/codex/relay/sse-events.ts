@@ -1,5 +1,6 @@
 import { parseJsonObject } from '../../kit/json.ts';
 import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { isLongEvent } from './read-event.ts';
 
 export interface SseListener {
   /** Whether the data of events of this name is to be kept; asked only of events that have a name. */
@@ -139,6 +140,8 @@ const dataOf = (line: string): string => line.slice(line.startsWith('data: ') ? 
 const typeOf = (data: string): string | null => {
   const first = FIRST_TYPE.exec(data)?.[1];
   if (first !== undefined) return first;
+  // Whoever parses it will see.
+  if (isLongEvent(data)) return null;
   const type = parseJsonObject(data)?.['type'];
   return typeof type === 'string' ? type : null;
 };

@@ -60,7 +60,8 @@ export const streamBack = async (
     for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onLife();
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
-      const read = reader?.push(chunk);
+      const reading = reader?.push(chunk);
+      const read = reading instanceof Promise ? await reading : reading;
       const passed = isRead && read !== undefined ? read : chunk;
       if (call !== null && reader?.isEndless === true) {
         call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
@@ -69,6 +70,8 @@ export const streamBack = async (
         outgoing.destroy();
         return;
       }
+      // What was just read has ended the turn: the app-server is not to act on it.
+      signal.throwIfAborted();
       if (passed.length > 0 && !outgoing.write(passed))
         await patience.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {
@@ -114,5 +117,6 @@ const reportUnfinished = (
 const readerOf = (
   hop: Hop,
   { onSignal }: ModelCall,
-  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure'>,
-): AnswerReader => new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), ...listeners });
+  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure' | 'signal'>,
+): AnswerReader =>
+  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });

@@ -1,4 +1,5 @@
 import type { Failure } from '../../canonical/failure.ts';
+import type { ModelBudget } from '../../canonical/model-budget.ts';
 import type { Path } from '../../canonical/path.ts';
 import type { StoryKind } from '../../canonical/story.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
@@ -77,6 +78,9 @@ export class Ticket implements WireReport, ModelCall {
     };
   }
 
+  get budget(): ModelBudget {
+    return this.#options.request.budget;
+  }
   get signal(): AbortSignal {
     return this.#cut.signal;
   }

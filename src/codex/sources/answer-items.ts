@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
 import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */
@@ -77,3 +77,14 @@ export class AnswerItems {
 
 const namesOf = (raw: JsonObject): readonly string[] =>
   [raw['id'], raw['call_id']].filter((name) => typeof name === 'string' && name !== '') as string[];
+
+/** Whether an item says at its start what it is. A call without its name and what is sealed are told when they are whole. */
+export const hasHead = (raw: JsonObject): boolean => {
+  const type = textIn(raw, 'type');
+  const isCall = type === 'function_call' || type === 'custom_tool_call';
+  const isSealed = type === 'compaction' || type === 'compaction_summary';
+  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+};
+
+/** What a backend calls an item: by its id, or by that of the call; may be empty. */
+export const nameOf = (raw: JsonObject): string => textIn(raw, 'id') || textIn(raw, 'call_id');

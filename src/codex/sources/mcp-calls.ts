@@ -12,6 +12,8 @@ export interface McpTarget {
   readonly name: string;
   /** Somebody must agree before it is run. */
   readonly needsApproval: boolean;
+  /** The model was not offered it this time: all calls that it may make have been made. */
+  readonly isWithdrawn?: boolean;
 }
 
 /** Which tool a call means; null: it is no call of a tool of a server, or of none that there is. */
@@ -55,11 +57,14 @@ export type McpOutcome = Pick<McpToolCall, 'status' | 'result' | 'error'> & {
   readonly tool?: string;
 };
 
-export const NOT_RUN: McpOutcome = {
+/** A call that came to nothing, for this reason. */
+export const failedWith = (message: string): McpOutcome => ({
   status: 'failed',
   result: null,
-  error: { message: 'The call was not run to its end.' },
-};
+  error: { message },
+});
+
+export const NOT_RUN = failedWith('The call was not run to its end.');
 
 /** What is told when a call has ended. */
 export const endOfCall = (

@@ -16,7 +16,9 @@ import {
   END,
   messageTold,
 } from '../../../test/support/told-items.ts';
+import { ModelBudget } from '../../canonical/model-budget.ts';
 import { failure } from '../../canonical/failure.ts';
+import { MAX_ITEMS } from './item-limit.ts';
 describe('calls', () => {
   it('end the turn when the answer of the model is over', () => {
     const { one, run } = start();
@@ -70,6 +72,23 @@ describe('calls', () => {
     run(raw({ type: 'function_call_output', id: 'o', call_id: 'call_x', output: 'unsupported call' }));
     run(reasoning('r2'), rawCall('a', 'f'), rawDone(null));
     expect(one.answer.map(({ id }) => id)).toEqual(['r2', 'a']);
+  });
+
+  it('end the turn where there are too many items', () => {
+    const { run } = start();
+    const events = run(...Array.from({ length: MAX_ITEMS + 2 }, (_, index) => rawCall(`a${index}`, 'f')));
+    expect(events.filter(({ type }) => type === 'item-started')).toHaveLength(MAX_ITEMS + 1);
+    expect(events.at(-1)).toMatchObject({ outcome: { failure: { kind: 'too_many_output_items' } } });
+  });
+
+  it('of tools that are not there end the turn when no other model request may follow', () => {
+    const budget = new ModelBudget(2);
+    budget.take();
+    const { one, run } = start({ budget });
+    const again = [rawCall('x', 'nope'), rawDone(null)];
+    expect([run(...again), one.ended]).toEqual([[], false]);
+    expect(run(...again)).toEqual([{ ...END, outcome: { kind: 'failed', failure: budget.exceeded() } }]);
+    expect([one.ended, budget.used]).toEqual([true, 2]);
   });
 
   it('of tools that are not there, again and again, end the turn', () => {

@@ -1,4 +1,5 @@
 import type { Message, Phase, Produced, Slot } from '../../canonical/item.ts';
+import type { ModelBudget } from '../../canonical/model-budget.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
@@ -13,9 +14,14 @@ import { readItem, type OutputItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { Telling } from './telling.ts';
 
+export interface RpcSourceOptions extends SourceOptions {
+  /** From which the model requests are taken that the app-server sends by itself. */
+  readonly budget: ModelBudget;
+}
+
 /** The app-server's notifications are the content of the turn: nothing stands between it and its backend. */
 export class RpcSource implements TurnSource {
-  readonly #options: SourceOptions;
+  readonly #options: RpcSourceOptions;
   readonly #telling: Telling;
   #usage: Usage | null = null;
   /** The newest answer is whole, and nothing of another one has come. */
@@ -23,7 +29,7 @@ export class RpcSource implements TurnSource {
   /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
   #threadUsage: Usage | null = null;
 
-  constructor(options: SourceOptions) {
+  constructor(options: RpcSourceOptions) {
     this.#options = options;
     this.#telling = new Telling(options);
   }
@@ -99,6 +105,7 @@ export class RpcSource implements TurnSource {
         this.#inAnswer();
         this.#isAnswered = true;
         this.#endIfLast(events);
+        this.#endIfExceeded(events);
         return;
       case 'item/completed': {
         const call = mcpToolCall(params);
@@ -143,6 +150,13 @@ export class RpcSource implements TurnSource {
   #inAnswer(): void {
     if (this.#isAnswered) this.#telling.beginAnswer();
     this.#isAnswered = false;
+  }
+
+  /** The app-server asks the model again by itself: that it will is all that is seen of it. */
+  #endIfExceeded(events: TurnEvent[]): void {
+    const { budget } = this.#options;
+    if (this.ended || !this.#telling.asksAgain || budget.take()) return;
+    this.#end({ kind: 'failed', failure: budget.exceeded() }, events);
   }
 
   /** The client's calls end the turn, once all that the app-server runs has ended. */
@@ -192,7 +206,7 @@ export class RpcSource implements TurnSource {
       this.#telling.finish(itemId, isRun ? read : item, events);
     }
     const { hopeless } = this.#telling;
-    if (hopeless !== null) this.#end({ kind: 'failed', failure: hopeless }, events);
+    if (hopeless !== null) this.#end(hopeless, events);
   }
 
   #start(head: OutputItem, upstreamId: string, events: TurnEvent[]): string {

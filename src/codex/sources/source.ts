@@ -34,6 +34,8 @@ export type SourceSignal =
 export type Oddity =
   | 'undeclared-call'
   | 'second-call-dropped'
+  /** Two calls had one `call_id`: the second one got another. */
+  | 'call-id-twice'
   | 'text-differs'
   /** The app-server calls a turn completed of which no answer was completed. */
   | 'answer-unseen'

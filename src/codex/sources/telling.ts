@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure.ts';
 import { Accumulator } from '../../canonical/accumulate.ts';
 import type { HostedCall, ItemStatus, Opaque, Produced, Said, Slot } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
@@ -8,6 +8,7 @@ import type { Usage } from '../../canonical/usage.ts';
 import type { Json, JsonObject } from '../../kit/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
+import { itemLimitOutcome } from './item-limit.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   factsOf,
@@ -51,9 +52,14 @@ export class Telling {
   /** The items of calls that the app-server runs, by what the model calls them. */
   readonly #running = new Map<string, string>();
   #calls = 0;
+  /** The ids of all calls that were told. */
+  readonly #callIds = new Set<string>();
   /** What hosted tools ask of the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
+  /** Items that were judged, also those that clients do not see. */
+  #judgedItems = 0;
+  #isOverCalls = false;
   /** Whether the last answer has one of them, and nothing behind it. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
@@ -104,6 +110,7 @@ export class Telling {
 
   /** The item, if the client may see it; it is asked once for each item. */
   judge(item: ReadItem): OutputItem | null {
+    this.#judgedItems += 1;
     const told = this.#judged(item);
     // The model went on by itself: what it called in vain is not the last thing that it did.
     if (told !== null && told.kind !== 'reasoning') this.#hasUndeclared = false;
@@ -117,6 +124,10 @@ export class Telling {
     if (item.kind !== 'tool-call') return item;
     const target = this.#options.findMcpTool(item);
     if (target !== null) {
+      if (target.isWithdrawn === true) {
+        this.#isOverCalls = true;
+        return null;
+      }
       if (!target.needsApproval) return mcpCallHead(target, item.callId);
       this.#asked.add(item.callId);
       return approvalRequest(target, item);
@@ -129,7 +140,16 @@ export class Telling {
       return null;
     }
     this.#calls += 1;
-    return call.callId === '' ? { ...call, callId: this.#options.ambient.ids.mint('call') } : call;
+    return { ...call, callId: this.#freshCallId(call.callId) };
+  }
+
+  /** The client answers calls by their ids, so each call has one, and no two have the same. */
+  #freshCallId(given: string): string {
+    const isTaken = this.#callIds.has(given);
+    if (isTaken) this.#options.onOddity('call-id-twice');
+    const callId = given === '' || isTaken ? this.#options.ambient.ids.mint('call') : given;
+    this.#callIds.add(callId);
+    return callId;
   }
 
   #dropped(why: Unreadable): null {
@@ -138,10 +158,18 @@ export class Telling {
     return null;
   }
 
-  /** Set when the model has called undeclared tools too often. */
-  get hopeless(): Failure | null {
-    if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
-    return failure('upstream_error', { message: 'The model keeps calling tools that were not declared.' });
+  /** The model will be asked again, about calls that are not the client's. */
+  get asksAgain(): boolean {
+    return this.lastOutcome === null && (this.isRunning || this.#hasUndeclared);
+  }
+
+  /** How the turn ends with too many items or calls of undeclared tools, or a call of a tool that was withdrawn. */
+  get hopeless(): Outcome | null {
+    if (this.#isOverCalls) return { kind: 'incomplete', reason: 'max_tool_calls' };
+    const beyond = itemLimitOutcome(Math.max(this.#judgedItems, this.#all.size));
+    if (beyond !== null || this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return beyond;
+    const message = 'The model keeps calling tools that were not declared.';
+    return { kind: 'failed', failure: failure('upstream_error', { message }) };
   }
 
   /** How a turn ended that codex calls completed: there are calls that it does not even answer. */

@@ -102,6 +102,16 @@ describe('calls', () => {
     expect(oddities).toEqual(['second-call-dropped']);
   });
 
+  it('of one id are told with two: the client could not answer both', () => {
+    const again = { ...call('f', '{"b":2}', 2), call_id: 'call_1' };
+    const signals = [BEGUN, done(call('f', '{"a":1}')), done(again, 1), completed()];
+    expect(replyOf(signals).items).toMatchObject([
+      { id: 'fc_1', callId: 'call_1', input: '{"a":1}' },
+      { id: 'fc_2', callId: expect.stringMatching(/^call_(?!1$)/), input: '{"b":2}' },
+    ]);
+    expect(eventsOf(signals).oddities).toEqual(['call-id-twice']);
+  });
+
   const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
   const shell = { type: 'shell_call', id: 'sh_1', call_id: 'call_s', action: { commands: ['ls'] } };
 

@@ -16,6 +16,7 @@ import {
 import { failure, type Failure } from '../../canonical/failure.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { SourceSignal } from './source.ts';
+import { MAX_ITEMS } from './item-limit.ts';
 describe('the end of a turn', () => {
   const half = [BEGUN, added(message('')), text('Half')];
   const cut: SourceSignal = { kind: 'answer-ended', how: 'cut' };
@@ -100,6 +101,31 @@ describe('the end of a turn', () => {
     });
     expect(replyOf([BEGUN, unread])).toMatchObject({ outcome: failed('upstream_error') });
     expect(replyOf([...half, unread])).toMatchObject({ outcome: failed('upstream_error') });
+  });
+
+  describe('with too many items', () => {
+    const one = (index: number) => message(`${index}`, { id: `msg_${index}` });
+    const all = Array.from({ length: MAX_ITEMS + 100 }, (_, index) => one(index));
+    it.each<[string, readonly SourceSignal[]]>([
+      ['streamed', all.map((item, index) => done(item, index))],
+      ['begun', all.map((item, index) => added(item, index))],
+      ['in the last event', [completed({ output: all })]],
+    ])('fails at the first one beyond the limit: %s', (_, signals) => {
+      const { events, ended } = eventsOf([BEGUN, ...signals, completed(), turnCompleted()]);
+      const ids = events.flatMap((event) => (event.type === 'item-started' ? [event.item.id] : []));
+      expect([ended, ids.length, ids.at(-1)]).toEqual([true, MAX_ITEMS + 1, `msg_${MAX_ITEMS}`]);
+      expect(events.filter(({ type }) => type === 'item-ended')).toHaveLength(MAX_ITEMS + 1);
+      expect(events.filter(({ type }) => type === 'turn-ended')).toMatchObject([
+        { outcome: failed('too_many_output_items') },
+      ]);
+      expect(events.at(-1)?.type).toBe('turn-ended');
+    });
+    it('takes as many as the limit allows', () => {
+      const most = all.slice(0, MAX_ITEMS).map((item, index) => done(item, index));
+      expect(replyOf([BEGUN, ...most, completed(), turnCompleted()])).toMatchObject({
+        outcome: { kind: 'completed' },
+      });
+    });
   });
 
   it('comes once', () => {

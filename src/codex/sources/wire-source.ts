@@ -9,7 +9,7 @@ import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';
 import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
-import { AnswerItems, type Place } from './answer-items.ts';
+import { AnswerItems, hasHead, nameOf, type Place } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { Telling } from './telling.ts';
@@ -80,6 +80,7 @@ export class WireSource implements TurnSource {
         break;
       case 'refused':
         this.#refused = signal.failure;
+        this.#endIfExceeded(events);
         break;
       case 'answer-ended':
         this.#answerEnded(signal, events);
@@ -87,6 +88,7 @@ export class WireSource implements TurnSource {
       default:
         assertNever(signal);
     }
+    this.#endIfHopeless(events);
     return events;
   }
 
@@ -111,12 +113,20 @@ export class WireSource implements TurnSource {
       const call = mcpToolCall(params);
       if (call !== null) this.#telling.ran(call.id, call, events);
       this.#endIfLast(events);
+      this.#endIfExceeded(events);
     }
     // codex waits for a network that is gone for as long as it takes, and the client has been promised
     // that nothing is tried twice: that ends here.
     else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
       this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
     }
+  }
+
+  /** A model request was not sent any more. What tools gave is waited for: the app-server asked because it has it. */
+  #endIfExceeded(events: TurnEvent[]): void {
+    const { ended, isRunning } = this.#telling;
+    if (this.#refused?.kind !== 'model_request_limit_exceeded' || ended || isRunning) return;
+    this.#telling.end({ kind: 'failed', failure: this.#refused }, this.#usage, events);
   }
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
@@ -190,8 +200,10 @@ export class WireSource implements TurnSource {
 
   /** What stands only in the last event of an answer. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
-    for (const [raw, index] of this.#items.missingIn(response?.['output']))
+    for (const [raw, index] of this.#items.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
+      if (this.#telling.ended) return;
+    }
   }
 
   #said(type: string, data: JsonObject, events: TurnEvent[]): void {
@@ -245,7 +257,10 @@ export class WireSource implements TurnSource {
     if (!isJsonObject(raw)) return;
     const known = this.#items.find(nameOf(raw), index);
     if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
-    if (hasHead(raw) && !this.#waitsForApproval(raw)) this.#begin(raw, index, events);
+    if (!hasHead(raw) || this.#waitsForApproval(raw)) return;
+    this.#begin(raw, index, events);
+    // Before the app-server hears of the call and runs it.
+    this.#endIfHopeless(events);
   }
 
   /** Told when it is whole: what is asked for is all of it. */
@@ -264,8 +279,12 @@ export class WireSource implements TurnSource {
     const place = isSame ? known : this.#begin(raw, index, events);
     this.#items.done(place, raw, index);
     if (place.itemId !== null && typeof item !== 'string') this.#telling.finish(place.itemId, item, events);
-    const hopeless = this.#telling.hopeless;
-    if (hopeless !== null) this.#telling.end({ kind: 'failed', failure: hopeless }, this.#usage, events);
+    this.#endIfHopeless(events);
+  }
+
+  #endIfHopeless(events: TurnEvent[]): void {
+    const { hopeless, ended } = this.#telling;
+    if (hopeless !== null && !ended) this.#telling.end(hopeless, this.#usage, events);
   }
 
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): Place {
@@ -294,14 +313,3 @@ export class WireSource implements TurnSource {
 const BROKEN: Outcome = { kind: 'failed', failure: failure('upstream_error') };
 
 const kindOf = (item: ReadItem): Place['kind'] => (typeof item === 'string' ? null : item.kind);
-
-/** Whether an item says at its start what it is. A call without its name and what is sealed are told when they are whole. */
-const hasHead = (raw: JsonObject): boolean => {
-  const type = textIn(raw, 'type');
-  const isCall = type === 'function_call' || type === 'custom_tool_call';
-  const isSealed = type === 'compaction' || type === 'compaction_summary';
-  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
-};
-
-/** What a backend calls an item: by its id, or by that of the call; may be empty. */
-const nameOf = (raw: JsonObject): string => textIn(raw, 'id') || textIn(raw, 'call_id');

@@ -27,3 +27,9 @@ it('reads the tokens of an answer, and those of images that were drawn for it', 
   const none = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
   expect(readUsage({ usage, tool_usage: { image_gen: none } })).toEqual(READ);
 });
+
+it('takes what is no count of tokens for none', () => {
+  const details = { cached_tokens: -1, cache_write_tokens: 0.5 };
+  const odd = { ...usage, input_tokens_details: details, output_tokens_details: { reasoning_tokens: 1e300 } };
+  expect(readUsage({ usage: odd })).toEqual(READ);
+});

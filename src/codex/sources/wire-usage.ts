@@ -33,4 +33,6 @@ const readImages = (used: Json | undefined): ImageUsage | null => {
   return { input: side('input'), output: side('output') };
 };
 
-const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
+/** What is no count of tokens is none. */
+const numberOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

@@ -86,6 +86,46 @@ describe('what comes back of an MCP server', () => {
     });
   });
 
+  it('is declined for good where one answer declines it', () => {
+    const agreed = response({ approve: true });
+    const declined = response({ approve: false });
+    for (const answers of [
+      [declined, agreed],
+      [agreed, declined],
+      [agreed, declined, agreed],
+    ]) {
+      expect(read([REQUEST, ...answers])).toMatchObject({
+        items: pair('This call was declined.'),
+        approved: [],
+        refused: [],
+      });
+    }
+  });
+
+  it('is not run where the request that was agreed to stands for two calls', () => {
+    const agreed = response({ approve: true });
+    for (const more of [{ arguments: '{"a": 2}' }, { name: 'erase' }, { server_label: 'other' }]) {
+      const other = raw('mcp_approval_request', { id: 'mcpr_call_1', ...about, ...more });
+      for (const items of [
+        [REQUEST, other, agreed],
+        [REQUEST, agreed, other],
+        [other, REQUEST, agreed],
+      ]) {
+        const { approved, refused } = read(items);
+        expect([approved, refused]).toMatchObject([
+          [],
+          [
+            {
+              kind: 'invalid_value',
+              why: expect.stringContaining("'mcpr_call_1' is in the input more than once"),
+            },
+          ],
+        ]);
+      }
+    }
+    expect(read([REQUEST, REQUEST, agreed]).approved).toHaveLength(1);
+  });
+
   it('is refused without the request that an answer is about', () => {
     expect(read([user, response({ approve: true })]).refused).toMatchObject([
       { path: { item: 1 }, kind: 'invalid_value' },

@@ -65,7 +65,10 @@ class Reader {
   readonly #listed = new Set<string>();
   readonly #refused: Refusal[] = [];
   readonly #requests = new Map<string, RawItem>();
+  /** The one that counts, for each request: the first that declines, else the last. */
   readonly #responses = new Map<string, RawItem>();
+  /** Ids of requests that stand for different calls. */
+  readonly #ambiguous = new Set<string>();
   readonly #run = new Set<string>();
   readonly #callIds: Set<string>;
 
@@ -76,10 +79,24 @@ class Reader {
       history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : [])),
     );
     for (const raw of this.#raws) {
-      if (raw?.type === 'mcp_approval_request') this.#requests.set(textIn(raw, 'id'), raw);
-      if (raw?.type === 'mcp_approval_response') this.#responses.set(textIn(raw, 'approval_request_id'), raw);
+      if (raw?.type === 'mcp_approval_request') this.#request(raw);
+      if (raw?.type === 'mcp_approval_response') this.#answer(raw);
       if (raw?.type === 'mcp_call') this.#run.add(textIn(raw, 'approval_request_id'));
     }
+  }
+
+  #request(raw: RawItem): void {
+    const id = textIn(raw, 'id');
+    const known = this.#requests.get(id);
+    if (known !== undefined && !isSameCall(known, raw)) this.#ambiguous.add(id);
+    this.#requests.set(id, raw);
+  }
+
+  #answer(raw: RawItem): void {
+    const id = textIn(raw, 'approval_request_id');
+    const known = this.#responses.get(id);
+    // Who has declined a call cannot be overruled by another answer, before it or after it.
+    if (known === undefined || known['approve'] === true) this.#responses.set(id, raw);
   }
 
   read(): McpHistory {
@@ -127,6 +144,11 @@ class Reader {
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
+    if (this.#ambiguous.has(requestId)) {
+      const why = `the approval request '${quoted(requestId)}' is in the input more than once, with different calls. Send the one that was shown.`;
+      this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
+      return;
+    }
     // It has been run since, and stands there as a call.
     if (this.#run.has(requestId) || this.#responses.get(requestId) !== raw) return;
     const callId = this.#callId(requestId);
@@ -170,6 +192,9 @@ class Reader {
     return callId;
   }
 }
+
+const isSameCall = (one: RawItem, other: RawItem): boolean =>
+  ['server_label', 'name', 'arguments'].every((field) => textIn(one, field) === textIn(other, field));
 
 /** What the model was told that a call gave. */
 export const givenBy = ({ output = null, error = null }: RawItem): string => {

@@ -1,11 +1,14 @@
 import type { Usage } from '../../canonical/usage.ts';
 import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
 
+/** Codex passes on what the backend said, also what is no count. */
+const count = (tokens: number): number => Math.max(tokens, 0);
+
 export const toUsage = (usage: TokenUsageBreakdown): Usage => ({
-  inputTokens: usage.inputTokens,
-  cachedInputTokens: usage.cachedInputTokens,
-  cacheWriteInputTokens: usage.cacheWriteInputTokens,
-  outputTokens: usage.outputTokens,
-  reasoningTokens: usage.reasoningOutputTokens,
-  totalTokens: usage.totalTokens,
+  inputTokens: count(usage.inputTokens),
+  cachedInputTokens: count(usage.cachedInputTokens),
+  cacheWriteInputTokens: count(usage.cacheWriteInputTokens),
+  outputTokens: count(usage.outputTokens),
+  reasoningTokens: count(usage.reasoningOutputTokens),
+  totalTokens: count(usage.totalTokens),
 });

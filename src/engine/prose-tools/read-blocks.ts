@@ -41,6 +41,7 @@ interface Input {
 }
 
 const PLAIN_END = /[<`]/g;
+const SPACE_END = /\S/g;
 const STRING_END = /["\\]/g;
 
 /**
@@ -129,15 +130,11 @@ export class BlockReader {
       input.at = end;
       if (end === text.length) return;
     }
+    if (this.#opener === null && this.#isBlank && this.#skipSpace(input)) return;
     const char = text.charAt(input.at);
     input.at += 1;
     if (this.#opener !== null) {
       this.#continue(this.#opener, char, input);
-      return;
-    }
-    if (this.#isBlank && char.trim() === '') {
-      this.#space += char;
-      this.#hasJustClosed = false;
       return;
     }
     if (char === '>' && this.#hasJustClosed) {
@@ -151,6 +148,17 @@ export class BlockReader {
       this.#match = char;
       this.#release();
     }
+  }
+
+  /** Takes white space in one piece: a string built from single characters takes many times its length in memory. */
+  #skipSpace(input: Input): boolean {
+    SPACE_END.lastIndex = input.at;
+    const end = SPACE_END.exec(input.text)?.index ?? input.text.length;
+    if (end === input.at) return false;
+    this.#space += input.text.slice(input.at, end);
+    this.#hasJustClosed = false;
+    input.at = end;
+    return true;
   }
 
   /** Most tags come in one piece: then nothing is held back. */

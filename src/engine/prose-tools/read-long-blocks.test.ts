@@ -56,6 +56,14 @@ describe('long texts', () => {
     }
   });
 
+  it.each([
+    ['members', `{"name":"a",${'"b":1,'.repeat(1_000)}"arguments":{}}`],
+    ['elements', `[${'{"name":"a"},'.repeat(1_000)}{"name":"a"}]`],
+  ])('have no call with more %s than are read at once', (_, json) => {
+    const text = `<tool_call>${json}</tool_call>`;
+    expect(textOf(joined(piecesOf([text])))).toBe(text);
+  });
+
   it('have no block that is longer than the limit', () => {
     const call = { name: 'a', input: 'x'.repeat(MAX_BLOCK_CHARS - 100) };
     expect(readAll([writeCall(call)])).toEqual([call]);

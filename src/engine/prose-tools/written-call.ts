@@ -5,22 +5,24 @@ export interface WrittenCall {
   readonly input: string;
 }
 
-/** More than any model writes in one list. */
-const MAX_CALLS = 1_000;
+/** More calls than any model writes in one list, and more members than a call has. */
+const MAX_ELEMENTS = 1_000;
 /** A tool that is called without arguments. */
 const NO_ARGUMENTS = '{}';
 
 /** The calls in the JSON of a block, one or a list of them; null: it is no call. `source` is JSON that was scanned. */
 export const readCalls = (source: string): readonly WrittenCall[] | null => {
   const sources = source.startsWith('[') ? elementsOf(source) : [source];
-  if (sources.length > MAX_CALLS) return null;
+  if (sources === null) return null;
   const calls = sources.map(readCall);
   return calls.length > 0 && calls.every((call) => call !== null) ? calls : null;
 };
 
 const readCall = (source: string): WrittenCall | null => {
   if (!source.startsWith('{')) return null;
-  const members = new Map(elementsOf(source).map(memberOf));
+  const elements = elementsOf(source);
+  if (elements === null) return null;
+  const members = new Map(elements.map(memberOf));
   const name = members.get('name');
   if (name?.startsWith('"') !== true) return null;
   const input = members.get('arguments') ?? 'null';
@@ -40,8 +42,8 @@ const memberOf = (source: string): readonly [string, string] => {
   return [textOf(source.slice(0, end)), source.slice(source.indexOf(':', end) + 1).trim()];
 };
 
-/** The sources of what an object or a list holds. */
-const elementsOf = (source: string): readonly string[] => {
+/** The sources of what an object or a list holds; null: too many. Reading them all would hold the event loop. */
+const elementsOf = (source: string): readonly string[] | null => {
   const found: string[] = [];
   let depth = 0;
   let from = 1;
@@ -53,6 +55,7 @@ const elementsOf = (source: string): readonly string[] => {
     else if (depth === 0 && (char === ',' || char === '}' || char === ']')) {
       const one = source.slice(from, at).trim();
       if (one !== '') found.push(one);
+      if (found.length > MAX_ELEMENTS) return null;
       from = at + 1;
     }
   }

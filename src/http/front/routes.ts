@@ -37,10 +37,8 @@ const DOC_HEADERS = { 'content-type': 'text/plain; charset=utf-8', 'x-content-ty
 /** Some clients send HEAD to find out whether the server is there. */
 const root = (http: Request, exchange: Exchange, front: FrontFacts): Response => {
   const isPage = acceptsHtml(http.headers.get('accept'));
-  if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/', BASE_URL_HINT);
+  if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/');
   const { origin } = new URL(http.url);
   const page = frontPage({ version: front.version, origin, ...front.about(exchange.isLocal) });
   return new Response(page, { headers: { ...PAGE_HEADERS, vary: 'accept' } });
 };
-
-const BASE_URL_HINT = ' The base URL of a client is the address of this server followed by /v1.';

@@ -66,7 +66,7 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
 
   it('counts among the bodies of all requests as what it becomes, piece by piece', async () => {
     const counted: number[] = [];
-    const room = { caller: 'me', reserve: async () => {}, grow: (bytes: number) => void counted.push(bytes) };
+    const room = { caller: 'me', start: async () => {}, grow: (bytes: number) => void counted.push(bytes) };
     await readBytes(sent(compress(Buffer.alloc(1_000_000)), encoding), { maxBytes: 1_000_000, room });
     // The first one is what was sent: a request made here declares no length.
     const [, ...pieces] = counted;
@@ -83,7 +83,7 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     };
     const bomb = sent(compress(Buffer.alloc(4_000_000)), encoding);
     expect(
-      await refusal(bomb, { maxBytes: 1e9, room: { caller: 'me', reserve: async () => {}, grow } }),
+      await refusal(bomb, { maxBytes: 1e9, room: { caller: 'me', start: async () => {}, grow } }),
     ).toEqual(refused.failure);
     expect(left).toBeGreaterThan(-65_536);
   });

@@ -12,29 +12,31 @@ export interface ReadLimits {
 export interface BodyRoom {
   /** Whose body it is. */
   readonly caller: string;
-  /** Called before anything is read, with what was announced. */
-  reserve(bytes: number): Promise<void>;
-  /** Called as bytes come that were not announced. */
+  /** Called before anything is read, with what was announced; 0 where nothing was. */
+  start(announced: number): Promise<void>;
+  /** Called as bytes come. What it throws ends the reading. */
   grow(bytes: number): void;
 }
 
-const tooLarge = (maxBytes: number): GatewayError =>
-  gatewayError('request_too_large', {
-    message: `The request body is larger than the ${maxBytes} bytes allowed.`,
-  });
+const tooLarge = (maxBytes: number, what = 'The request body is'): GatewayError =>
+  gatewayError('request_too_large', { message: `${what} larger than the ${maxBytes} bytes allowed.` });
+
+/** A body of this length counts as if it had arrived at once. */
+const SMALL_BYTES = 64 * 1024;
 
 /** The whole body, without the encoding of its way here. */
 export const readBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
   const { maxBytes, room } = limits;
   const decompress = decompressorOf(request);
-  const declared = request.headers.get('content-length');
-  if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  await room?.reserve(Number(declared ?? 0));
+  const length = request.headers.get('content-length');
+  const declared = length === null ? null : Number(length);
+  if ((declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  await room?.start(declared ?? 0);
   try {
-    // Node's HTTP parser holds a body to its declared length, so it can be taken whole, which is much
-    // cheaper than a web stream. A chunked body declares none and must be counted.
-    const sent =
-      declared === null ? await countBytes(request, limits) : Buffer.from(await request.arrayBuffer());
+    // Node's HTTP parser holds a body to its declared length, so a small one can be taken whole, which is much
+    // cheaper than a web stream. Of a large one only what has arrived may count, and a chunked one declares none.
+    const isSmall = declared !== null && declared <= SMALL_BYTES;
+    const sent = isSmall ? await takeWhole(request, declared, room) : await countBytes(request, limits);
     return decompress === null ? sent : await decompress(sent, counterOf(limits), room?.caller ?? '');
   } catch (error) {
     if (error instanceof GatewayError) throw error;
@@ -45,12 +47,23 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
   }
 };
 
-/** Hears of bytes that nobody had announced. */
-export const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
+const takeWhole = async (request: Request, bytes: number, room: BodyRoom | undefined): Promise<Buffer> => {
+  room?.grow(bytes);
+  return Buffer.from(await request.arrayBuffer());
+};
+
+/** Hears of bytes as they come. */
+export const counterOf = (limits: ReadLimits): ((bytes: number) => void) => counting(limits);
+
+/** Hears of items that a request refers to: a small body must not stand for more than a large one may say. */
+export const referredCounter = (limits: ReadLimits): ((bytes: number) => void) =>
+  counting(limits, 'The items that the request refers to are together');
+
+const counting = ({ maxBytes, room }: ReadLimits, what?: string): ((bytes: number) => void) => {
   let size = 0;
   return (bytes) => {
     size += bytes;
-    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (size > maxBytes) throw tooLarge(maxBytes, what);
     room?.grow(bytes);
   };
 };

@@ -78,36 +78,44 @@ describe('readJson', () => {
     expect(seen).toEqual({ pulled: 0, cancelled: false });
   });
 
-  it('announces what it reads: at once where the length is known, else as it comes', async () => {
+  it('announces what it reads, and counts a small body at once, any other as it comes', async () => {
     const told: unknown[] = [];
     const room = {
       caller: 'me',
-      reserve: async (bytes: number) => void told.push(['reserve', bytes]),
+      start: async (bytes: number) => void told.push(['start', bytes]),
       grow: (bytes: number) => void told.push(['grow', bytes]),
     };
     await readJson(request('{"a":1}', { 'content-length': '7' }), { maxBytes: 1000, room });
     await readJson(chunked(['{"a"', ':1}']).asked, { maxBytes: 1000, room });
+    const large = chunked(['"x', 'x'.repeat(100_000), '"']).asked;
+    large.headers.set('content-length', '100003');
+    await readJson(large, { maxBytes: 1_000_000, room });
     expect(told).toEqual([
-      ['reserve', 7],
-      ['reserve', 0],
+      ['start', 7],
+      ['grow', 7],
+      ['start', 0],
       ['grow', 4],
       ['grow', 3],
+      ['start', 100_003],
+      ['grow', 2],
+      ['grow', 100_000],
+      ['grow', 1],
     ]);
   });
 
   it('reads nothing for which there is no room, and says so in the words of whoever refused', async () => {
     const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
     const { asked, seen } = chunked(['{"a"', ':1}', 'x']);
-    const reserve = async (): Promise<void> => {};
+    const start = async (): Promise<void> => {};
     const grow = (bytes: number): void => {
       if (bytes === 3) throw refused;
     };
-    await expect(readJson(asked, { maxBytes: 1000, room: { caller: 'me', reserve, grow } })).rejects.toBe(
+    await expect(readJson(asked, { maxBytes: 1000, room: { caller: 'me', start, grow } })).rejects.toBe(
       refused,
     );
     expect(seen).toEqual({ pulled: 2, cancelled: true });
     const none = chunked(['{}']);
-    const room = { caller: 'me', reserve: () => Promise.reject(refused), grow };
+    const room = { caller: 'me', start: () => Promise.reject(refused), grow };
     await expect(readJson(none.asked, { maxBytes: 1000, room })).rejects.toBe(refused);
     expect(none.seen).toEqual({ pulled: 0, cancelled: false });
   });

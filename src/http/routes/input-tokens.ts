@@ -1,4 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
+import { ModelBudget } from '../../canonical/model-budget.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -8,6 +9,7 @@ import { resolveAttachments } from '../attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { jsonResponse } from '../json-response.ts';
+import { referredCounter } from '../guards/read-bytes.ts';
 import { readJson } from '../guards/read-json.ts';
 import type { TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
@@ -29,9 +31,9 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
   async handle(http, exchange) {
     const { signal } = exchange;
     const caller = exchange.caller();
-    const held = deps.bodies.open(caller, signal);
+    const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
-    const limits = { maxBytes: deps.maxBodyBytes, room: held };
+    const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
     const body = await unlessAborted(readJson(http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
     const { model = null, input = null } = isJsonObject(body) ? body : {};
@@ -39,7 +41,8 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const known = deps.items.of(caller, (bytes) => held.grow(bytes));
+    const countReferred = referredCounter(limits);
+    const known = deps.items.of(caller, (_, bytes) => countReferred(bytes));
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
@@ -48,6 +51,8 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
       caller,
       conversation: '',
       isStrict: deps.strictParams,
+      // Nothing is sent to a model.
+      budget: new ModelBudget(0),
       insists: false,
     };
     const plan = deps.engine.plan(request);
@@ -90,7 +95,6 @@ export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLi
     capacity: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
-    whenFirstDoesNotFit: 'overtakes',
     clock,
     onChange() {},
     refuse(why, retryAfterSeconds) {

@@ -3,6 +3,14 @@ import { expect, it } from 'vitest';
 import { routeTable } from './table.ts';
 
 it('has no path for metrics that are not served', () => {
-  const deps = { endpoints: [], turns: {}, models: {}, mcp: {}, codex: {}, metrics: null } as never;
+  const deps = {
+    endpoints: [],
+    turns: {},
+    models: {},
+    mcp: {},
+    codex: {},
+    front: {},
+    metrics: null,
+  } as never;
   expect(routeTable(deps).map(({ path }) => path)).not.toContain('/metrics');
 });

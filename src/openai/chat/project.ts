@@ -144,7 +144,7 @@ export const finishReason = (outcome: Outcome, { isLegacy }: Pick<ChatMeta, 'isL
     case 'tool-calls':
       return isLegacy ? 'function_call' : 'tool_calls';
     case 'incomplete':
-      return outcome.reason === 'max_output_tokens' ? 'length' : 'content_filter';
+      return outcome.reason === 'content_filter' ? 'content_filter' : 'length';
     case 'failed':
       throw new Error('a failed turn is an error, not a completion');
     default:

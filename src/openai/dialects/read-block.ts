@@ -1,3 +1,5 @@
+import { writeJsonSteps } from '../../kit/json-writer.ts';
+import { atOnce } from '../../kit/loop-turns.ts';
 import type { Json } from '../../kit/json.ts';
 import { looksLikeJson } from './use-tool-block.ts';
 
@@ -21,7 +23,9 @@ export const readBlock = (inner: string): BlockCall | null => {
   if (to === -1) return null;
   const name = inner.slice(from + NAME_OPENING.length, to).trim();
   const rest = inner.slice(0, from) + inner.slice(to + NAME_CLOSING.length);
-  return name === '' ? null : { name, input: JSON.stringify(objectOf(elementsIn(rest), MAX_DEPTH)) };
+  if (name === '') return null;
+  // JSON in an element may be nested more deeply than JSON.stringify can write.
+  return { name, input: atOnce(writeJsonSteps(objectOf(elementsIn(rest), MAX_DEPTH))).join('') };
 };
 
 interface Element {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ToolCall } from '../../canonical/item.ts';
 import { readUseTools } from '../../../test/support/use-tool-grammar.ts';
+import { readBlock } from './read-block.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock } from './use-tool-block.ts';
 
 const call = (input: string, different: Partial<ToolCall> = {}): ToolCall => ({
@@ -20,6 +21,11 @@ const written = (input: unknown): string => {
 };
 
 describe('a <use_tool> block', () => {
+  it('is read with JSON in it that is nested more deeply than JSON.stringify can write', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    expect(readBlock(`<name>f</name><a>${deep}</a>`)).toEqual({ name: 'f', input: `{"a":${deep}}` });
+  });
+
   it('has one element for each parameter, lists as JSON, and nothing escaped', () => {
     expect(
       written({

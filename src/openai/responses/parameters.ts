@@ -14,7 +14,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'A text or up to 10,000 items. Every item keeps its type, role, order, id and argument string.',
   },
   instructions: { asks: ['instructions'], note: '' },
-  stream: { policy: 'mapped', note: 'Typed server-sent events, or the fold of the same events as JSON.' },
+  stream: {
+    policy: 'mapped',
+    note: 'Typed server-sent events, or the fold of the same events as JSON. `POST /v1/responses/compact` refuses `true`.',
+  },
   stream_options: {
     policy: 'ignored',
     note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect. `include_usage` of Chat is read: the last event always has the usage.',

@@ -11,6 +11,7 @@ import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../read-too
 import { readCache, readSampling, unlessZero } from '../settings.ts';
 import { unreadFields } from '../unread-fields.ts';
 import { emptyArray, parseBody } from '../validation.ts';
+import { isChatField, refuseChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import type { Recall } from './item-references.ts';
@@ -46,37 +47,11 @@ const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: re
   if (!isJsonObject(body)) {
     throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
-  refuseMoved(body);
+  refuseChatFields(body);
   return {
     given: parseBody(createResponseSchema, body),
-    unread: unreadFields(createResponseSchema, body, '').filter((name) => name !== 'n'),
+    unread: unreadFields(createResponseSchema, body, '').filter((name) => !isChatField(name)),
   };
-};
-
-/** Chat parameters that have another name here; OpenAI says so instead of ignoring them. */
-const MOVED: Readonly<Record<string, string>> = {
-  messages: 'input',
-  max_tokens: 'max_output_tokens',
-  max_completion_tokens: 'max_output_tokens',
-  reasoning_effort: 'reasoning.effort',
-  verbosity: 'text.verbosity',
-};
-
-const refuseMoved = (body: Readonly<Record<string, unknown>>): void => {
-  for (const [name, target] of Object.entries(MOVED)) {
-    if (body[name] !== undefined && body[name] !== null) {
-      throw gatewayError('unsupported_parameter', {
-        param: name,
-        message: `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${target}'.`,
-      });
-    }
-  }
-  if (body['n'] !== undefined && body['n'] !== null && body['n'] !== 1) {
-    throw gatewayError('unsupported_value', {
-      param: 'n',
-      message: "Unsupported value: 'n' must be 1 in the Responses API.",
-    });
-  }
 };
 
 export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesAsk => {

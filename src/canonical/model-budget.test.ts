@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { ModelBudget } from './model-budget.ts';
+
+describe('ModelBudget', () => {
+  it('is taken from until it is spent', () => {
+    const budget = new ModelBudget(2);
+    expect([budget.take(), budget.isSpent, budget.take(), budget.isSpent, budget.take()]).toEqual([
+      true,
+      false,
+      true,
+      true,
+      false,
+    ]);
+    budget.grant();
+    expect([budget.take(), budget.take(), budget.used]).toEqual([true, false, 3]);
+  });
+
+  it('names the limit and its setting, and is reported once', () => {
+    let reports = 0;
+    const budget = new ModelBudget(1, () => {
+      reports += 1;
+    });
+    budget.take();
+    expect(budget.take()).toBe(false);
+    expect(reports).toBe(0);
+    expect([budget.exceeded(), budget.exceeded()]).toMatchObject(
+      Array.from({ length: 2 }, () => ({
+        kind: 'model_request_limit_exceeded',
+        status: 400,
+        message: expect.stringMatching(/asked 1 times.*PROXY_MAX_MODEL_REQUESTS/),
+      })),
+    );
+    expect(reports).toBe(1);
+  });
+});

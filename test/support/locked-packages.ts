@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+/** Loads a package of a folder by its name. */
+export type Load = (name: string) => unknown;
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+/** Out of the way of everything that walks through this tree, and gone with the other packages. */
+const ROOM = path.join(ROOT, 'node_modules/.locked');
+const FILES = ['package.json', 'package-lock.json'];
+const TIMEOUT_MS = 180_000;
+/** None of the packages has scripts. Who is offline does not wait for long. */
+const OPTIONS = [
+  '--ignore-scripts',
+  '--prefer-offline',
+  '--no-audit',
+  '--no-fund',
+  '--fetch-retries=2',
+  '--fetch-retry-mintimeout=500',
+  '--fetch-retry-maxtimeout=2000',
+];
+
+/**
+ * The packages that a folder with a lock of its own names (a path from the root); `npm ci` brings them if they are not
+ * there yet. Null: it could not, which is said in one line. In CI that is a failure.
+ */
+export const openLocked = async (folder: string): Promise<Load | null> => {
+  const locked = path.join(ROOT, folder);
+  const place = path.join(ROOM, folder.replaceAll('/', '+'));
+  if (!isInstalled(locked, place)) {
+    try {
+      await install(locked, place);
+    } catch (error) {
+      const why = `${folder} is not installed, because 'npm ci' did not work: ${lastLine(error)}`;
+      if (process.env['CI'] === 'true') throw new Error(why, { cause: error });
+      console.warn(`${why}. Its tests are left out.`);
+      return null;
+    }
+  }
+  return createRequire(path.join(place, 'package.json'));
+};
+
+/** By what is there, not by dates: a checkout changes those. */
+const isInstalled = (locked: string, place: string): boolean => {
+  const wanted = versionsIn(path.join(locked, 'package-lock.json'));
+  const there = versionsIn(path.join(place, 'node_modules/.package-lock.json'));
+  return [...wanted].every(([at, version]) => at === '' || there.get(at) === version);
+};
+
+const versionsIn = (file: string): ReadonlyMap<string, string | undefined> => {
+  if (!existsSync(file)) return new Map();
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as {
+    packages: Readonly<Record<string, { readonly version?: string }>>;
+  };
+  return new Map(Object.entries(packages).map(([at, { version }]) => [at, version]));
+};
+
+/** Whole or not at all: somebody else may do the same in this moment. */
+const install = async (locked: string, place: string): Promise<void> => {
+  mkdirSync(ROOM, { recursive: true });
+  const fresh = mkdtempSync(path.join(ROOM, 'fresh-'));
+  try {
+    for (const file of FILES) copyFileSync(path.join(locked, file), path.join(fresh, file));
+    await promisify(execFile)('npm', ['ci', ...OPTIONS], { cwd: fresh, timeout: TIMEOUT_MS });
+    rmSync(place, { recursive: true, force: true });
+    renameSync(fresh, place);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+};
+
+const lastLine = (error: unknown): string => {
+  const said = String((error as { stderr?: unknown }).stderr ?? error).trim();
+  return said.split('\n').find((line) => /^npm (error|ERR!)/.test(line)) ?? said;
+};
