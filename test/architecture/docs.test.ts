@@ -58,11 +58,10 @@ describe('documents', () => {
   });
 
   it('list every client page in the index of clients', () => {
-    const listed = [...read('docs/clients/README.md').matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm)].map(
-      ([, name]) => name,
-    );
+    const rows = read('docs/clients/README.md').matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm);
+    const listed = new Set([...rows].map(([, name]) => name));
     const written = globSync('*.md', { cwd: path.join(ROOT, 'docs/clients') });
-    expect(listed.toSorted()).toEqual(written.filter((name) => name !== 'README.md').toSorted());
+    expect(listed).toEqual(new Set(written.filter((name) => name !== 'README.md')));
   });
 
   it('name files, scripts and settings that exist', () => {
