@@ -40,12 +40,11 @@ const stops = (clock: Clock): Emulation => ({
 /** A backend that keeps the limit itself is left to it: so the request goes on as it is. */
 const outputLimit = (tokenizer: Tokenizer, clock: Clock): Emulation => ({
   request: (request) => request,
-  events: (events, { maxOutputTokens: maxTokens, caller }) =>
-    maxTokens === null
-      ? events
-      : wellFormed(limitOutput(events, { maxTokens, tokenizer: tokenizerFor(tokenizer, caller), clock }), {
-          clock,
-        }),
+  events: (events, { maxOutputTokens: maxTokens, caller }, signal) => {
+    if (maxTokens === null) return events;
+    const limit = { maxTokens, tokenizer: tokenizerFor(tokenizer, caller), clock, signal };
+    return wellFormed(limitOutput(events, limit), { clock });
+  },
 });
 
 /** A request for no output at all needs no model. */

@@ -144,6 +144,23 @@ describe('limitOutput', () => {
     await collect(limitOutput(source(), { maxTokens: 3, tokenizer: characters, clock }));
     expect(wasLeft).toBe(true);
   });
+
+  it('stops counting a long delta when the turn is aborted', async () => {
+    const left = new AbortController();
+    let counts = 0;
+    const tokenizer: Tokenizer = {
+      ...characters,
+      async count() {
+        counts += 1;
+        left.abort(new Error('gone'));
+        return 1;
+      },
+    };
+    const long = messageTold('m', 'x'.repeat(1_000_000));
+    const limit = { maxTokens: 1_000, tokenizer, clock, signal: left.signal };
+    await expect(collect(limitOutput(emit(long), limit))).rejects.toThrow('gone');
+    expect(counts).toBeLessThan(5);
+  });
 });
 
 describe('limitOutput with the real tokenizer', () => {

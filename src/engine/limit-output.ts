@@ -17,6 +17,8 @@ export interface OutputLimit {
   readonly maxTokens: number;
   readonly tokenizer: Tokenizer;
   readonly clock: Clock;
+  /** The turn's: counting a long text stops when it is aborted. */
+  readonly signal?: AbortSignal;
 }
 
 /** What of an item is output that a client sees; reasoning is not. */
@@ -29,7 +31,7 @@ const COUNTED: ReadonlySet<Slot> = new Set<Slot>(['text', 'input']);
  */
 export async function* limitOutput(
   events: AsyncIterable<TurnEvent>,
-  { maxTokens, tokenizer, clock }: OutputLimit,
+  { maxTokens, tokenizer, clock, signal }: OutputLimit,
 ): AsyncGenerator<TurnEvent> {
   const budget = new TokenBudget(maxTokens, tokenizer);
   let isNeeded = true;
@@ -43,7 +45,7 @@ export async function* limitOutput(
       yield event;
       continue;
     }
-    const allowed = await budget.take(counted.of, counted.text);
+    const allowed = await budget.take(counted.of, counted.text, signal);
     if (!budget.isSpent) {
       if (event.type !== 'item-delta' || !saysNothing(event)) yield event;
       continue;
@@ -89,9 +91,10 @@ class TokenBudget {
   }
 
   /** As much of a delta as the limit allows. */
-  async take(itemId: string, delta: string): Promise<string> {
+  async take(itemId: string, delta: string, signal?: AbortSignal): Promise<string> {
     let allowed = '';
     for (let at = 0; at < delta.length && !this.isSpent;) {
+      signal?.throwIfAborted();
       const room = Math.floor((this.#max - this.#settled - this.#atMost - MARGIN) / MAX_BYTES);
       const end = wholeCharacters(delta, at + Math.max(room, PIECE_CHARS));
       allowed += await this.#add(itemId, delta.slice(at, end));
