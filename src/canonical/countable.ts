@@ -21,16 +21,16 @@ export function* countableInput(
   request: Pick<AskedTurn, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
 ): Generator<Countable> {
   const { model, instructions, items, tools, format } = request;
-  yield { texts: [], tokens: TOKENS_OF_REPLY };
+  yield marks(TOKENS_OF_REPLY);
   if (instructions !== null && instructions !== '')
     yield { texts: [instructions], tokens: TOKENS_OF_MESSAGE };
-  if (tools.length > 0) yield { texts: [], tokens: TOKENS_OF_TOOLS };
-  for (const tool of tools) yield jsonOf(declarationOf(tool), model);
+  if (tools.length > 0) yield marks(TOKENS_OF_TOOLS);
+  for (const tool of tools) yield* jsonOf(declarationOf(tool), model);
   if (format.kind === 'json-schema') {
     const { name, description, schema } = format;
-    yield jsonOf({ name, ...(description === null ? {} : { description }), schema }, model);
+    yield* jsonOf({ name, ...(description === null ? {} : { description }), schema }, model);
   }
-  for (const item of items) yield countableItem(item, model);
+  for (const item of items) yield* countableItem(item, model);
 }
 
 /** The beginning of the answer: its start and its role. */
@@ -44,45 +44,45 @@ const AUDIO_CHARS_PER_TOKEN = 2_133;
 /** Of sealed text, in base64. */
 const SEALED_CHARS_PER_TOKEN = 16 / 3;
 
-/** What the model read or wrote as this item. */
-export const countableItem = (item: Item, model: string): Countable => {
+/** What the model read or wrote as this item. A caller may pause between two pieces: items can be megabytes long. */
+export function* countableItem(item: Item, model: string): Generator<Countable> {
   switch (item.kind) {
     case 'message':
-      return sum(
-        item.parts.map((part) => countablePart(part, model)),
-        TOKENS_OF_MESSAGE,
-      );
+      yield marks(TOKENS_OF_MESSAGE);
+      for (const part of item.parts) yield countablePart(part, model);
+      return;
     case 'reasoning': {
       const shown = item.content ?? item.summary;
-      return item.encryptedContent === undefined
+      yield item.encryptedContent === undefined
         ? { texts: shown, tokens: 0 }
-        : { texts: [], tokens: sealed(item.encryptedContent) };
+        : marks(sealed(item.encryptedContent));
+      return;
     }
     case 'tool-call':
-      return { texts: [item.name, item.input], tokens: TOKENS_OF_MESSAGE };
+      yield { texts: [item.name, item.input], tokens: TOKENS_OF_MESSAGE };
+      return;
     case 'tool-output':
-      return typeof item.output === 'string'
-        ? { texts: [item.output], tokens: TOKENS_OF_MESSAGE }
-        : sum(
-            item.output.map((part) => countablePart(part, model)),
-            TOKENS_OF_MESSAGE,
-          );
+      yield marks(TOKENS_OF_MESSAGE);
+      if (typeof item.output === 'string') yield { texts: [item.output], tokens: 0 };
+      else for (const part of item.output) yield countablePart(part, model);
+      return;
     case 'hosted-call':
     case 'opaque':
-      return jsonOf(item.raw, model);
+      yield* jsonOf(item.raw, model);
+      return;
     case 'loaded-tools':
-      return sum(
-        item.tools.map((tool) => jsonOf(declarationOf(tool), model)),
-        TOKENS_OF_TOOLS,
-      );
+      yield marks(TOKENS_OF_TOOLS);
+      for (const tool of item.tools) yield* jsonOf(declarationOf(tool), model);
+      return;
     case 'compaction':
-      return 'summary' in item
+      yield 'summary' in item
         ? { texts: [item.summary], tokens: TOKENS_OF_MESSAGE }
-        : { texts: [], tokens: sealed(item.encryptedContent) };
+        : marks(sealed(item.encryptedContent));
+      return;
     default:
-      return assertNever(item);
+      assertNever(item);
   }
-};
+}
 
 const countablePart = (part: Part, model: string): Countable => {
   switch (part.kind) {
@@ -90,26 +90,22 @@ const countablePart = (part: Part, model: string): Countable => {
     case 'refusal':
       return { texts: [part.text], tokens: 0 };
     case 'image':
-      return { texts: [], tokens: imageTokens(part, model) };
+      return marks(imageTokens(part, model));
     case 'audio':
-      return { texts: [], tokens: Math.ceil(part.data.length / AUDIO_CHARS_PER_TOKEN) };
+      return marks(Math.ceil(part.data.length / AUDIO_CHARS_PER_TOKEN));
     case 'file': {
       const text = textOfFile(part);
-      return typeof text === 'string'
-        ? { texts: [], tokens: fileTokens(part, model) }
-        : { texts: [text.text], tokens: 0 };
+      return typeof text === 'string' ? marks(fileTokens(part, model)) : { texts: [text.text], tokens: 0 };
     }
     default:
       return assertNever(part);
   }
 };
 
-const sealed = (content: string): number => Math.ceil(content.length / SEALED_CHARS_PER_TOKEN);
+/** Tokens without a text. */
+const marks = (tokens: number): Countable => ({ texts: [], tokens });
 
-const sum = (parts: readonly Countable[], tokens: number): Countable => ({
-  texts: parts.flatMap((part) => part.texts),
-  tokens: parts.reduce((all, part) => all + part.tokens, tokens),
-});
+const sealed = (content: string): number => Math.ceil(content.length / SEALED_CHARS_PER_TOKEN);
 
 /** What a tool tells the model about itself. */
 const declarationOf = (tool: Tool): Json => {
@@ -126,31 +122,38 @@ const declarationOf = (tool: Tool): Json => {
   }
 };
 
-/** JSON is counted as its text, but for images and sealed texts in it. */
-const jsonOf = (value: Json, model: string): Countable => {
-  const texts: string[] = [];
+/** JSON is counted as its text, but for images and sealed texts in it. A client decides how many values it has. */
+function* jsonOf(value: Json, model: string): Generator<Countable> {
+  let text = '';
   let tokens = 0;
-  const write = (one: Json | undefined, key: string | null): void => {
+  function* write(one: Json | undefined, key: string | null): Generator<Countable> {
     if (typeof one === 'string' && one.length > MAX_WORD) {
       if (key === 'encrypted_content') tokens += sealed(one);
       else if (isData(one))
         tokens += imageTokens({ url: one.startsWith('data:') ? one : `data:,${one}` }, model);
-      else texts.push(JSON.stringify(one));
+      else text += JSON.stringify(one);
     } else if (Array.isArray(one)) {
-      texts.push('[');
-      for (const element of one as readonly Json[]) write(element, null);
-      texts.push(']');
+      text += '[';
+      for (const element of one as readonly Json[]) yield* write(element, null);
+      text += ']';
     } else if (isJsonObject(one)) {
       for (const [name, member] of Object.entries(one)) {
         if (member === undefined || member === null) continue;
-        texts.push(`${JSON.stringify(name)}:`);
-        write(member, name);
+        text += `${JSON.stringify(name)}:`;
+        yield* write(member, name);
       }
-    } else texts.push(`${JSON.stringify(one ?? null)},`);
-  };
-  write(value, null);
-  return { texts: [texts.join('')], tokens };
-};
+    } else text += `${JSON.stringify(one ?? null)},`;
+    if (text.length < JSON_PIECE_CHARS) return;
+    yield { texts: [text], tokens };
+    text = '';
+    tokens = 0;
+  }
+  yield* write(value, null);
+  yield { texts: [text], tokens };
+}
+
+/** Some milliseconds of work. */
+const JSON_PIECE_CHARS = 16 * 1024;
 
 /** Longer texts without a gap are data. */
 const MAX_WORD = 1_024;

@@ -25,14 +25,18 @@ const BYTES_PER_PAGE = 50_000;
 
 const pagesOf = (bytes: Buffer): number => {
   let pages = 0;
-  const limit = Math.ceil(bytes.length / MIN_PAGE_BYTES);
-  for (let at = bytes.indexOf(PAGE); at !== -1 && pages < limit; at = bytes.indexOf(PAGE, at + PAGE.length)) {
+  let looks = 0;
+  let at = bytes.indexOf(TYPE);
+  for (; at !== -1 && looks < MAX_LOOKS; at = bytes.indexOf(TYPE, at + TYPE.length)) {
+    looks += 1;
     // `/Type /Pages` is a list of them.
-    const rest = bytes.toString('latin1', at + PAGE.length, at + PAGE.length + 8);
+    const rest = bytes.toString('latin1', at + TYPE.length, at + TYPE.length + 8);
     if (/^\s?\/Page(?![a-zA-Z])/.test(rest)) pages += 1;
   }
-  return pages === 0 ? Math.ceil(bytes.length / BYTES_PER_PAGE) : pages;
+  if (pages === 0) return Math.ceil(bytes.length / BYTES_PER_PAGE);
+  return at === -1 ? pages : Math.ceil(pages * (bytes.length / at));
 };
 
-const PAGE = '/Type';
-const MIN_PAGE_BYTES = 12;
+const TYPE = '/Type';
+/** Some milliseconds. A file with more is taken to go on as it began. */
+const MAX_LOOKS = 20_000;

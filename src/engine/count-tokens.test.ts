@@ -62,6 +62,11 @@ describe('countInput', () => {
     ],
     ['a text file', { items: [file(base64('one two three'))] }, 2 + 4 + 4],
     ['a PDF', { items: [file(`data:application/pdf;base64,${pdf(3)}`)] }, 2 + 4 + 3 * (500 + 1024)],
+    [
+      'a PDF with very many pages, most of which are not looked at',
+      { items: [file(pdf(60_000))] },
+      2 + 4 + 59_997 * (500 + 1024),
+    ],
     ['another file', { items: [file(base64('\0'.repeat(160)))] }, 2 + 4 + 10],
     [
       'reasoning, sealed and open',

@@ -32,7 +32,7 @@ export const countUsage = async (
   counting: Counting,
 ): Promise<Usage> => {
   const count = (some: readonly Item[]): Promise<number> =>
-    countAll(some.map(writtenPart), request.model, counting);
+    countAll(writtenParts(some), request.model, counting);
   const inputTokens = await countInput(request, counting);
   const reasoningTokens = await count(items.filter(isReasoning));
   const outputTokens = reasoningTokens + (await count(items.filter((item) => !isReasoning(item))));
@@ -48,9 +48,13 @@ export const countUsage = async (
 };
 
 /** The limit of an output is about its words, so these are counted without the marks between items. */
-const writtenPart = (item: Item): Countable =>
-  // A summary is not what the model wrote; how much that was is not known.
-  isReasoning(item) ? { texts: item.content ?? [], tokens: 0 } : { ...countableItem(item, ''), tokens: 0 };
+function* writtenParts(items: readonly Item[]): Generator<Countable> {
+  for (const item of items) {
+    // A summary is not what the model wrote; how much that was is not known.
+    if (isReasoning(item)) yield { texts: item.content ?? [], tokens: 0 };
+    else for (const { texts } of countableItem(item, '')) yield { texts, tokens: 0 };
+  }
+}
 
 const countAll = async (
   all: Iterable<Countable>,
@@ -72,7 +76,7 @@ const countAll = async (
     waitingChars = 0;
   };
   for (const one of all) {
-    await breathe();
+    await breathe(signal);
     tokens += one.tokens;
     for (const text of one.texts) {
       for (let at = 0; at < text.length; at += PIECE_CHARS) {

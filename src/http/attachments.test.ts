@@ -67,6 +67,11 @@ describe('resolveAttachments', () => {
       'file:///etc/passwd',
       'ftp://a.test/x',
       'cat.png',
+      'ht\ntp://a.test/x',
+      ' http://a.test/x',
+      'http:a.test',
+      'http:\\\\a.test',
+      'http://a.test/\r\nx: y',
       `http://a.test/${'x'.repeat(9_000)}`,
     ]) {
       expect(

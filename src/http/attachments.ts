@@ -4,6 +4,7 @@ import type { Path } from '../canonical/path.ts';
 import type { HostedTool, Tool } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { inTurns } from '../kit/loop-turns.ts';
+import { isPlainWebUrl } from '../kit/web-url.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
 
@@ -163,7 +164,7 @@ export const resolveAttachments = async (
     else if (!jobs.has(part.url)) jobs.set(part.url, param);
   }
   if (jobs.size > 0 && options.passesUrls()) {
-    for (const [url, param] of jobs) parseWebUrl(url, undefined, param);
+    for (const [url, param] of jobs) checkPassed(url, param);
     return replaceImages(request, images);
   }
   const oneTooMany = [...jobs.values()][maxFetches];
@@ -177,6 +178,19 @@ export const resolveAttachments = async (
     images.fetched(url, image);
   }
   return replaceImages(request, images);
+};
+
+/**
+ * The backend gets the text itself, and may read it in another way than we do: what a parser passes over or puts right
+ * could lead it elsewhere.
+ */
+const checkPassed = (url: string, param: string): void => {
+  parseWebUrl(url, undefined, param);
+  if (isPlainWebUrl(url)) return;
+  throw gatewayError('invalid_image', {
+    message: "Invalid image URL: it must begin with 'http://' or 'https://' and have no control characters.",
+    param,
+  });
 };
 
 const urlTooLong = (param: string): Error =>

@@ -31,7 +31,7 @@ import { conversationKey } from './conversation-key.ts';
 import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { FetchImage } from './fetch-image.ts';
-import { counterOf, type ReadLimits } from './guards/read-bytes.ts';
+import { counterOf, referredCounter, type ReadLimits } from './guards/read-bytes.ts';
 import { readJson } from './guards/read-json.ts';
 import { ignoredHeader } from './ignored-header.ts';
 import { jsonResponse } from './json-response.ts';
@@ -274,8 +274,9 @@ const readAsk = async (
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (story !== null) tellBody(story, body, models);
+  const countReferred = referredCounter(limits);
   const items = deps.items.of(exchange.caller(), (item, bytes) => {
-    held.grow(bytes);
+    countReferred(bytes);
     story?.tell('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });

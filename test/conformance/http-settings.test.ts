@@ -180,3 +180,29 @@ describe('PROXY_SSE_KEEPALIVE_MS', () => {
     expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
   });
 });
+
+describe('PROXY_MAX_BODY_BYTES', () => {
+  it('bounds what a small body refers to as well', async () => {
+    const small = await start(says([{ text: 'x'.repeat(12_000) }]), { PROXY_MAX_BODY_BYTES: '20000' });
+    const idOf = async (): Promise<string | undefined> => {
+      const answer = await small.post('/v1/responses', ASK);
+      return ((await answer.json()) as { output: { id: string }[] }).output[0]?.id;
+    };
+    const input = [await idOf(), await idOf()].map((id) => ({ type: 'item_reference', id }));
+    for (const path of ['/v1/responses/input_tokens', '/v1/responses']) {
+      const answer = await small.post(path, { ...ASK, input });
+      expect([answer.status, await answer.json()]).toEqual([
+        413,
+        {
+          error: {
+            message: 'The items that the request refers to are together larger than the 20000 bytes allowed.',
+            type: 'invalid_request_error',
+            param: null,
+            code: 'request_too_large',
+          },
+        },
+      ]);
+      expect((await small.post(path, { ...ASK, input: input.slice(0, 1) })).status).toBe(200);
+    }
+  });
+});

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { serveRoutes } from '../../../test/support/serve-routes.ts';
 import { acceptsHtml } from './accepts-html.ts';
 import { createDocPages } from './doc-pages.ts';
+import { frontPage } from './page.ts';
 import { frontRoutes } from './routes.ts';
 
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
@@ -43,6 +44,12 @@ describe('GET /', () => {
       'curl http://proxy/v1/responses \\\n  -H &quot;Authorization: Bearer $(cat /state/api-key)&quot;',
     ])
       expect(page).toContain(part);
+  });
+
+  it('shows a command that a shell reads as it stands, whatever host a browser names', async () => {
+    const facts = { version: '1', backend: 'b', key: 'k', keyInCommand: '$KEY' };
+    const page = frontPage({ ...facts, origin: 'http://$(id)`x`.test:1' });
+    expect(page).toContain('curl &#39;http://$(id)`x`.test:1/v1/responses&#39; \\\n');
   });
 
   it('links to pages that are there', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { shellQuoted } from '../../kit/shell-quoted.ts';
 import { escapeHtml } from './escape-html.ts';
 
 export interface PageFacts {
@@ -47,7 +48,8 @@ const DOCS: readonly (readonly [string, string])[] = [
 export const frontPage = (facts: PageFacts): string => {
   const { version, backend, key, origin, keyInCommand } = facts;
   const curl = [
-    `curl ${origin}/v1/responses \\`,
+    // The caller's Host header is in it, and this line is made to be copied.
+    `curl ${shellQuoted(`${origin}/v1/responses`, 'any Unix')} \\`,
     `  -H "Authorization: Bearer ${keyInCommand}" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '{"model":"codex-5","input":"Say hello."}'`,

@@ -18,10 +18,8 @@ export interface BodyRoom {
   grow(bytes: number): void;
 }
 
-const tooLarge = (maxBytes: number): GatewayError =>
-  gatewayError('request_too_large', {
-    message: `The request body is larger than the ${maxBytes} bytes allowed.`,
-  });
+const tooLarge = (maxBytes: number, what = 'The request body is'): GatewayError =>
+  gatewayError('request_too_large', { message: `${what} larger than the ${maxBytes} bytes allowed.` });
 
 /** A body of this length counts as if it had arrived at once. */
 const SMALL_BYTES = 64 * 1024;
@@ -55,11 +53,17 @@ const takeWhole = async (request: Request, bytes: number, room: BodyRoom | undef
 };
 
 /** Hears of bytes as they come. */
-export const counterOf = ({ maxBytes, room }: ReadLimits): ((bytes: number) => void) => {
+export const counterOf = (limits: ReadLimits): ((bytes: number) => void) => counting(limits);
+
+/** Hears of items that a request refers to: a small body must not stand for more than a large one may say. */
+export const referredCounter = (limits: ReadLimits): ((bytes: number) => void) =>
+  counting(limits, 'The items that the request refers to are together');
+
+const counting = ({ maxBytes, room }: ReadLimits, what?: string): ((bytes: number) => void) => {
   let size = 0;
   return (bytes) => {
     size += bytes;
-    if (size > maxBytes) throw tooLarge(maxBytes);
+    if (size > maxBytes) throw tooLarge(maxBytes, what);
     room?.grow(bytes);
   };
 };

@@ -9,6 +9,7 @@ import { resolveAttachments } from '../attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { jsonResponse } from '../json-response.ts';
+import { referredCounter } from '../guards/read-bytes.ts';
 import { readJson } from '../guards/read-json.ts';
 import type { TurnDeps } from '../serve-turn.ts';
 import type { Route } from '../server.ts';
@@ -32,7 +33,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const caller = exchange.caller();
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
-    const limits = { maxBytes: deps.maxBodyBytes, room: held };
+    const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
     const body = await unlessAborted(readJson(http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
     const { model = null, input = null } = isJsonObject(body) ? body : {};
@@ -40,7 +41,8 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const known = deps.items.of(caller, (_, bytes) => held.grow(bytes));
+    const countReferred = referredCounter(limits);
+    const known = deps.items.of(caller, (_, bytes) => countReferred(bytes));
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });

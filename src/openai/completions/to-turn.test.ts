@@ -80,4 +80,15 @@ describe('a completion request', () => {
   ])('refuses %j', (some, expected) => {
     expect(refusalOf(some)).toBe(expected);
   });
+
+  it('has an echo only as long as an answer may be', () => {
+    const prompt = ['x'.repeat(100_000), 'y'.repeat(100_000)];
+    expect([
+      refusalOf({ prompt, n: 64 }),
+      refusalOf({ prompt, n: 64, echo: true }),
+      refusalOf({ prompt: 'x'.repeat(100_000), n: 128, echo: true }),
+      refusalOf({ prompt: 'x'.repeat(200_000), n: 128, echo: true }),
+      refusalOf({ prompt: ['x'.repeat(9_000_000), 'y'.repeat(9_000_000)], echo: true }),
+    ]).toEqual(['taken', 'taken', 'taken', '400 invalid_value n', 'taken']);
+  });
 });

@@ -27,6 +27,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
   refuseStreamOptions(given);
   refuseUnservable(given);
   const prompts = promptsOf(given);
+  refuseLongEcho(given, prompts);
   const model = models.resolve(given.model);
   const requestOf = (text: string): AskedTurn => ({
     ...PLAIN_ASK,
@@ -69,6 +70,21 @@ const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {
   throw gatewayError('invalid_value', {
     param: 'prompt',
     message: `Invalid 'prompt': ${prompt.length} prompts with 'n' answers each are ${turns} turns, and a request has at most ${MAX_TURNS}.`,
+  });
+};
+
+/** In one answer: a prompt of megabytes in front of each of 128 choices is gigabytes. */
+const MAX_ECHO_CHARS = 16 * 1024 * 1024;
+
+/** The echo to one choice is as long as the body was, and that has a limit already. */
+const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
+  const choices = n ?? 1;
+  if (echo !== true || choices === 1) return;
+  const chars = choices * prompts.reduce((sum, prompt) => sum + prompt.length, 0);
+  if (chars <= MAX_ECHO_CHARS) return;
+  throw gatewayError('invalid_value', {
+    param: 'n',
+    message: `Invalid 'n': with 'echo' the answer would repeat ${chars} characters of the prompt, and it may repeat at most ${MAX_ECHO_CHARS}. Ask for fewer choices, or without 'echo'.`,
   });
 };
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 
+import { gatewayError } from '../../canonical/failure.ts';
 import type { Part, RawPart } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { Json } from '../../kit/json.ts';
+import { isPlainWebUrl } from '../../kit/web-url.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
 import { breakpointField, readBreakpoint } from '../cache-breakpoint.ts';
 import { fileFields, filePart } from '../file-part.ts';
@@ -80,6 +82,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
     }
     case 'input_file': {
       const given = parseBody(schemas.input_file, value, at);
+      if (typeof given.file_url === 'string') checkFileUrl(given.file_url, `${at}.file_url`);
       return filePart(given as RawPart, `${at}.file_data`);
     }
     case 'input_audio': {
@@ -89,4 +92,13 @@ const part = (type: PartType, value: unknown, at: string): Part => {
     default:
       return assertNever(type);
   }
+};
+
+/** A backend on this machine must not be made to open what is not on the web. */
+const checkFileUrl = (url: string, param: string): void => {
+  if (isPlainWebUrl(url)) return;
+  throw gatewayError('invalid_value', {
+    message: `Invalid '${param}': expected an http or https URL.`,
+    param,
+  });
 };

@@ -140,6 +140,18 @@ describe('toTurnRequest', () => {
       },
     ],
     [
+      'a file that is not on the web',
+      {
+        model: 'm',
+        input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'file:///etc/passwd' }] }],
+      },
+      {
+        code: 'invalid_value',
+        param: 'input[0].content[0].file_url',
+        message: "Invalid 'input[0].content[0].file_url': expected an http or https URL.",
+      },
+    ],
+    [
       'a file that is nowhere',
       { model: 'm', input: [{ role: 'user', content: [{ type: 'input_file', filename: 'a.pdf' }] }] },
       {
