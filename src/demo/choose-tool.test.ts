@@ -31,6 +31,15 @@ describe('chooseTool', () => {
   ])('%s', (_name, wish, text, expected) => {
     expect(chooseTool(TOOLS, wish, text)?.name ?? null).toBe(expected);
   });
+
+  it('a word that stands only far down in a long description is not the topic of a tool', () => {
+    const agent = tool(
+      'agent',
+      `Launches an agent for complex tasks.\n${'It has rules. '.repeat(20)}Say what it did.`,
+    );
+    expect(chooseTool([agent], fitting, 'Say hello.')).toBeNull();
+    expect(chooseTool([agent], fitting, 'A complex task.')).toBe(agent);
+  });
 });
 
 describe('argumentsFor', () => {

@@ -20,6 +20,8 @@ describe('phrasesOf', () => {
     ['Berlin is nice', ['Berlin', 'nice']],
     ['Is Rome warm? Rome is old.', ['Rome', 'warm', 'old']],
     ['In Zürich', ['Zürich']],
+    ['Read notes.txt.', ['notes.txt', 'Read', 'notes', 'txt']],
+    ['Read ~/src/main.ts, e.g. line 1.5', ['~/src/main.ts', 'Read', 'src', 'main', 'line']],
     ['…', []],
   ])('%s', (text, phrases) => {
     expect(phrasesOf(text)).toEqual(phrases);

@@ -29,8 +29,11 @@ const wordsOf = (text: string): readonly string[] => text.match(/\p{L}[\p{L}\p{M
 export const topicWords = (text: string): ReadonlySet<string> =>
   new Set(wordsOf(splitNames(text)).filter(isMeaningful).map(fold));
 
+/** `notes.txt`, `src/main.ts`, `/etc/hosts.conf`; neither `e.g.` nor `1.5`. */
+const FILE_NAMES = /(?<![\w./~-])[\w./~-]{1,200}\.[a-z]\w{1,9}(?![\w/])/giu;
+
 /**
- * Phrases that a string argument could be, best first: names inside a sentence, names at the start
+ * Phrases that a string argument could be, best first: names of files, names inside a sentence, names at the start
  * of one, and then any word with a meaning.
  */
 export const phrasesOf = (text: string): readonly string[] => {
@@ -43,7 +46,7 @@ export const phrasesOf = (text: string): readonly string[] => {
     (startsSentence && phrase === match[0] ? atStart : inside).push(phrase);
   }
   const plain = wordsOf(text).filter((word) => isMeaningful(word) && !/^\p{Lu}/u.test(word));
-  return [...new Set([...inside, ...atStart, ...plain])];
+  return [...new Set([...(text.match(FILE_NAMES) ?? []), ...inside, ...atStart, ...plain])];
 };
 
 /** "Is Paris" names Paris. */

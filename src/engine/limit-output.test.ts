@@ -74,8 +74,8 @@ describe('limitOutput', () => {
     ]);
   });
 
-  it('counts all items, arguments of calls too', async () => {
-    expect(await limited([...messageTold('m', 'abc'), ...callTold('f', '{"a"', ':1}'), END], 8)).toEqual([
+  it('counts all items, names and arguments of calls too', async () => {
+    expect(await limited([...messageTold('m', 'abc'), ...callTold('f', '{"a"', ':1}'), END], 9)).toEqual([
       ...messageTold('m', 'abc'),
       callStarted('f'),
       callDelta('f', '{"a"'),
@@ -83,6 +83,11 @@ describe('limitOutput', () => {
       callEnded('f', '{"a":', { status: 'incomplete' }),
       CUT,
     ]);
+  });
+
+  it('begins no call whose name is beyond the limit', async () => {
+    const turn = [...messageTold('m', 'abc'), ...callTold('f', '{}'), END];
+    expect(await limited(turn, 3)).toEqual([...messageTold('m', 'abc'), CUT]);
   });
 
   it('leaves it to a backend that was told the limit', async () => {

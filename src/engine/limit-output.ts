@@ -1,4 +1,4 @@
-import type { Slot } from '../canonical/item.ts';
+import { isToolCall, type Slot } from '../canonical/item.ts';
 import { saysNothing, type TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { cutDelta } from './cut-logprobs.ts';
@@ -40,21 +40,30 @@ export async function* limitOutput(
       isNeeded = !event.limitsOutput;
       if (isNeeded && budget.willCount) tokenizer.warmUp();
     }
-    if (!isNeeded || event.type !== 'item-delta' || !COUNTED.has(event.at)) {
+    const counted = isNeeded ? countedText(event) : null;
+    if (counted === null) {
       yield event;
       continue;
     }
-    const delta = await budget.take(event.itemId, event.delta, signal);
+    const allowed = await budget.take(counted.of, counted.text, signal);
     if (!budget.isSpent) {
-      if (!saysNothing(event)) yield event;
+      if (event.type !== 'item-delta' || !saysNothing(event)) yield event;
       continue;
     }
-    if (delta !== '') yield cutDelta(event, delta);
+    // A call is not begun with half its name.
+    if (event.type === 'item-delta' && allowed !== '') yield cutDelta(event, allowed);
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
     yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
     return;
   }
 }
+
+/** What of an event counts, and what it is the text of. The name of a call is in the usage, too. */
+const countedText = (event: TurnEvent): { readonly of: string; readonly text: string } | null => {
+  if (event.type === 'item-delta' && COUNTED.has(event.at)) return { of: event.itemId, text: event.delta };
+  if (event.type !== 'item-started' || !isToolCall(event.item)) return null;
+  return { of: `name of ${event.item.id}`, text: event.item.name };
+};
 
 /**
  * How much of the limit is left. No text has more tokens than bytes, so nothing is counted while even

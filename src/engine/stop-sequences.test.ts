@@ -55,6 +55,12 @@ describe('stopAt', () => {
     ]);
   });
 
+  it('ends an answer with calls as one with calls', async () => {
+    const events = [ACCEPTED, ...callTold('c', '{}'), ...messageTold('m', 'one END'), END];
+    const { items, outcome } = await fold(stopped(emit(events), ['END']));
+    expect([items.map(({ id }) => id), outcome]).toEqual([['c', 'm'], { kind: 'tool-calls' }]);
+  });
+
   it('finds a stop that is split over deltas and sends nothing of it', async () => {
     expect(deltasOf(await run(['a<', 's', 'top', '>b'], ['<stop>']))).toEqual(['a']);
   });

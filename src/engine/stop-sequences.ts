@@ -1,3 +1,4 @@
+import { isToolCall } from '../canonical/item.ts';
 import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/loop-turns.ts';
@@ -20,7 +21,9 @@ export async function* stopAt(
     searches.set(itemId, known);
     return known;
   };
+  let hasCalls = false;
   for await (const event of events) {
+    if (event.type === 'item-ended' && isToolCall(event.item)) hasCalls = true;
     // Behind the text of an item comes its refusal, or its end.
     if (event.type === 'item-ended' || (event.type === 'item-delta' && event.at === 'refusal')) {
       const id = event.type === 'item-ended' ? event.item.id : event.itemId;
@@ -49,7 +52,8 @@ export async function* stopAt(
     }
     yield {
       type: 'turn-ended',
-      outcome: { kind: 'completed' },
+      // A client that reads how the answer ended must not miss the calls in front of the stop.
+      outcome: { kind: hasCalls ? 'tool-calls' : 'completed' },
       usage: null,
       isEndedHere: true,
       at: clock.now(),

@@ -1,5 +1,5 @@
 import { jsonBytesSteps } from '../kit/json-bytes.ts';
-import { isLongerThan } from '../kit/json-writer.ts';
+import { isHeavy } from '../kit/json-writer.ts';
 import { inTurns } from '../kit/loop-turns.ts';
 
 const LONG_CHARS = 64 * 1024;
@@ -10,7 +10,7 @@ export const jsonResponse = async (
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Response> =>
-  isLongerThan(value, LONG_CHARS)
+  isHeavy(value, LONG_CHARS)
     ? new Response(await inTurns(jsonBytesSteps(value), signal), {
         headers: { 'content-type': 'application/json', ...headers },
       })

@@ -63,6 +63,8 @@ interface Client {
 const dial = async (port: number): Promise<Client> => {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
+  // What is still sent when the server has closed the connection fails.
+  socket.on('error', () => {});
   await once(socket, 'connect');
   const said = { text: '' };
   socket.on('data', (chunk: Buffer) => (said.text += chunk.toString()));

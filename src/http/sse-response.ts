@@ -1,5 +1,5 @@
 import { isJsonObject } from '../kit/json.ts';
-import { isLongerThan } from '../kit/json-writer.ts';
+import { isHeavy } from '../kit/json-writer.ts';
 import { breathe, inTurns } from '../kit/loop-turns.ts';
 import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/sse.ts';
 
@@ -117,7 +117,7 @@ class SseBody {
     for await (const one of frames) {
       if (this.#over) return;
       const frame = change(one);
-      if (isLongerThan(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
+      if (isHeavy(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
       else {
         const text = encodeFrame(frame);
         this.#options.onFrame?.(frame);

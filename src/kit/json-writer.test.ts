@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { wellFormedJson } from './json.ts';
-import { isLongerThan, writeJsonSteps } from './json-writer.ts';
+import { isHeavy, isLongerThan, writeJsonSteps } from './json-writer.ts';
 import { atOnce } from './loop-turns.ts';
 
 describe('writing JSON in steps', () => {
@@ -36,7 +36,7 @@ describe('writing JSON in steps', () => {
     const text = `${open.repeat(50_000)}0${close.repeat(50_000)}`;
     const value: unknown = JSON.parse(text);
     expect(() => JSON.stringify(value)).toThrow(RangeError);
-    expect(isLongerThan(value, Infinity)).toBe(true);
+    expect(isHeavy(value, Infinity)).toBe(true);
     expect(atOnce(writeJsonSteps(value)).join('')).toBe(text);
   });
 
@@ -62,5 +62,11 @@ describe('isLongerThan', () => {
     expect(isLongerThan({ ['x'.repeat(200)]: 1 }, 100)).toBe(true);
     expect(isLongerThan(Array.from({ length: 200 }), 100)).toBe(true);
     expect(isLongerThan([[[[['x'.repeat(90)]]]]], 100)).toBe(true);
+    expect(
+      isLongerThan(
+        Array.from({ length: 2_000 }, () => ({})),
+        100_000,
+      ),
+    ).toBe(false);
   });
 });

@@ -10,10 +10,15 @@ const VALUE_CHARS = 4;
 const MAX_PLAIN_OBJECTS = 1_000;
 
 /**
- * Whether a value is too heavy to be written at once: longer than so many characters as JSON, roughly, or made of
- * so many lists and objects that they may be nested too deeply. It goes through no more of the value than that.
+ * Whether a value is too heavy for `JSON.stringify`: longer than so many characters as JSON, roughly, or made of
+ * so many lists and objects that they may be nested too deeply.
  */
-export const isLongerThan = (value: unknown, chars: number): boolean => {
+export const isHeavy = (value: unknown, chars: number): boolean => exceeds(value, chars, MAX_PLAIN_OBJECTS);
+
+/** Whether a value is longer than so many characters as JSON, roughly. It goes through no more of the value than that. */
+export const isLongerThan = (value: unknown, chars: number): boolean => exceeds(value, chars, Infinity);
+
+const exceeds = (value: unknown, chars: number, maxObjects: number): boolean => {
   let room = chars;
   let objects = 0;
   const open: unknown[] = [value];
@@ -23,7 +28,7 @@ export const isLongerThan = (value: unknown, chars: number): boolean => {
     if (room < 0) return true;
     if (typeof one !== 'object' || one === null) continue;
     objects += 1;
-    if (objects > MAX_PLAIN_OBJECTS) return true;
+    if (objects > maxObjects) return true;
     if (Array.isArray(one)) {
       room -= one.length;
       if (room < 0) return true;
@@ -73,10 +78,10 @@ class JsonWriter {
     const open: OpenValue[] = [];
     for (let next: { readonly value: unknown } | null = { value: root }; next !== null;) {
       const { value } = next;
-      const isHeavy = isLongerThan(value, this.#stepChars);
-      if (isHeavy && typeof value === 'string') yield* this.#string(value);
-      else if (isHeavy && Array.isArray(value)) open.push(this.#begin('[', ']', elementsOf(value)));
-      else if (isHeavy && isJsonObject(value)) open.push(this.#begin('{', '}', membersOf(value)));
+      const isSplit = isHeavy(value, this.#stepChars);
+      if (isSplit && typeof value === 'string') yield* this.#string(value);
+      else if (isSplit && Array.isArray(value)) open.push(this.#begin('[', ']', elementsOf(value)));
+      else if (isSplit && isJsonObject(value)) open.push(this.#begin('{', '}', membersOf(value)));
       else this.#add(value === undefined ? 'null' : wellFormedJson(value));
       yield;
       next = this.#next(open);

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 
 import type { OpenStory, StoryKind } from '../canonical/story.ts';
-import { isLongerThan, writeJsonSteps } from '../kit/json-writer.ts';
+import { isHeavy, writeJsonSteps } from '../kit/json-writer.ts';
 import { inTurns, type Steps } from '../kit/loop-turns.ts';
 import type { Cleaner } from './cleaned.ts';
 import type { Shelf } from './shelf.ts';
@@ -59,7 +59,7 @@ export class StoryFile implements OpenStory {
 
   tell(kind: StoryKind, facts: object): void {
     if (this.#isOver) return;
-    const weight = isLongerThan(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
+    const weight = isHeavy(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
     if (this.#told.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
       this.#lose('slow', null);
       return;

@@ -57,6 +57,13 @@ describe('documents', () => {
     expect(said(broken)).toEqual([]);
   });
 
+  it('list every client page in the index of clients', () => {
+    const rows = read('docs/clients/README.md').matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm);
+    const listed = new Set([...rows].map(([, name]) => name));
+    const written = globSync('*.md', { cwd: path.join(ROOT, 'docs/clients') });
+    expect(listed).toEqual(new Set(written.filter((name) => name !== 'README.md')));
+  });
+
   it('name files, scripts and settings that exist', () => {
     const files = mentions(/`((?:src|test|scripts|docs)\/[\w./-]+)`/g);
     expect(files.length).toBeGreaterThan(40);

@@ -1,4 +1,4 @@
-import { isLongerThan, writeJsonSteps } from '../../kit/json-writer.ts';
+import { isHeavy, writeJsonSteps } from '../../kit/json-writer.ts';
 import { inTurns } from '../../kit/loop-turns.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
@@ -75,7 +75,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
 
   const transmit = (id: RpcId, call: Call): void => {
     const message = { id, method: call.method, params: call.params };
-    if (isLongerThan(message, LONG_MESSAGE_CHARS)) void transmitLong(id, call, message);
+    if (isHeavy(message, LONG_MESSAGE_CHARS)) void transmitLong(id, call, message);
     else send(encodeMessage(message));
   };
 
