@@ -254,3 +254,9 @@ const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly
   ...said,
   ...whole.slice(said.length),
 ];
+
+/** What is said about an answer that held nothing but an item that cannot be read. */
+export const LOST: Readonly<Record<Unreadable, { readonly message: string }>> = {
+  no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
+  no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
+};

@@ -14,6 +14,7 @@ import {
   factsOf,
   headOf,
   ID_PREFIXES,
+  LOST,
   textsOf,
   withInput,
   withSaid,
@@ -28,11 +29,6 @@ const MAX_UNDECLARED_CALLS = 16;
 
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
-
-const LOST: Readonly<Record<Unreadable, { readonly message: string }>> = {
-  no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
-  no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
-};
 
 /** An index of the upstream's must not make a list of any length. */
 const MAX_PARTS = 1_000;
