@@ -7,7 +7,7 @@ import { findCodexBinary } from '../src/codex/binary.ts';
 import { prepareHomes } from '../src/codex/home/prepare-home.ts';
 import { IGNORED_NOTIFICATIONS } from '../src/codex/protocol/methods.ts';
 import { childEnvironment } from '../src/codex/home/environment.ts';
-import { createLineDecoder } from '../src/kit/line-decoder.ts';
+import { createLineDecoder } from '../src/kit/text/line-decoder.ts';
 import { residentMb } from './processes.ts';
 import { MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 

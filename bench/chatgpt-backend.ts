@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isJsonObject, type JsonObject } from '../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../src/kit/json/json.ts';
 
 /**
  * The least of a ChatGPT login's backend that a turn needs, for its cost; its rules are in test/chatgpt.

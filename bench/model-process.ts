@@ -1,6 +1,6 @@
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
-import type { JsonObject } from '../src/kit/json.ts';
+import type { JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
 import { CALL_FIRST, DELTA, MCP_LABEL, type ModelMessage, type ModelQuestion } from './workload.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../src/kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../src/kit/json/json.ts';
 import { promptOf, type Ask } from './workload.ts';
 
 /**

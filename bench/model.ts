@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-import type { JsonObject } from '../src/kit/json.ts';
+import type { JsonObject } from '../src/kit/json/json.ts';
 import type { ModelMessage, ModelQuestion } from './workload.ts';
 
 export interface BenchModel {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/kit/json.ts';
+import type { JsonObject } from '../src/kit/json/json.ts';
 import { compareTimes, firstDeltas, ms, ratioOf, SHORT, type Row, type Sides } from './rows.ts';
 import { median } from './statistics.ts';
 import type { Ask, Tool } from './workload.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/kit/json.ts';
+import type { JsonObject } from '../src/kit/json/json.ts';
 
 /** Every delta is this text, so that deltas that were joined on the way can still be counted. */
 export const DELTA = 'word ';

@@ -7,7 +7,7 @@ import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { startMcpRelay, type McpRelay } from './codex/relay/mcp-relay.ts';
 import { httpServerConfig, stdioServerConfig } from './codex/translate/mcp-config.ts';
 import type { McpAccess, ReachableMcp } from './engine/mcp-access.ts';
-import { unlessAborted } from './kit/abort.ts';
+import { unlessAborted } from './kit/async/abort.ts';
 
 /** The MCP servers of the deployment, and the way to those that clients name. */
 export interface OpenMcp extends McpAccess {

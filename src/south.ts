@@ -37,7 +37,7 @@ import { safeNames } from './engine/safe-names.ts';
 import { SpareThreads } from './engine/spare-threads.ts';
 import type { Tokenizer } from './engine/tokenizer.ts';
 import type { UnreadTotal } from './engine/unread-total.ts';
-import type { JsonObject } from './kit/json.ts';
+import type { JsonObject } from './kit/json/json.ts';
 import { systemAmbient } from './kit/system-ambient.ts';
 import { boundedLabel } from './observe/bounded-label.ts';
 import type { Logger } from './observe/log.ts';

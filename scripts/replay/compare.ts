@@ -1,4 +1,4 @@
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { COUNTED } from '../../src/openai/sse.ts';
 import { ENDS } from './played-pool.ts';
 import type { Told } from './read-story.ts';

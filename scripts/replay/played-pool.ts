@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AppServer, ThreadSignal } from '../../src/codex/app-server.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../../src/codex/rpc/errors.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { PlayedRelay } from './played-relay.ts';
 import { objectIn, type Told } from './read-story.ts';
 

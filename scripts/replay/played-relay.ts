@@ -10,7 +10,7 @@ import { editedBody } from '../../src/codex/relay/send-once.ts';
 import { Ticket } from '../../src/codex/relay/ticket.ts';
 import { uuidV7 } from '../../src/codex/relay/uuid-v7.ts';
 import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
-import { listIn, textIn, type JsonObject } from '../../src/kit/json.ts';
+import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type Told } from './read-story.ts';
 
 /** Says again what a backend said, by the ways of the relay, without a socket. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { StoryKind } from '../../src/canonical/story.ts';
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** One line of a story: what was told, beside its time and kind. */
 export interface Told {

@@ -1,7 +1,7 @@
-import type { Json } from '../kit/json.ts';
+import type { Json } from '../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
-import { append } from '../kit/append.ts';
+import { append } from '../kit/collections/append.ts';
 import { endedWith, type ItemStatus, type Produced, type Said, type Slot } from './item.ts';
 import { type ItemDelta, type ItemEnded, type TurnEvent } from './turn-event.ts';
 

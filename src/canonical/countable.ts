@@ -1,5 +1,5 @@
 import { assertNever } from '../kit/assert-never.ts';
-import { isJsonObject, type Json } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json/json.ts';
 import { fileTokens } from './file-tokens.ts';
 import { imageTokens } from './image-tokens.ts';
 import type { Item, Part } from './item.ts';

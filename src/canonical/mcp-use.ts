@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json/json.ts';
 import type { McpServer } from './mcp-server.ts';
 import type { McpToolInfo } from './mcp-tools.ts';
 import type { RawTool } from './tool.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Path } from './path.ts';
 import type { Usage } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import type { Item } from './item.ts';
 import type { ModelBudget } from './model-budget.ts';
 import type { Story } from './story.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 import type { ClientMethod, ParamsOf, ResultOf } from './protocol/methods.ts';
 import {
   IGNORED_NOTIFICATIONS,

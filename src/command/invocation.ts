@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { SETTINGS } from '../config/schema.ts';
 import type { SettingRow } from '../config/setting-row.ts';
-import { shellQuoted } from '../kit/shell-quoted.ts';
+import { shellQuoted } from '../kit/text/shell-quoted.ts';
 
 /** How this program was started: what a person has to type to start it again. */
 export interface Invocation {

@@ -13,7 +13,7 @@ import {
   type McpServer,
   type McpTransport,
 } from '../canonical/mcp-server.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

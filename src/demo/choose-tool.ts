@@ -1,4 +1,4 @@
-import type { Json } from '../kit/json.ts';
+import type { Json } from '../kit/json/json.ts';
 import { sampleArguments } from '../schemas/sample-value.ts';
 import type { DeclaredTool, ToolWish } from './read-request.ts';
 import { hintsOf, topicWords } from './words.ts';

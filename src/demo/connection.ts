@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 import { batchedWriter } from './batched-writer.ts';
 import type { BatchedWriter, Headers } from './batched-writer.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validateStreamEvent } from '../../test/support/schema.ts';
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { cutToTokens, demoScript, demoSteps } from './demo-script.ts';
 import { essenceOf } from './essence.ts';
 import { startModelServer } from './model-server.ts';

@@ -1,5 +1,5 @@
 import { assertNever } from '../kit/assert-never.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
 import { chooseTool, argumentsFor } from './choose-tool.ts';

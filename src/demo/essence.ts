@@ -1,6 +1,6 @@
-import { isJsonObject } from '../kit/json.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
-import { isLongerThan } from '../kit/json-writer.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isLongerThan } from '../kit/json/json-writer.ts';
 import { ownWords } from './own-words.ts';
 
 /** What the demo model looks at in a request. A model of its size need not read books. */

@@ -1,5 +1,5 @@
 import type { IdSource } from '../kit/ambient.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { encodeEvent } from './connection.ts';
 import type { ModelConnection, ModelEvent } from './connection.ts';
 import { deltasOf } from './step.ts';

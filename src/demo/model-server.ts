@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Json, JsonObject } from '../kit/json.ts';
-import { isJsonObject } from '../kit/json.ts';
-import { readJsonSteps } from '../kit/json-reader.ts';
-import { inTurns } from '../kit/loop-turns.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import { readJsonSteps } from '../kit/json/json-reader.ts';
+import { inTurns } from '../kit/async/event-loop.ts';
 import { openConnection } from './connection.ts';
 import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../kit/json.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 
 /** Reads what the demo model needs from a Responses request, whatever else is in it. */
 

@@ -1,6 +1,6 @@
 import type { Usage } from '../canonical/usage.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
-import { isLongerThan } from '../kit/json-writer.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isLongerThan } from '../kit/json/json-writer.ts';
 
 /** What changes of a response object while it is answered. */
 export interface ResponseState {

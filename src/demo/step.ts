@@ -1,6 +1,6 @@
 import type { Phase } from '../canonical/item.ts';
 import type { IncompleteReason } from '../canonical/outcome.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 import type { ModelEvent } from './connection.ts';
 
 /** One thing the scripted model does. Steps run in order; each item is whole before the next begins. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { demoScript } from './demo-script.ts';
 import { startModelServer } from './model-server.ts';
 import { createDemoThread } from './threaded-demo.ts';

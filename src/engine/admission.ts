@@ -1,7 +1,7 @@
 import { gatewayError } from '../canonical/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { Gate, type GateState, type Refusal } from '../kit/gate.ts';
-import type { OneOrMore } from '../kit/one-or-more.ts';
+import { Gate, type GateState, type Refusal } from '../kit/async/limiter.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 
 /** Which turns run now, which wait, and which are to come back later. */
 export interface Admission {

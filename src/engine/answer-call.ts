@@ -1,6 +1,6 @@
 import type { CallableTools } from '../canonical/tool.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 
 /**
  * Without a relay the app-server is told of the client's tools, and asks for their calls. The client runs them: the

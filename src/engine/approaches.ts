@@ -5,7 +5,7 @@ import { hasNamespace } from '../codex/translate/fit-tools.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';
 import { wholeHistory, withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { Recent } from '../kit/recent.ts';
+import { Recent } from '../kit/collections/recent.ts';
 import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
 import { hasCustomTools } from './custom-as-functions.ts';
 

@@ -1,6 +1,6 @@
 import { failureOf, GatewayError } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { Place } from './admission.ts';
 import type { Plan } from './engine.ts';
 

@@ -6,8 +6,8 @@ import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
 import { shownConfig } from '../codex/translate/shown-config.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
-import type { JsonObject } from '../kit/json.ts';
-import { keepAnswer } from '../kit/keep-answer.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import { keepAnswer } from '../kit/async/keep-answer.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
 /**

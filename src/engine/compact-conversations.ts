@@ -9,7 +9,7 @@ import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts'
 import { addUsage } from '../canonical/usage.ts';
 import type { CompactionSupport } from '../codex/capabilities/compaction.ts';
 import type { Ambient, IdSource } from '../kit/ambient.ts';
-import { Recent } from '../kit/recent.ts';
+import { Recent } from '../kit/collections/recent.ts';
 import type { Engine, Plan } from './engine.ts';
 import { Settling } from './settling.ts';
 

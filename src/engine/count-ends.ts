@@ -2,7 +2,7 @@ import type { Produced } from '../canonical/item.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
 import { addUsage } from '../canonical/usage.ts';
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
 import { countUsage, type Counting } from './count-tokens.ts';
 import type { Plan } from './engine.ts';
 

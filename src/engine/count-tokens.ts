@@ -3,7 +3,7 @@ import { isReasoning, type Item } from '../canonical/item.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { breathe } from '../kit/loop-turns.ts';
+import { breathe } from '../kit/async/event-loop.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 export interface Counting {

@@ -15,7 +15,7 @@ import {
 } from '../canonical/tool.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import { isJsonObject, listIn, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../kit/json/json.ts';
 import { InputOfArguments } from './input-of-arguments.ts';
 
 /** Whether a request says anything of custom tools. */

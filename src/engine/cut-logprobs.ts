@@ -1,6 +1,6 @@
-import { append } from '../kit/append.ts';
+import { append } from '../kit/collections/append.ts';
 import type { ItemDelta } from '../canonical/turn-event.ts';
-import { isJsonObject, type Json } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json/json.ts';
 
 /** Log probabilities of a text of which not all is passed on: each goes with the beginning of its token. */
 export class HeldLogprobs {

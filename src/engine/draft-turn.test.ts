@@ -7,7 +7,7 @@ import type { TurnRequest } from '../canonical/turn-request.ts';
 import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { NO_MCP } from '../../test/support/no-mcp.ts';
 import { draftTurn, type DraftDeps } from './draft-turn.ts';
 

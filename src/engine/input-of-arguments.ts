@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json/json.ts';
 
 /** How the arguments begin, as far as they have come. */
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;

@@ -1,6 +1,6 @@
 import { GatewayError, type Failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { hideSecrets } from '../kit/hide-secrets.ts';
+import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import type { Plan } from './engine.ts';
 
 /**

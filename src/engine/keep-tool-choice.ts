@@ -5,7 +5,7 @@ import { isForced, type ToolChoice } from '../canonical/tool.ts';
 import { itemIdOf, type TurnEvent } from '../canonical/turn-event.ts';
 import { addUsage, type Usage } from '../canonical/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { breathe } from '../kit/loop-turns.ts';
+import { breathe } from '../kit/async/event-loop.ts';
 import type { Engine, Plan } from './engine.ts';
 import { bytesOf } from './mailbox.ts';
 import { Settling } from './settling.ts';

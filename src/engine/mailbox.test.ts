@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
-import { charsIn } from '../kit/json.ts';
+import { charsIn } from '../kit/json/json.ts';
 import { collect, turnEvents } from '../../test/support/turn-events.ts';
 import { COALESCE_ABOVE, EVENT_BYTES, Mailbox } from './mailbox.ts';
 

@@ -1,7 +1,7 @@
 import { isPlain, joinedDelta, type TurnEvent } from '../canonical/turn-event.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { charsIn } from '../kit/json.ts';
-import { breathe } from '../kit/loop-turns.ts';
+import { charsIn } from '../kit/json/json.ts';
+import { breathe } from '../kit/async/event-loop.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { McpServer } from '../canonical/mcp-server.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 
 /** A server that threads can be started with. */
 export interface ReachableMcp {

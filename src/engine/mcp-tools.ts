@@ -7,8 +7,8 @@ import type { ResultOf } from '../codex/protocol/methods.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
-import { hideSecrets } from '../kit/hide-secrets.ts';
-import type { JsonObject } from '../kit/json.ts';
+import { hideSecrets } from '../kit/text/hide-secrets.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import type { ReachableMcp } from './mcp-access.ts';
 import { rpcFailure } from './rpc-failure.ts';
 

@@ -24,7 +24,7 @@ import { givenBy, type ApprovedCall } from '../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../codex/translate/mcp-output.ts';
 import type { IdSource } from '../kit/ambient.ts';
-import { isDeeperThan, parseJsonObject, type JsonObject } from '../kit/json.ts';
+import { isDeeperThan, parseJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
 import { listThreadTools, toListedTool } from './mcp-tools.ts';
 

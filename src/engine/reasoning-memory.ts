@@ -4,8 +4,8 @@ import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts'
 import { wholeHistory, type History } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { isRandomId } from '../kit/random-id.ts';
-import { bytesOfText, FairCache } from '../kit/fair-cache.ts';
-import { Recent } from '../kit/recent.ts';
+import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
+import { Recent } from '../kit/collections/recent.ts';
 import { isUnreadable } from './approaches.ts';
 import {
   callingAnswerOf,

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../canonical/turn-event.ts';
-import { breathe } from '../kit/loop-turns.ts';
+import { breathe } from '../kit/async/event-loop.ts';
 import type { Plan } from './engine.ts';
 
 /** A turn that was lost in its middle is run once more. */

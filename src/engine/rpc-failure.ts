@@ -3,7 +3,7 @@ import { noRoom, saysNoRoom } from '../canonical/resources.ts';
 import { classify, NOTHING_SAID } from '../codex/failures/classify.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 
 const UNANSWERED = { message: 'The app-server did not answer in time.', retryAfterSeconds: 1 };
 

@@ -1,7 +1,7 @@
 import { isToolCall } from '../canonical/item.ts';
 import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { breathe } from '../kit/loop-turns.ts';
+import { breathe } from '../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
 
 /**

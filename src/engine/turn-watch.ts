@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../canonical/failure.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
-import { Silence } from '../kit/silence.ts';
+import { Silence } from '../kit/async/idle-timer.ts';
 
 export interface TurnWatchOptions {
   /** How long the backend may be silent. */

@@ -3,8 +3,8 @@ import { partsOf, withParts, type ImagePart, type Item } from '../canonical/item
 import type { Path } from '../canonical/path.ts';
 import type { HostedTool, Tool } from '../canonical/tool.ts';
 import type { TurnRequest } from '../canonical/turn-request.ts';
-import { inTurns } from '../kit/loop-turns.ts';
-import { isPlainWebUrl } from '../kit/web-url.ts';
+import { inTurns } from '../kit/async/event-loop.ts';
+import { isPlainWebUrl } from '../kit/text/web-url.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
 

@@ -1,8 +1,8 @@
 import { failure } from '../canonical/failure.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { isJsonObject } from '../kit/json.ts';
-import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { Frame } from '../openai/sse.ts';
 import type { TurnAsk } from './endpoint.ts';
 

@@ -2,9 +2,9 @@ import { gatewayError, type GatewayError } from '../canonical/failure.ts';
 import type { OutputFormat } from '../canonical/turn-request.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { parseJsonObject, type JsonObject } from '../kit/json.ts';
-import { isLongerThan } from '../kit/json-writer.ts';
-import { Recent } from '../kit/recent.ts';
+import { parseJsonObject, type JsonObject } from '../kit/json/json.ts';
+import { isLongerThan } from '../kit/json/json-writer.ts';
+import { Recent } from '../kit/collections/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 

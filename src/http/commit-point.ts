@@ -2,8 +2,8 @@ import { failureOf, GatewayError } from '../canonical/failure.ts';
 import type { TurnAccepted, TurnEvent } from '../canonical/turn-event.ts';
 import { wellFormed } from '../canonical/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { mapAll, type OneOrMore } from '../kit/one-or-more.ts';
-import { within } from '../kit/within.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { within } from '../kit/async/within.ts';
 
 type Step = IteratorResult<TurnEvent>;
 

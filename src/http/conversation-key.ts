@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { partsOf, withParts, type Item } from '../canonical/item.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 
 export interface Client {
   /** Two callers never share a conversation: the same name means two things. */

@@ -1,6 +1,6 @@
-import { jsonBytesSteps } from '../kit/json-bytes.ts';
-import { isHeavy } from '../kit/json-writer.ts';
-import { inTurns } from '../kit/loop-turns.ts';
+import { jsonBytesSteps } from '../kit/json/json-bytes.ts';
+import { isHeavy } from '../kit/json/json-writer.ts';
+import { inTurns } from '../kit/async/event-loop.ts';
 
 const LONG_CHARS = 64 * 1024;
 

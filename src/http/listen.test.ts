@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../test/support/turn-events.ts';
 import { gatewayError } from '../canonical/failure.ts';
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { createCors } from './guards/cors.ts';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 import { Agent } from 'undici';
 
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
 import { isPublicAddress } from './guards/public-address.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 

@@ -1,4 +1,4 @@
-import { unlessAborted } from '../kit/abort.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Exchange } from './exchange.ts';
 import { readJson } from './guards/read-json.ts';

@@ -1,7 +1,7 @@
 import type { Item, Produced } from '../canonical/item.ts';
 import type { TurnEvent } from '../canonical/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { bytesOfText, FairCache } from '../kit/fair-cache.ts';
+import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
 import { isRandomId } from '../kit/random-id.ts';
 
 /** The items of one caller. */

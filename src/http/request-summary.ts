@@ -1,7 +1,7 @@
 import { partsOf, type Item, type Part } from '../canonical/item.ts';
 import { allTools } from '../canonical/tool.ts';
 import type { AskedTurn } from '../canonical/turn-request.ts';
-import type { OneOrMore } from '../kit/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { RequestSummary } from '../observe/access-log.ts';
 
 /** How much was asked, without any of its content. `bytes` is what the body holds in memory, packed and unpacked. */

@@ -2,8 +2,8 @@ import { Hono } from 'hono';
 
 import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import { quoted } from '../kit/quote.ts';
-import { within } from '../kit/within.ts';
+import { quoted } from '../kit/text/quote.ts';
+import { within } from '../kit/async/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../kit/json.ts';
-import { isHeavy } from '../kit/json-writer.ts';
-import { breathe, inTurns } from '../kit/loop-turns.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import { isHeavy } from '../kit/json/json-writer.ts';
+import { breathe, inTurns } from '../kit/async/event-loop.ts';
 import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/sse.ts';
 
 /**

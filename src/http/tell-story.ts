@@ -1,7 +1,7 @@
 import { failureOf } from '../canonical/failure.ts';
 import type { ModelNames } from '../canonical/model-names.ts';
 import type { OpenStory, Story } from '../canonical/story.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 import { SIGN_HEADERS } from '../openai/clients/signs.ts';
 import { errorBody } from '../openai/error-body.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 import { knownLabel } from './bounded-label.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino';
 
-import { within } from '../kit/within.ts';
+import { within } from '../kit/async/within.ts';
 
 /** Where the bytes of the log go. Says when they are there, or why not; may be silent for ever. */
 export interface LogDrain {

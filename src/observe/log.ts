@@ -1,6 +1,6 @@
 import { pino, stdTimeFunctions } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
-import { hideSecrets } from '../kit/hide-secrets.ts';
+import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import { redactFields, redactText } from './redact.ts';
 
 /** Without `child`, whose bindings would go round the redaction: ids are given with each line. */

@@ -1,7 +1,7 @@
 import { prettyFactory } from 'pino-pretty';
 
-import { duration } from '../kit/duration.ts';
-import { printable } from '../kit/printable.ts';
+import { duration } from '../kit/text/duration.ts';
+import { printable } from '../kit/text/printable.ts';
 
 /** One line of the log as JSON in, the same line for a person out. */
 export type PrettyLine = (line: string) => string;

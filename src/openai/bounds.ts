@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../canonical/failure.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /**
  * How much a request may hold. Bounds of OpenAI's are OpenAI's; where it names none, ours are far

@@ -1,5 +1,5 @@
 import type { Part } from '../canonical/item.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { jsonObject } from './bounds.ts';
 
 /** The field of a content part that ends a cached prefix of the prompt. Both APIs write it alike. */

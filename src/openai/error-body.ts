@@ -1,5 +1,5 @@
 import type { Failure } from '../canonical/failure.ts';
-import type { Json } from '../kit/json.ts';
+import type { Json } from '../kit/json/json.ts';
 
 export interface ErrorBody {
   readonly error: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { FilePart, RawPart } from '../canonical/item.ts';
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 import { readBreakpoint } from './cache-breakpoint.ts';
 import { missing } from './validation.ts';
 

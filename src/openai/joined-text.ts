@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../kit/json.ts';
+import { isJsonObject, type Json } from '../kit/json/json.ts';
 
 /** What stands between two texts that a client gets as one. */
 export const SEPARATOR = '\n\n';

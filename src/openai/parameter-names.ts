@@ -1,6 +1,6 @@
 import type { PartPlace, Path, Setting } from '../canonical/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { quoted } from '../kit/quote.ts';
+import { quoted } from '../kit/text/quote.ts';
 
 /** What the caller of one request calls the parts of its turn request. */
 export interface ParameterNames {

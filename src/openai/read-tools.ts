@@ -12,12 +12,12 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../canonical/tool.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { customFields, functionFields } from './fields.ts';
 import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
 import { parseBody, readTagged } from './validation.ts';
-import { quoted } from '../kit/quote.ts';
+import { quoted } from '../kit/text/quote.ts';
 
 /** A function as both APIs describe it, whatever they wrap it in. */
 export interface FunctionBody {

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
-import { quoted } from '../kit/quote.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
+import { quoted } from '../kit/text/quote.ts';
 
 /** How much of the schemas of one request is looked at; what stands behind that is left to the backend. */
 export interface SchemaBudget {

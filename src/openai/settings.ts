@@ -1,5 +1,5 @@
 import type { CacheSettings, Sampling } from '../canonical/turn-request.ts';
-import type { JsonObject } from '../kit/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 
 type Maybe<Value> = Value | null | undefined;
 

@@ -1,6 +1,6 @@
 import type { Usage } from '../canonical/usage.ts';
-import { writeJsonSteps } from '../kit/json-writer.ts';
-import type { Steps } from '../kit/loop-turns.ts';
+import { writeJsonSteps } from '../kit/json/json-writer.ts';
+import type { Steps } from '../kit/async/event-loop.ts';
 
 /** One server-sent event before it is bytes. */
 export interface Frame {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { isJsonObject } from '../kit/json.ts';
-import { quoted } from '../kit/quote.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import { quoted } from '../kit/text/quote.ts';
 
 /** More names than anybody reads; a body could hold a million. */
 const MAX_NAMES = 1_000;

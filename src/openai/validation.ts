@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { gatewayError, type GatewayError } from '../canonical/failure.ts';
-import { quoted } from '../kit/quote.ts';
-import { isJsonObject, type JsonObject } from '../kit/json.ts';
+import { quoted } from '../kit/text/quote.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /** Parses a value; the first thing that is wrong becomes a 400 in OpenAI's words. */
 export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {

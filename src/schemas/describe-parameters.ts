@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { list, resolveRef } from './schema-match.ts';
 
 /** Lines about the parameters of one tool; the schema says the rest. */

@@ -1,5 +1,5 @@
 import type { Guidance } from '../engine/prose-tools/tool-guide.ts';
-import { parseJsonObject } from '../kit/json.ts';
+import { parseJsonObject } from '../kit/json/json.ts';
 import { describeParameters } from './describe-parameters.ts';
 import { sampleArguments } from './sample-value.ts';
 

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '../kit/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 import { sampleArguments, sampleValue } from './sample-value.ts';
 
 const ajv = new Ajv2020({ strict: false });

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../kit/json.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 import { fitsPattern, limit, list, matches, resolveRef } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';
 

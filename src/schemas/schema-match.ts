@@ -1,5 +1,5 @@
-import { isJsonObject } from '../kit/json.ts';
-import type { Json, JsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
 
 /**
  * Whether a value fits a schema, for the keywords that the sampler knows. It keeps the sampler

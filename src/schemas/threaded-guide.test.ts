@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { isJsonObject } from '../kit/json.ts';
+import { isJsonObject } from '../kit/json/json.ts';
 import { guideTo } from './guide-job.ts';
 import { createThreadedGuide, type ThreadedGuide } from './threaded-guide.ts';
 

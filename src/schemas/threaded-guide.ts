@@ -1,6 +1,6 @@
 import type { Guidance, ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { Recent } from '../kit/recent.ts';
+import { Recent } from '../kit/collections/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
 export interface ThreadedGuideOptions {

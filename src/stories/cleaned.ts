@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-import { hideSecrets } from '../kit/hide-secrets.ts';
-import { isJsonObject } from '../kit/json.ts';
-import type { Steps } from '../kit/loop-turns.ts';
+import { hideSecrets } from '../kit/text/hide-secrets.ts';
+import { isJsonObject } from '../kit/json/json.ts';
+import type { Steps } from '../kit/async/event-loop.ts';
 import { isSecretName, redactText } from '../observe/redact.ts';
 
 /** Longer texts, such as images, are told by their length and their hash. */

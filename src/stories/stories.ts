@@ -1,5 +1,5 @@
 import type { OpenStory } from '../canonical/story.ts';
-import { within } from '../kit/within.ts';
+import { within } from '../kit/async/within.ts';
 import { cleaner } from './cleaned.ts';
 import { Shelf } from './shelf.ts';
 import { StoryFile, type LostReason } from './story-file.ts';

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 
 import type { OpenStory, StoryKind } from '../canonical/story.ts';
-import { isHeavy, writeJsonSteps } from '../kit/json-writer.ts';
-import { inTurns, type Steps } from '../kit/loop-turns.ts';
+import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
+import { inTurns, type Steps } from '../kit/async/event-loop.ts';
 import type { Cleaner } from './cleaned.ts';
 import type { Shelf } from './shelf.ts';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-import { FairLine } from '../kit/fair-line.ts';
+import { FairLine } from '../kit/async/fair-line.ts';
 
 /**
  * Threads for what may take for ever: programs of strangers, such as a JSON schema, and large tables.

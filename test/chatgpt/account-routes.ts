@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import type { Settings } from './settings.ts';
 import { LIMITS, MODELS_ETAG } from './stream.ts';
 import type { TokenDesk } from './token-desk.ts';

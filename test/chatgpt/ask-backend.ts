@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { hello } from '../support/scripts.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import { fullDraft, OWN_REASONING, type Draft } from './conforming.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { reasoningThenText } from '../support/scripts.ts';
 import { ask, asked, backend, fullWithHistory, get } from './ask-backend.ts';
 import { liteDraft } from './conforming.ts';

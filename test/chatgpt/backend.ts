@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openConnection } from '../../src/demo/connection.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { answerPlain } from './account-routes.ts';
 import { makeCertificates } from './certificate.ts';
 import { CLOUDFLARE_COOKIE, CLOUDFLARE_HEADERS, CLOUDFLARE_PAGE, faultScript } from './faults.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { SCENARIOS, scenarioOf, scenarioScript } from '../clients/codex-scenarios.ts';
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { CHATGPT_DIFFERENCES } from '../laws/chatgpt-differences.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { summaryInWords } from '../../src/canonical/compaction.ts';
 import { wrapSummary } from '../../src/openai/responses/own-summary.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';
 import { itemsSent, outputText } from './proxy.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { accountOf, makeTokens } from './login.ts';
 
 /** Model requests that break no rule, so that a test can break exactly one. */

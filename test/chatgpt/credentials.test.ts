@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import type { LoginOptions } from './login.ts';

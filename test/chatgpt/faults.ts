@@ -1,6 +1,6 @@
 import type { Script } from '../../src/demo/model-server.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { limitHeaders } from './stream.ts';
 
 export type PolicyCode = 'cyber_policy' | 'bio_policy' | 'misalignment_policy_violation';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { toolCall } from '../support/scripts.ts';
 import { freshProxies } from './hooks.ts';
 import { itemsSent, outputText } from './proxy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { Fault } from './faults.ts';
 import { shareProxy } from './hooks.ts';
 import { codeOf, outputText } from './proxy.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { zstdDecompressSync } from 'node:zlib';
 
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
 export const listenOn = async (server: Server): Promise<number> => {
   // codex tries a WebSocket first; this is how the service says that it has none.

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';

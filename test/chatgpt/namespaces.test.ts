@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { freshProxies, shareProxy } from './hooks.ts';
 import { itemsSent } from './proxy.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { tokensIn } from '../../src/codex/home/login-file.ts';
-import { parseJsonObject } from '../../src/kit/json.ts';
+import { parseJsonObject } from '../../src/kit/json/json.ts';
 import { freshProxies } from './hooks.ts';
 import { codeOf, outputText, type Answered, type ChatGptProxy } from './proxy.ts';
 

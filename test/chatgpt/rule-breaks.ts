@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { OWN_REASONING } from './conforming.ts';
 import type { Draft } from './conforming.ts';
 import type { Lane } from './rule.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import type { Settings } from './settings.ts';
 
 /** A: seen live by several people, or codex depends on it. B: one good observation. C: plausible. */

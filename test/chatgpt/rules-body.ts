@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../src/kit/json.ts';
+import { isJsonObject, type Json } from '../../src/kit/json/json.ts';
 import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel } from './rule.ts';
 import type { Rule, Seen } from './rule.ts';
 

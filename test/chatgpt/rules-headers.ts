@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { isJsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
 import { detail, firstAnswer } from './rule.ts';
 import type { Rule, Seen } from './rule.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { apiError, detail, firstAnswer, inputItems, inputParts, textOf, typeOf } from './rule.ts';
 import type { Answer, PlacedItem, Rule } from './rule.ts';
 import { tooLong } from './rules-body.ts';

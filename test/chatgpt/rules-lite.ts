@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel, textOf } from './rule.ts';
 import type { Rule } from './rule.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 
 /** What a test may change while the backend runs: `backend.settings.x = …`; `reset()` puts it all back. */
 export interface Settings {

@@ -1,7 +1,7 @@
 import { encodeEvent } from '../../src/demo/connection.ts';
 import type { ModelConnection, ModelEvent } from '../../src/demo/connection.ts';
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { Account } from './login.ts';
 
 /** Numbers that a test can follow to the client. */

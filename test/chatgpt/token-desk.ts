@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { accountOf, makeTokens, readAccessToken, readRefreshToken } from './login.ts';
 import type { Account, Tokens } from './login.ts';
 import { textOf } from './rule.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { ask, asked, backend, fullWithHistory, post } from './ask-backend.ts';
 import type { Draft } from './conforming.ts';
 import { accountOf, makeTokens, writeApiKeyLogin } from './login.ts';

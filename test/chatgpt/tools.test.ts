@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { isJsonObject } from '../../src/kit/json.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, parallelCalls, toolCall } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';
 import { itemsSent, outputText } from './proxy.ts';

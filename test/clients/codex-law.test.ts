@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { startModelServer, type ModelServer, type RecordedRequest } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { expectedOf, printed } from '../laws/exact-body.ts';
 import { PROVIDER_DIFFERENCES } from '../laws/exact-differences.ts';
 import { openProviderRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';

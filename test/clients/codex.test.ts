@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openThread, startAppServer } from '../support/app-server-client.ts';
 import { openCodexRoom, openProviderRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
 import { openProxy } from '../support/open-proxy.ts';

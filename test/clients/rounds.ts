@@ -1,7 +1,7 @@
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** A model that asks for one city, then for two at once, and then says what it was told. */
 export const threeRounds: Script = ({ body }, connection) => answer(connection, stepsFor(body));

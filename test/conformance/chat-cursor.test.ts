@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { itemsOf, textOf } from '../clients/rounds.ts';
 import { hello, reasoningThenText } from '../support/scripts.ts';
 import { HELLO } from './chat-ask.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { objectsIn, withoutId } from './responses-sent.ts';

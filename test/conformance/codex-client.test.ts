@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { summaryInWords, summaryRequest } from '../../src/canonical/compaction.ts';
 import type { Message } from '../../src/canonical/item.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { expectMatchesSchema } from '../support/schema.ts';

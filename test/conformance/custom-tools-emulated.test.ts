@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { freshProxies } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';

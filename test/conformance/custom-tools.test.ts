@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ResponseCreateParamsStreaming, Tool } from 'openai/resources/responses/responses';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { named, askBoth } from '../relay/ask-both.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';

@@ -1,7 +1,7 @@
 import type { ResponseIncludable, ResponseInputItem, Tool } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, hostedStep, type HostedItem } from '../support/hosted-items.ts';
 import { hello, http400, inTurn, says } from '../support/scripts.ts';
 import { without } from '../laws/exact-differences.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Step } from '../../src/demo/step.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { livingProcesses, stdioEntry } from '../support/mcp/stdio-server.ts';

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { openProxy } from '../support/open-proxy.ts';

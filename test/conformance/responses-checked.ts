@@ -8,7 +8,7 @@ import {
   validateResponse,
   validateStreamEvent,
 } from '../support/schema.ts';
-import { isJsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
 import { objectsIn } from './responses-sent.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { openProxy } from '../support/open-proxy.ts';

@@ -1,7 +1,7 @@
 import type { FunctionTool } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, refusal, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from './responses-sent.ts';

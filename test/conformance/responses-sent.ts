@@ -1,5 +1,5 @@
 import type { ModelServer } from '../../src/demo/model-server.ts';
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** The newest request that reached the model. */
 export const sentBody = ({ requests }: ModelServer): JsonObject => {

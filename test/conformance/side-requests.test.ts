@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { byModel, failed, hang, HELLO_USAGE, hello, http400, inTurn, says } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 import { openChecked } from './responses-checked.ts';

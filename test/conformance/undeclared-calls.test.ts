@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { Step } from '../../src/demo/step.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { ANSWER, itemsOf, QUESTION, textOf, threeRounds, weatherIn } from '../clients/rounds.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { cutMidStream, hello, http400, http429, says, usageLimit } from '../support/scripts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { sentItems } from '../conformance/responses-sent.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { startProxy } from '../support/proxy.ts';

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, says } from '../support/scripts.ts';
 import { closeForGood, expectSound } from './settle.ts';
 import { startWatchedProxy } from './workers.ts';

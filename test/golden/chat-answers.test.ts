@@ -4,7 +4,7 @@ import { failure } from '../../src/canonical/failure.ts';
 import { fold } from '../../src/canonical/accumulate.ts';
 import { saidParts } from '../../src/canonical/item.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { mapAll, type OneOrMore } from '../../src/kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { isJsonObject } from '../../src/kit/json.ts';
+import { isJsonObject } from '../../src/kit/json/json.ts';
 import { readStory, type Told } from '../../scripts/replay/read-story.ts';
 import { keptStory } from '../support/kept-story.ts';
 import { openProxy } from '../support/open-proxy.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../../src/canonical/failure.ts';
 import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { Json } from '../../src/kit/json.ts';
+import type { Json } from '../../src/kit/json/json.ts';
 import { toTurnRequest, type ChatAsk } from '../../src/openai/chat/to-turn.ts';
 import { knownModel, modelList } from '../support/models.ts';
 

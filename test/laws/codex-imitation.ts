@@ -1,5 +1,5 @@
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 export interface CodexOptions {
   readonly tell: (signal: ThreadSignal) => void;

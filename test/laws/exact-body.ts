@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { Difference } from './exact-differences.ts';
 
 /** The requests are drawn from a seed; `EXACT_RUNS` draws more of them, `EXACT_SEED` others. */

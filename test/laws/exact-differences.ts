@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 
 /**
  * Where the body that reaches a provider differs from the client's own Responses body. This table is

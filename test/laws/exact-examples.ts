@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 
 /** One request for each row of the table, written by hand. */
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;

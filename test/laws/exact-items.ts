@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { without } from './exact-differences.ts';
 import { HOSTED_ITEMS, type HostedItem } from '../support/hosted-items.ts';
 

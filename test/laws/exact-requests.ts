@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { conversation, maybe, merged, shortText, someText, text } from './exact-items.ts';
 
 /** Responses requests as a client could send them: a conversation, tools, and settings of every kind. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from '../chatgpt/proxy.ts';
 import { obedient } from '../support/scripts.ts';
 import { CHATGPT_DIFFERENCES, CHATGPT_ONLY, PIXEL } from './chatgpt-differences.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { answer } from '../../src/demo/answer.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { obedient } from '../support/scripts.ts';

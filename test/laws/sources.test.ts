@@ -7,7 +7,7 @@ import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { SourceSignal, TurnSource } from '../../src/codex/sources/source.ts';
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
 import { CallableTools, type Tool } from '../../src/canonical/tool.ts';

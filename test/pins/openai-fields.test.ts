@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
 import { typeOf } from '../support/openai-types.ts';
 import { holds, sentFor, type Sent } from '../support/read-and-sent.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { askAll, askBy, inAllWays, WAYS } from '../support/four-ways.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 import { hello, LOGPROBS, obedient, says, sureOfItself } from '../support/scripts.ts';

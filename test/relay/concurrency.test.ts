@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hangBeforeHeaders, hangMidStream, hello } from '../support/scripts.ts';

@@ -11,7 +11,7 @@ import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
-import { atOnce } from '../../src/kit/loop-turns.ts';
+import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { cleaner } from '../../src/stories/cleaned.ts';
 import { engineOn } from '../support/engine.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { http401, http404Model, http429, says, usageLimit } from '../support/scripts.ts';
 import { ASK, fails, replies } from './answered.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openChecked } from '../conformance/responses-checked.ts';
 import { HELLO_USAGE, says } from '../support/scripts.ts';
 import { askBoth, named, type Both } from './ask-both.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { errorBody } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { askAll, askBy, inAllWays, WAYS } from '../support/four-ways.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { hello, inTurn, says, slow, toolCall } from '../support/scripts.ts';

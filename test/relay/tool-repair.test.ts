@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { askAll, askBy, inAllWays } from '../support/four-ways.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { demoScript } from '../../src/demo/demo-script.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, obedient } from '../support/scripts.ts';
 

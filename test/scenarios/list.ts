@@ -1,5 +1,5 @@
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, hostedStep } from '../support/hosted-items.ts';
 import {
   commentaryThenFinal,

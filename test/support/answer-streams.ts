@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 
 /** Answers of a model as bytes, short enough to be cut at every one of them. */
 export interface AnswerStream {

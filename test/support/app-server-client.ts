@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import type { CodexRoom } from './codex-exec.ts';
 
 /** Somebody else's `codex app-server`, spoken to as an editor does. */

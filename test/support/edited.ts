@@ -6,7 +6,7 @@ import {
   type EditContext,
   type ThreadShape,
 } from '../../src/codex/relay/edits.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { TurnRequest } from '../../src/canonical/turn-request.ts';
 import { turnRequest } from './turn-request.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import type { TestProxy } from './proxy.ts';
 import { collectSse, eventsOf } from './sse.ts';
 

@@ -1,7 +1,7 @@
 import { wordsOf, type Produced, type Slot } from '../../src/canonical/item.ts';
 import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
-import type { Json } from '../../src/kit/json.ts';
+import type { Json } from '../../src/kit/json/json.ts';
 
 /** What was told of an item since its start. */
 interface Open {

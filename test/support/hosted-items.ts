@@ -1,5 +1,5 @@
 import type { ItemStep } from '../../src/demo/step.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 
 /** What hosted tools put out: an item as it begins and as it ends, and what is said of it in between, as OpenAI has it. */
 export interface HostedItem {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 import { saidParts, type Produced, type Slot } from '../../src/canonical/item.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
 /** Text that breaks naive code: nothing, spaces, ends of frames, emoji cut in two, half JSON. */

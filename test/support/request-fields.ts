@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { Field, ObjectShape, Shape } from './openai-types.ts';
 
 /** A field of a request type at one place of a body, and bodies that have it and do not have it. */

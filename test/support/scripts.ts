@@ -4,7 +4,7 @@ import type { ModelConnection } from '../../src/demo/connection.ts';
 import { errorBody } from '../../src/demo/model-server.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { Step } from '../../src/demo/step.ts';
-import type { Json, JsonObject } from '../../src/kit/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
 /** Named behaviours of the model behind the app-server. A name says what the upstream does. */
 

@@ -3,7 +3,7 @@ import type { TurnEvent } from '../../src/canonical/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import type { Oddity, SourceSignal } from '../../src/codex/sources/source.ts';
 import { WireSource, type WireSourceOptions } from '../../src/codex/sources/wire-source.ts';
-import type { JsonObject } from '../../src/kit/json.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
 import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/tool.ts';
 import { functionTool } from './turn-request.ts';

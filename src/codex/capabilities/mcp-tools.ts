@@ -17,8 +17,8 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../canonical/tool.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
-import { quoted } from '../../kit/quote.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import type { BackendProfile } from './profile.ts';
 
 /** The MCP servers that the app-server runs or talks to for requests. */

@@ -1,6 +1,6 @@
 import type { Item } from '../../canonical/item.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 /** Items that nobody reads and the app-server takes as they are. All others it leaves out without a word. */
 const CODEX_KEEPS: ReadonlySet<string> = new Set(['web_search_call', 'image_generation_call']);

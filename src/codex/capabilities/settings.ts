@@ -1,7 +1,7 @@
 import { partsOf } from '../../canonical/item.ts';
 import type { Setting } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 
 /** What becomes of a setting. */

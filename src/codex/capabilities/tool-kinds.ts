@@ -3,7 +3,7 @@ import type { Path } from '../../canonical/path.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import type { Lane } from '../translate/approach.ts';
 import { isOnlyOnFull } from './lanes.ts';
 import type { BackendProfile } from './profile.ts';

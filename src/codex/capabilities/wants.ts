@@ -1,6 +1,6 @@
 import type { Path, Setting } from '../../canonical/path.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 import { SETTINGS } from './settings.ts';
 import { isSpecialTier } from './tiers.ts';

@@ -1,5 +1,5 @@
-import { hideSecrets } from '../../kit/hide-secrets.ts';
-import { hideTokens } from '../../kit/hide-tokens.ts';
+import { hideSecrets } from '../../kit/text/hide-secrets.ts';
+import { hideTokens } from '../../kit/text/hide-tokens.ts';
 
 /** Pages for people, which an upstream may well point to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;

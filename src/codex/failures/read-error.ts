@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** What an upstream says about an error, in whichever of its usual forms. */
 export interface UpstreamError {

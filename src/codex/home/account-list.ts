@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { completeEntry, FULL_LANE_SUFFIX } from './catalogue.ts';
 
 /** One model as the backend lists it for an account: what of it we use, checked. */

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { within } from '../../kit/within.ts';
+import { within } from '../../kit/async/within.ts';
 import type { ModelList } from '../../canonical/model-names.ts';
 import { accountEntries, type AccountModel } from './account-list.ts';
 import type { AccountAnswer } from './ask-account.ts';

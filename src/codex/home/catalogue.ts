@@ -1,5 +1,5 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**
  * codex sends the requests of some models in a form of their own, the lite lane: tools inside the

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-import { parseJsonObject } from '../../kit/json.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
 import { makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 

@@ -1,7 +1,7 @@
 import { chown, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { isMissing, writeAtomically } from './files.ts';
 
 /** A login has a few KB. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { forgetOldest } from '../../kit/forget-oldest.ts';
-import { parseJsonObject } from '../../kit/json.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
 import { readIfPresent, writeAtomically } from './files.ts';
 import {
   readLoginFile,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 
-import { parseJsonObject } from '../../kit/json.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
 import type { Login } from './backend.ts';
 import { detectLogin } from './login.ts';
 import type { CodexHomes } from './prepare-home.ts';

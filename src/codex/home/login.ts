@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-import { parseJsonObject } from '../../kit/json.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
 import type { Login } from './backend.ts';
 import type { CodexHome, CodexHomes } from './prepare-home.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type Backend } from './backend.ts';

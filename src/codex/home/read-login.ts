@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { Login } from './backend.ts';
 
 /** What may be said about a login: never a token, and an address only so far that its owner knows it. */

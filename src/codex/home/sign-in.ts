@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from './environment.ts';
 import { readIfPresent } from './files.ts';

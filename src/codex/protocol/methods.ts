@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { GetAuthStatusParams } from './generated/GetAuthStatusParams.ts';
 import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts';
 import type { InitializeParams } from './generated/InitializeParams.ts';

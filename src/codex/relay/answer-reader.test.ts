@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 
 import { failure } from '../../canonical/failure.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { streamFailure } from './http-failure.ts';

@@ -1,7 +1,7 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { writeJsonSteps } from '../../kit/json-writer.ts';
-import { atOnce, inTurns, type Steps } from '../../kit/loop-turns.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { writeJsonSteps } from '../../kit/json/json-writer.ts';
+import { atOnce, inTurns, type Steps } from '../../kit/async/event-loop.ts';
 import { isContent, isRead } from '../sources/answer-events.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { isKeepalive } from './keepalive.ts';

@@ -2,8 +2,8 @@ import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { isRealUuidV7, uuidV7 } from './uuid-v7.ts';
-import { forgetOldest } from '../../kit/forget-oldest.ts';
-import { within } from '../../kit/within.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { within } from '../../kit/async/within.ts';
 
 /** The id of each conversation as the backend knows it: the same for all its turns, also after a restart. */
 export interface Conversations {

@@ -1,5 +1,5 @@
 import { parseCookie } from 'undici';
-import { forgetOldest } from '../../kit/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 
 /** More than Cloudflare and its customers set. */
 const MAX_COOKIES = 50;

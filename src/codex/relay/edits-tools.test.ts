@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/edited.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Tool, ToolChoice } from '../../canonical/tool.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { requestEdits } from './edits.ts';
 
 const ref = (name: string) => ({ kind: 'function', name }) as const;

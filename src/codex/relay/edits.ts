@@ -2,7 +2,7 @@ import { partsOf } from '../../canonical/item.ts';
 import { released, toolsLeft } from '../../canonical/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { tierAt } from '../capabilities/tiers.ts';
 import { isAsked, plainValues } from '../capabilities/wants.ts';

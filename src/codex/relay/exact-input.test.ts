@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Item } from '../../canonical/item.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { toInjectItems } from '../translate/inject-items.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { Answers } from './put-back.ts';

@@ -1,5 +1,5 @@
 import type { Item, Part } from '../../canonical/item.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { plainOutput } from './plain-output.ts';
 import type { Answers } from './put-back.ts';
 import { withTextFiles } from '../translate/fit-files.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../canonical/failure.ts';
-import { hideSecrets } from '../../kit/hide-secrets.ts';
+import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import { silentFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isLasting, readShortBody } from './connection.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
 
 describe('headers on their way', () => {

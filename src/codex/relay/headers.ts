@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { TraceContext } from '../../canonical/turn-request.ts';
-import type { JsonObject } from '../../kit/json.ts';
-import { hideSecrets } from '../../kit/hide-secrets.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 
 /** What the app-server calls the thread and the model of a request, and what the backend is told. */

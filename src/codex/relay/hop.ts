@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Failure } from '../../canonical/failure.ts';
 import type { ModelBudget } from '../../canonical/model-budget.ts';
 import type { StoryKind } from '../../canonical/story.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { Unreadable } from './answer-reader.ts';
 import type { CookieJar } from './cookies.ts';
 import type { InputFindings, RequestEdits } from './edits.ts';

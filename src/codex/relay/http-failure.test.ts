@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { httpFailure, sourceOf, streamFailure, type Source } from './http-failure.ts';
 
 /** 2026-11-20 14:00 UTC */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Failure } from '../../canonical/failure.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';
 import { readError, readErrorBody, type UpstreamError } from '../failures/read-error.ts';

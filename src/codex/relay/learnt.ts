@@ -1,7 +1,7 @@
 import { isDemanded } from '../../canonical/refusal.ts';
 import { circumstancesOf, type TurnRequest } from '../../canonical/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { Recent } from '../../kit/recent.ts';
+import { Recent } from '../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
 import { wantsOf } from '../capabilities/wants.ts';
 

@@ -1,5 +1,5 @@
 import type { McpToolInfo } from '../../canonical/mcp-tools.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** The MCP servers of a turn, as the model is to see them. */
 export interface McpShape {

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
-import { jsonBytesSteps } from '../../kit/json-bytes.ts';
-import { readJsonSteps } from '../../kit/json-reader.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { jsonBytesSteps } from '../../kit/json/json-bytes.ts';
+import { readJsonSteps } from '../../kit/json/json-reader.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
 
 /** A model request holds a whole conversation: it is read and written in turns. Null: no JSON object. */
 export const readModelBody = async (bytes: Uint8Array, signal: AbortSignal): Promise<JsonObject | null> => {

@@ -1,6 +1,6 @@
 import { allTools } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { EditField } from '../capabilities/profile.ts';
 
 /** Which fields of the backend's request say what the client asked for. */

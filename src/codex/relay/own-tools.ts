@@ -10,7 +10,7 @@ import {
   type ToolRef,
 } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
 import type { Lane } from '../translate/approach.ts';

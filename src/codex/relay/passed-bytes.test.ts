@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { atOnce } from '../../kit/loop-turns.ts';
+import { atOnce } from '../../kit/async/event-loop.ts';
 import { PassedBytes } from './passed-bytes.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 

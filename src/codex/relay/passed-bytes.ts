@@ -1,4 +1,4 @@
-import type { Steps } from '../../kit/loop-turns.ts';
+import type { Steps } from '../../kit/async/event-loop.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;

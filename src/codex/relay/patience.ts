@@ -1,4 +1,4 @@
-import { Silence } from '../../kit/silence.ts';
+import { Silence } from '../../kit/async/idle-timer.ts';
 
 /** How long a backend is waited for. When it is silent for too long, what is asked of it is broken off. */
 export class Patience {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** codex says in front of a tool's output how long the tool took. */
 const TIMED = /^Wall time: [\d.]+ seconds\nOutput:$/;

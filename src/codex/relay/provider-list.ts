@@ -1,6 +1,6 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
 import { soundsLikeWords } from '../../canonical/smallest-model.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Aggregators list some hundred models; a list from outside has an end. */
 const MAX_MODELS = 2_000;

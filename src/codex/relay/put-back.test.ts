@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { Answers } from './put-back.ts';
 

@@ -1,5 +1,5 @@
 import { isAsking } from '../../canonical/tool.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { readItem } from '../sources/read-item.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 

@@ -1,6 +1,6 @@
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json.ts';
-import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json-reader.ts';
-import { atOnce, type Steps } from '../../kit/loop-turns.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/json-reader.ts';
+import { atOnce, type Steps } from '../../kit/async/event-loop.ts';
 
 /** What an event may hold. The app-server skips events beyond this depth; the rest is as for requests of clients. */
 const LIMITS: JsonLimits = { depth: 128, members: 10_000, values: 2_000_000 };

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import { joinSteps } from '../../kit/json-bytes.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
+import { joinSteps } from '../../kit/json/json-bytes.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../loopback.ts';
 import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
@@ -13,7 +13,7 @@ import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from './renewals.ts';
 import { Ticket } from './ticket.ts';
-import { forgetOldest } from '../../kit/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
 export interface Relay {

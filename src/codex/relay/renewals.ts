@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import type { Failure } from '../../canonical/failure.ts';
-import { forgetOldest } from '../../kit/forget-oldest.ts';
-import { parseJsonObject, textIn } from '../../kit/json.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { parseJsonObject, textIn } from '../../kit/json/json.ts';
 import { timeoutFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import { codeOf, isConnectionError, isTimeout, readShortBody } from './connection.ts';

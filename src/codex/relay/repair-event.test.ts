@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { EventRepairs } from './repair-event.ts';
 
 const repairs = (): EventRepairs => {

@@ -1,4 +1,4 @@
-import { isJsonObject, wellFormedJson, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, wellFormedJson, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** What was wrong with an event. */
 export type Repair = 'no_call_id' | 'arguments' | 'usage';

@@ -1,6 +1,6 @@
 import { request as send, type Dispatcher } from 'undici';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { readBeginning, type Beginning } from './beginning.ts';
 import type { EditContext } from './edits.ts';
 import type { Headers } from '../end-to-end.ts';

@@ -1,5 +1,5 @@
-import { parseJsonObject } from '../../kit/json.ts';
-import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
+import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import { isLongEvent } from './read-event.ts';
 
 export interface SseListener {

@@ -1,5 +1,5 @@
-import { isHeavy, writeJsonSteps } from '../../kit/json-writer.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
+import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
 import type { Transport } from './transport.ts';

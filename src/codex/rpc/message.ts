@@ -1,4 +1,4 @@
-import { isJsonObject, wellFormedJson } from '../../kit/json.ts';
+import { isJsonObject, wellFormedJson } from '../../kit/json/json.ts';
 
 /**
  * The messages of the app-server: JSON-RPC without the `jsonrpc` member, one JSON text per line.

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 
-import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import type { Transport } from './transport.ts';
 
 /** The pipes of a child process: we write to its stdin and read its stdout. */

@@ -1,5 +1,5 @@
 import type { Slot } from '../../canonical/item.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { OutputItem } from './read-item.ts';
 
 interface DeltaRule {

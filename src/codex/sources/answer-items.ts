@@ -1,4 +1,4 @@
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */

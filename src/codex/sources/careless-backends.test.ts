@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { Oddity, SourceSignal } from './source.ts';
 import { WireSource } from './wire-source.ts';
 import { BEGUN, turnCompleted } from '../../../test/support/wire-answer.ts';

@@ -2,7 +2,7 @@ import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/item
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import { harmless } from '../failures/harmless.ts';
 import type { McpToolCall } from '../protocol/methods.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { toOutputText } from '../translate/mcp-output.ts';
 
 /** A tool of an MCP server that the model may call. */

@@ -9,7 +9,7 @@ import {
   type Slot,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([

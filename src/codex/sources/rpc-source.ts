@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { isUsageUnread, toFailure, unfinishedAnswer } from '../translate/failures.ts';

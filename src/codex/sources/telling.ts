@@ -5,7 +5,7 @@ import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
 import { statusAfter } from '../../canonical/well-formed.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
 import { itemLimitOutcome } from './item-limit.ts';

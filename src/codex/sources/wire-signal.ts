@@ -1,6 +1,6 @@
 import type { Failure } from '../../canonical/failure.ts';
 import type { Path } from '../../canonical/path.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
 /** What the relay sees of the answers of a turn, as it happens. */
 export type WireSignal =

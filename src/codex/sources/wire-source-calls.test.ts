@@ -15,7 +15,7 @@ import {
 } from '../../../test/support/wire-answer.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { CallableTools, type Tool } from '../../canonical/tool.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { SourceSignal } from './source.ts';
 describe('calls', () => {
   const args = (delta: string, n = 1): SourceSignal =>

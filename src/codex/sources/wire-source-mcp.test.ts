@@ -12,7 +12,7 @@ import {
   said,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';
 import type { SourceSignal } from './source.ts';

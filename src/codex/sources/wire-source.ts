@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { refine, toOutcome } from '../translate/outcomes.ts';

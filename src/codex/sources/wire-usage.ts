@@ -1,5 +1,5 @@
 import type { ImageUsage, TokensByKind, Usage } from '../../canonical/usage.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** The usage of a response as the backend gave it; null: it gave none. */
 export const readUsage = (response: JsonObject | null): Usage | null => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { declaredSchema } from './declared-schema.ts';
 
 describe('declaredSchema', () => {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**
  * A schema for the app-server, which changes the meaning of some on their way to the model: booleans become

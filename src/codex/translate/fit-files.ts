@@ -1,7 +1,7 @@
 import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/item.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
 import { textOfFile, type NoText } from '../../canonical/text-file.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
 
 export interface FittedFiles {

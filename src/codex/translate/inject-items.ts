@@ -10,7 +10,7 @@ import {
 } from '../../canonical/item.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { Approach } from './approach.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 

@@ -1,8 +1,8 @@
 import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
 import type { Refusal } from '../../canonical/refusal.ts';
-import { isJsonObject, textIn, type Json } from '../../kit/json.ts';
-import { quoted } from '../../kit/quote.ts';
+import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
 import { fromOutputText, toOutputText } from './mcp-output.ts';
 

@@ -1,5 +1,5 @@
 import type { Part } from '../../canonical/item.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** What a tool of an MCP server gave, as the app-server tells it. */
 export interface McpResult {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { readMcpUse } from '../../canonical/mcp-use.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { mcpUseConfig } from './mcp-use-config.ts';
 
 const server = {

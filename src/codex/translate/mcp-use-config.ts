@@ -1,5 +1,5 @@
 import type { McpFilter, McpUse } from '../../canonical/mcp-use.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Whether the app-server runs a call, where it asks nobody: always, if the tool only reads, or never. */
 type Mode = 'approve' | 'auto' | 'prompt';

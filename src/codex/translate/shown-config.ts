@@ -1,4 +1,4 @@
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Members of codex's configuration that say how it works, and nothing about this machine or its people. */
 const SHOWN = [

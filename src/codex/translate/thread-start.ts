@@ -1,7 +1,7 @@
 import type { Item } from '../../canonical/item.ts';
 import { FLAT_NAMESPACE, NO_PARAMETERS, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
 import type { TurnRequest } from '../../canonical/turn-request.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { Approach } from './approach.ts';

@@ -2,12 +2,12 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 
-import { createLineDecoder } from '../../kit/line-decoder.ts';
+import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
 import { endSession } from './end-session.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
-import { within } from '../../kit/within.ts';
+import { within } from '../../kit/async/within.ts';
 
 /** One app-server process that has been initialized. */
 export interface Worker {

@@ -4,7 +4,7 @@ import { createApp, type App } from '../../app.ts';
 import type { BackendState } from '../../banner.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { createLogger } from '../../observe/log.ts';
 import type { Answer } from './turns.ts';
 

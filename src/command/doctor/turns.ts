@@ -1,4 +1,4 @@
-import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json/json.ts';
 import { ok, problem, skipped, warning, type Finding } from './finding.ts';
 import { shownTime } from './shown-time.ts';
 

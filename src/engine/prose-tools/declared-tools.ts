@@ -10,7 +10,7 @@ import {
   type ToolChoice,
 } from '../../canonical/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { ONE_INPUT } from '../custom-as-functions.ts';
 import type { WrittenCall } from './written-call.ts';
 

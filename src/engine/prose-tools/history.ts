@@ -1,6 +1,6 @@
 import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/item.ts';
 import { titleOf } from '../../canonical/tool.ts';
-import { breathe } from '../../kit/loop-turns.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
 import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';
 

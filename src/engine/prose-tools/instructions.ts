@@ -1,6 +1,6 @@
 import { titleOf, type ToolChoice } from '../../canonical/tool.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
-import { writeJsonSteps } from '../../kit/json-writer.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
+import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { ProseTool } from './declared-tools.ts';
 import type { Guidance, ToolGuide } from './tool-guide.ts';
 import { writeCall } from './written-call.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { atOnce } from '../../kit/loop-turns.ts';
+import { atOnce } from '../../kit/async/event-loop.ts';
 import { HALF, joined, piecesOf, readAll, textOf, type Read } from '../../../test/support/read-pieces.ts';
 import type { TextEnd } from './opener.ts';
 import { BlockReader } from './read-blocks.ts';

@@ -1,5 +1,5 @@
-import { append } from '../../kit/append.ts';
-import type { Steps } from '../../kit/loop-turns.ts';
+import { append } from '../../kit/collections/append.ts';
+import type { Steps } from '../../kit/async/event-loop.ts';
 import { FENCE_TICKS, OpenBlock } from './open-block.ts';
 import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';
 import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';

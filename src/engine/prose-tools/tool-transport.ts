@@ -1,4 +1,4 @@
-import { fitsWildcard } from '../../kit/wildcard.ts';
+import { fitsWildcard } from '../../kit/text/wildcard.ts';
 
 /** How a backend is told of tools: they are declared, or explained in a message. */
 export type ToolTransport = 'native' | 'prose';

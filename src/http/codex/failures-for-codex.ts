@@ -1,7 +1,7 @@
 import { failureOf, GatewayError, type Failure } from '../../canonical/failure.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { OneOrMore } from '../../kit/one-or-more.ts';
+import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Committed } from '../commit-point.ts';
 import type { TurnAsk } from '../endpoint.ts';
 

@@ -1,7 +1,7 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/account.ts';
 import type { CodexDesk } from '../../engine/codex-desk.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { jsonResponse } from '../json-response.ts';
 import type { Route } from '../server.ts';

@@ -9,7 +9,7 @@ import type {
 import { FAILURES } from '../../canonical/failure-catalogue.ts';
 import type { ModelInfo, ModelNames } from '../../canonical/model-names.ts';
 import type { ListedMcp } from '../../engine/mcp-tools.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Every model, also those that are not offered. What is not known of one is null. */
 export const projectCodexModels = ({ list }: Pick<ModelNames, 'list'>) => ({

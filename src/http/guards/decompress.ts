@@ -12,8 +12,8 @@ import {
 } from 'node:zlib';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure.ts';
-import { quoted } from '../../kit/quote.ts';
-import { Slots } from '../../kit/slots.ts';
+import { quoted } from '../../kit/text/quote.ts';
+import { Slots } from '../../kit/async/slots.ts';
 
 type Decoder = Transform & (BrotliDecompress | Gunzip | Inflate | ZstdDecompress);
 

@@ -1,6 +1,6 @@
 import { gatewayError, failure, GatewayError } from '../../canonical/failure.ts';
-import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json-reader.ts';
-import { inTurns } from '../../kit/loop-turns.ts';
+import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/json-reader.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
 export interface ReadJsonLimits extends ReadLimits {

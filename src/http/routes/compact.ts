@@ -1,6 +1,6 @@
 import { compacting } from '../../canonical/compaction.ts';
 import { gatewayError } from '../../canonical/failure.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { projectCompaction } from '../../openai/responses/project-compaction.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { responsesEndpoint, type ResponsesOptions } from './responses.ts';

@@ -1,10 +1,10 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import { ModelBudget } from '../../canonical/model-budget.ts';
 import { countInput } from '../../engine/count-tokens.ts';
-import { unlessAborted } from '../../kit/abort.ts';
+import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { Gate, type Refusal } from '../../kit/gate.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { Gate, type Refusal } from '../../kit/async/limiter.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ignoredHeader } from '../ignored-header.ts';

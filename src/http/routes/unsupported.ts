@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import type { Route } from '../server.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 /** APIs that clients try and that are not served: of OpenAI, because no app-server can, and Anthropic's. */
 const PATHS = [

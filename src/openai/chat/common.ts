@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelNames } from '../../canonical/model-names.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** What a translation needs to know beside the body. */
 export interface ToTurnOptions {

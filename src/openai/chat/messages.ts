@@ -3,14 +3,14 @@ import { z } from 'zod';
 import { gatewayError } from '../../canonical/failure.ts';
 import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';
 import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { parseBody, readTagged } from '../validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];

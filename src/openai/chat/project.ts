@@ -9,10 +9,10 @@ import {
   type ToolCall,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json } from '../../kit/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
 import { JoinedText } from '../joined-text.ts';
-import { append } from '../../kit/append.ts';
+import { append } from '../../kit/collections/append.ts';
 
 /** What a chat completion needs beside the replies. */
 export interface ChatMeta {

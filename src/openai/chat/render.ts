@@ -8,8 +8,8 @@ import {
 } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { interleave } from '../../kit/interleave.ts';
-import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
+import { interleave } from '../../kit/async/interleave.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { projectUsage } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';
 import { JoinedText } from '../joined-text.ts';

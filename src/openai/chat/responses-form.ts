@@ -1,6 +1,6 @@
 import { asksForCompaction } from '../../canonical/compaction.ts';
 import { gatewayError } from '../../canonical/failure.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { toTurnRequest } from '../responses/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';

@@ -14,8 +14,8 @@ import { CHAT_PARAMETERS } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools } from './tools.ts';
-import { append } from '../../kit/append.ts';
-import { quoted } from '../../kit/quote.ts';
+import { append } from '../../kit/collections/append.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 export interface ChatAsk {
   readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { ToolCall } from '../../canonical/item.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { idText, longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { invalidChoice, missing, parseBody } from '../validation.ts';

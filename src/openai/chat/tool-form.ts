@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { Tool } from '../../canonical/tool.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { customFields, functionFields } from '../fields.ts';
 import { FORMATS, grammarSchema, PLAIN_FORM, type FunctionBody, type ToolForm } from '../read-tools.ts';
 import { noteUnread } from '../unread-fields.ts';

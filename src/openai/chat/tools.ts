@@ -8,8 +8,8 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../../canonical/tool.ts';
-import { isJsonObject } from '../../kit/json.ts';
-import { quoted } from '../../kit/quote.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import {
   checkDeclared,
   checkTools,

@@ -1,4 +1,4 @@
-import { jsonObjectWithin, textIn, wellFormedJson } from '../../kit/json.ts';
+import { jsonObjectWithin, textIn, wellFormedJson } from '../../kit/json/json.ts';
 
 /** Longer titles are cut by the clients themselves, wherever that falls. */
 const MAX_TITLE = 50;

@@ -1,8 +1,8 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import { isMessage, wordsOf } from '../../canonical/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
-import { interleave } from '../../kit/interleave.ts';
-import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
+import { interleave } from '../../kit/async/interleave.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
-import { mapAll, type OneOrMore } from '../../kit/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../parameter-names.ts';

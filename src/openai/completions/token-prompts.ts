@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { MAX_TURNS } from './schema.ts';
 
 /** More than any model takes. */

@@ -8,7 +8,7 @@ import {
 } from '../../canonical/item.ts';
 import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/loop-turns.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
 import { callEvents } from './call-events.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlock } from './use-tool-block.ts';
 

@@ -1,6 +1,6 @@
-import { writeJsonSteps } from '../../kit/json-writer.ts';
-import { atOnce } from '../../kit/loop-turns.ts';
-import type { Json } from '../../kit/json.ts';
+import { writeJsonSteps } from '../../kit/json/json-writer.ts';
+import { atOnce } from '../../kit/async/event-loop.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { looksLikeJson } from './use-tool-block.ts';
 
 /** A call as a model wrote it in a block. */

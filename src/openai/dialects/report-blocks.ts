@@ -1,7 +1,7 @@
 import { isMessage } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/loop-turns.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
 import { BlockScan } from './block-scan.ts';
 import { callEvents } from './call-events.ts';
 import { readBlock } from './read-block.ts';

@@ -1,6 +1,6 @@
 import { isMessage, type Message, type Part, type Produced } from '../../canonical/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
-import type { Json } from '../../kit/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { movedAnnotation, SEPARATOR } from '../joined-text.ts';
 
 /**

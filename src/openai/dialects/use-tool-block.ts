@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../canonical/item.ts';
-import { parseJsonObject, type Json } from '../../kit/json.ts';
+import { parseJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** Why a call has no block. */
 export type NoBlock =

@@ -7,7 +7,7 @@ import type { Produced } from '../../canonical/item.ts';
 import type { Outcome } from '../../canonical/outcome.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
 import { onlyImages } from './only-images.ts';
 

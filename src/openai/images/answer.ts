@@ -1,9 +1,9 @@
 import type { Reply } from '../../canonical/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/usage.ts';
-import { interleave } from '../../kit/interleave.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
-import type { OneOrMore } from '../../kit/one-or-more.ts';
+import { interleave } from '../../kit/async/interleave.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
+import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { UsagePolicy } from '../completion-usage.ts';
 import { errorBody } from '../error-body.ts';
 import { DONE, type Frame } from '../sse.ts';

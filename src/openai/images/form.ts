@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import type { Json, JsonObject } from '../../kit/json.ts';
-import { quoted } from '../../kit/quote.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 /** One part of a form. */
 export interface FormEntry {

@@ -1,7 +1,7 @@
 import { failure, type Failure } from '../../canonical/failure.ts';
 import { isMessage, wordsOf, type Item, type Produced } from '../../canonical/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** How much of what a model wrote in place of an image is told. */
 const MAX_WORDS = 1_000;

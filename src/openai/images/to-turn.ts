@@ -3,7 +3,7 @@ import type { ImagePart, Part } from '../../canonical/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
 import type { HostedTool } from '../../canonical/tool.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
-import type { Json } from '../../kit/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../parameter-names.ts';

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/model-names.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 /** OpenAI's schema wants a number, also where nobody said when a model was made. */
 const UNKNOWN_TIME = 0;

@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
 /** A field of Chat Completions that the Responses API does not have. */
 interface ChatField {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure.ts';
 import type { OutputFormat } from '../../canonical/turn-request.ts';
-import { isSameJson } from '../../kit/json.ts';
+import { isSameJson } from '../../kit/json/json.ts';
 import { jsonObject } from '../bounds.ts';
 import { shortName } from '../fields.ts';
 import { missing } from '../validation.ts';

@@ -12,7 +12,7 @@ import {
   type RawItem,
 } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { idText, refuseTooManyParts } from '../bounds.ts';
 import { withoutBreakpoints } from '../cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../read-tools.ts';

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure.ts';
 import type { Item } from '../../canonical/item.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import { isPlaceholderId } from './placeholder.ts';
 
 /** Finds the item of an earlier answer by its id; null: it is not known. */

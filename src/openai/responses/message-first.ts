@@ -14,7 +14,7 @@ import {
   type TurnEvent,
 } from '../../canonical/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/loop-turns.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
 import { JoinedText, movedAnnotation, SEPARATOR } from '../joined-text.ts';
 import { Line } from '../line.ts';
 import { mintPlaceholderId } from './placeholder.ts';

@@ -1,5 +1,5 @@
 import type { Setting } from '../../canonical/path.ts';
-import { quoted } from '../../kit/quote.ts';
+import { quoted } from '../../kit/text/quote.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 import type { ToolForm } from '../read-tools.ts';
 import type { ReadFormat } from './format.ts';

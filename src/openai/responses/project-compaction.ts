@@ -4,7 +4,7 @@ import { gatewayError } from '../../canonical/failure.ts';
 import { rawOf, type Item, type Message, type Part } from '../../canonical/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { projectItem, projectUsage, type ResponseMeta } from './project.ts';
 
 /** What a compacted conversation needs beside the reply. */

@@ -12,7 +12,7 @@ import type { Outcome } from '../../canonical/outcome.ts';
 import type { RawTool, Tool } from '../../canonical/tool.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { CreateResponse } from './schema.ts';
 import { wrapSummary } from './own-summary.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { JsonObject } from '../../kit/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { idText, jsonObject, list, listOf, longText, MAX_ITEMS, MAX_TOOLS, MAX_WORDS } from '../bounds.ts';
 import {
   cacheFields,

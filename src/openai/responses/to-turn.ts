@@ -4,7 +4,7 @@ import type { ModelNames } from '../../canonical/model-names.ts';
 import { findPairingProblem } from '../../canonical/pairing.ts';
 import { allTools } from '../../canonical/tool.ts';
 import type { AskedTurn } from '../../canonical/turn-request.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../read-tools.ts';
@@ -19,8 +19,8 @@ import { responsesNames } from './names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice } from './tools.ts';
-import { append } from '../../kit/append.ts';
-import { quoted } from '../../kit/quote.ts';
+import { append } from '../../kit/collections/append.ts';
+import { quoted } from '../../kit/text/quote.ts';
 
 export interface ResponsesAsk {
   readonly given: CreateResponse;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
-import { isJsonObject } from '../../kit/json.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
 import { checkDeclared, readChoiceWord, TOOL_CHOICES } from '../read-tools.ts';
 import { invalidChoice, parseBody } from '../validation.ts';

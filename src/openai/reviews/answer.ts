@@ -1,7 +1,7 @@
 import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
 import { answerOf, isMessage } from '../../canonical/item.ts';
 import type { TurnEvent } from '../../canonical/turn-event.ts';
-import { objectsIn, textIn } from '../../kit/json.ts';
+import { objectsIn, textIn } from '../../kit/json/json.ts';
 import { errorBody } from '../error-body.ts';
 import { projectUsage, type ResponseMeta } from '../responses/project.ts';
 import { DONE, type Frame } from '../sse.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject, jsonObjectWithin, objectsIn, textIn, type JsonObject } from '../../kit/json.ts';
+import { isJsonObject, jsonObjectWithin, objectsIn, textIn, type JsonObject } from '../../kit/json/json.ts';
 
 /** A review as codex's reviewer writes it; null: what it wrote is none. */
 export const readReview = (text: string): JsonObject | null => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { joinSteps, jsonBytesSteps } from './json-bytes.ts';
-import { atOnce } from './loop-turns.ts';
+import { atOnce } from '../async/event-loop.ts';
 
 describe('bytes of JSON', () => {
   it('are those of the text', () => {

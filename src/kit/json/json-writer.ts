@@ -1,5 +1,5 @@
 import { isJsonObject, wellFormedJson } from './json.ts';
-import type { Steps } from './loop-turns.ts';
+import type { Steps } from '../async/event-loop.ts';
 
 /** About as many characters as one step writes: a fraction of a millisecond. */
 const STEP_CHARS = 64 * 1024;

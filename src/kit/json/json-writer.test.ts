@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { wellFormedJson } from './json.ts';
 import { isHeavy, isLongerThan, writeJsonSteps } from './json-writer.ts';
-import { atOnce } from './loop-turns.ts';
+import { atOnce } from '../async/event-loop.ts';
 
 describe('writing JSON in steps', () => {
   it('writes what is written at once, whatever a step takes on', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { atOnce, breathe, inTurns, type Steps } from './loop-turns.ts';
+import { atOnce, breathe, inTurns, type Steps } from './event-loop.ts';
 
 /** Work that takes its time: each step keeps the processor for a while. */
 function* busy(steps: number, ms: number, result: string): Steps<string> {

@@ -1,4 +1,4 @@
-import type { OneOrMore } from './one-or-more.ts';
+import type { OneOrMore } from '../collections/one-or-more.ts';
 
 type Arrival<T> =
   | { readonly index: number; readonly step: IteratorResult<T> }

@@ -1,4 +1,4 @@
-import type { Clock } from './ambient.ts';
+import type { Clock } from '../ambient.ts';
 import { FairLine } from './fair-line.ts';
 
 /**

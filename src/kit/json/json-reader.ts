@@ -1,5 +1,5 @@
 import { JsonFrame, setOwn } from './json-frame.ts';
-import type { Steps } from './loop-turns.ts';
+import type { Steps } from '../async/event-loop.ts';
 
 /**
  * Reads JSON in steps. `JSON.parse` is the fastest there is, but it holds the event loop until it is

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Gate, type GateOptions, type GateState, type Pass } from './gate.ts';
+import { Gate, type GateOptions, type GateState, type Pass } from './limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());

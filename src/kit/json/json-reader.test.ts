@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { JsonLimitError, NO_LIMITS, readJsonSteps, type JsonLimits, type StepSize } from './json-reader.ts';
-import { atOnce } from './loop-turns.ts';
+import { atOnce } from '../async/event-loop.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,5 +1,5 @@
 import { writeJsonSteps } from './json-writer.ts';
-import type { Steps } from './loop-turns.ts';
+import type { Steps } from '../async/event-loop.ts';
 
 /** JSON as bytes, made in steps. */
 export function* jsonBytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
