@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { FAILURES } from '../src/canonical/failure-catalogue.ts';
+import { FAILURES } from '../src/canonical/failure/failure-catalogue.ts';
 import { describeConfig } from '../src/config/describe.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';

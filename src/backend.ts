@@ -1,5 +1,5 @@
 import type { BackendState } from './banner.ts';
-import { gatewayError } from './canonical/failure.ts';
+import { gatewayError } from './canonical/failure/failure.ts';
 import { directLogin, type Backend } from './codex/home/backend.ts';
 import { createLoginWatch } from './codex/home/login-watch.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';

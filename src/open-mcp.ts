@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 
-import { gatewayError } from './canonical/failure.ts';
-import { mcpSecrets, type McpServer, type McpTransport } from './canonical/mcp-server.ts';
+import { gatewayError } from './canonical/failure/failure.ts';
+import { mcpSecrets, type McpServer, type McpTransport } from './canonical/mcp/mcp-server.ts';
 import { machineTrust } from './codex/home/machine-trust.ts';
 import { openDispatcher } from './codex/relay/dispatcher.ts';
 import { startMcpRelay, type McpRelay } from './codex/relay/mcp-relay.ts';

@@ -1,4 +1,4 @@
-import { GatewayError } from './canonical/failure.ts';
+import { GatewayError } from './canonical/failure/failure.ts';
 import type { Engine } from './engine/engine.ts';
 import type { ModelDirectory } from './engine/model-directory.ts';
 import type { South } from './south.ts';

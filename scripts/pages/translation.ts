@@ -1,7 +1,7 @@
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { Setting } from '../../src/canonical/path.ts';
-import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/turn-request.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import type { Setting } from '../../src/canonical/request/path.ts';
+import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { placesOf } from '../../src/codex/capabilities/places.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';

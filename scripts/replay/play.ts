@@ -1,7 +1,7 @@
-import type { Item } from '../../src/canonical/item.ts';
-import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/model-names.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { OpenStory } from '../../src/canonical/story.ts';
+import type { Item } from '../../src/canonical/request/item.ts';
+import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import type { OpenStory } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-import type { Failure } from '../../src/canonical/failure.ts';
+import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
 import { affinityKey } from '../../src/codex/relay/affinity.ts';
 import { AnswerReader } from '../../src/codex/relay/answer-reader.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import type { StoryKind } from '../../src/canonical/story.ts';
+import type { StoryKind } from '../../src/canonical/context/trace.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** One line of a story: what was told, beside its time and kind. */

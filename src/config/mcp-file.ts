@@ -12,7 +12,7 @@ import {
   mcpUrlProblem,
   type McpServer,
   type McpTransport,
-} from '../canonical/mcp-server.ts';
+} from '../canonical/mcp/mcp-server.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

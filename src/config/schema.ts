@@ -1,4 +1,4 @@
-import type { McpServer } from '../canonical/mcp-server.ts';
+import type { McpServer } from '../canonical/mcp/mcp-server.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';

@@ -1,4 +1,4 @@
-import { mcpSecrets } from '../canonical/mcp-server.ts';
+import { mcpSecrets } from '../canonical/mcp/mcp-server.ts';
 import { SETTINGS, type Config } from './schema.ts';
 import type { SettingRow } from './setting-row.ts';
 

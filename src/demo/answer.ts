@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Usage } from '../canonical/usage.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { isJsonObject } from '../kit/json/json.ts';

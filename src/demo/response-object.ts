@@ -1,4 +1,4 @@
-import type { Usage } from '../canonical/usage.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
 

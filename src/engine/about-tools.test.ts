@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { functionTool } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
-import type { Tool } from '../canonical/tool.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { Tool } from '../canonical/request/tool.ts';
 import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
 
 const TOOLS: readonly Tool[] = [

@@ -1,5 +1,5 @@
-import type { Failure } from '../canonical/failure.ts';
-import type { Tool } from '../canonical/tool.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { Tool } from '../canonical/request/tool.ts';
 
 /** What a backend says that knows functions and no custom tools; not what it says of one that it knows. */
 export const isAboutCustomTools = (refusal: Failure, tools: readonly Tool[]): boolean => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { failure, failureOf } from '../canonical/failure.ts';
+import { failure, failureOf } from '../canonical/failure/failure.ts';
 import { createAdmission, type AdmissionOptions, type Place } from './admission.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));

@@ -1,4 +1,4 @@
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Gate, type GateState, type Refusal } from '../kit/async/limiter.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';

@@ -1,4 +1,4 @@
-import type { CallableTools } from '../canonical/tool.ts';
+import type { CallableTools } from '../canonical/request/tool.ts';
 import type { ThreadSignal } from '../codex/app-server.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 

@@ -5,10 +5,10 @@ import { planOf } from '../../test/support/plan.ts';
 import { messageTold } from '../../test/support/told-items.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { failure, gatewayError, GatewayError } from '../canonical/failure.ts';
-import type { Outcome } from '../canonical/outcome.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure, gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import type { Outcome } from '../canonical/events/outcome.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { answerShortly, type ShortOptions } from './answer-shortly.ts';
 import type { Plan } from './engine.ts';
 

@@ -1,9 +1,16 @@
-import { failureOf, GatewayError } from '../canonical/failure.ts';
-import { answerOf, saidParts, withParts, type Item, type Message, type Part } from '../canonical/item.ts';
-import type { Path } from '../canonical/path.ts';
-import { refusedAmong } from '../canonical/refusal.ts';
-import type { TurnAccepted, TurnEnded, TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
+import {
+  answerOf,
+  saidParts,
+  withParts,
+  type Item,
+  type Message,
+  type Part,
+} from '../canonical/request/item.ts';
+import type { Path } from '../canonical/request/path.ts';
+import { refusedAmong } from '../canonical/failure/refusal.ts';
+import type { TurnAccepted, TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from './engine.ts';
 import { Settling } from './settling.ts';
 

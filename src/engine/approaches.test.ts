@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
-import type { Item } from '../canonical/item.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Approach } from '../codex/translate/approach.ts';
 import { Approaches, type ApproachesOptions } from './approaches.ts';
 

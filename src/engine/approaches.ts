@@ -1,5 +1,5 @@
-import type { Failure } from '../canonical/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import { circumstancesOf, type TurnRequest } from '../canonical/request/turn-request.ts';
 import { isOnlyOnFull, needsFullLane } from '../codex/capabilities/lanes.ts';
 import { hasNamespace } from '../codex/translate/fit-tools.ts';
 import type { Approach, Lane } from '../codex/translate/approach.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { planOf } from '../../test/support/plan.ts';

@@ -1,5 +1,5 @@
-import { failureOf, GatewayError } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { Place } from './admission.ts';
 import type { Plan } from './engine.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { GatewayError } from '../canonical/failure.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import { createCodexDesk, type CodexDeskOptions } from './codex-desk.ts';
 

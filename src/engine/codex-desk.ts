@@ -1,5 +1,5 @@
-import type { Account, Feedback, RateLimits, TokenTotals } from '../canonical/account.ts';
-import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure.ts';
+import type { Account, Feedback, RateLimits, TokenTotals } from '../canonical/models/account.ts';
+import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';

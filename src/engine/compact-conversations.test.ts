@@ -4,11 +4,11 @@ import { planOf } from '../../test/support/plan.ts';
 import { accepted, ended } from '../../test/support/spent-turns.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
-import { compacting, summaryRequest } from '../canonical/compaction.ts';
-import { failure } from '../canonical/failure.ts';
-import type { Item, Produced } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { compacting, summaryRequest } from '../canonical/request/compaction.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { CompactionSupport } from '../codex/capabilities/compaction.ts';
 import { compactConversations } from './compact-conversations.ts';
 

@@ -4,8 +4,8 @@ import { planOf } from '../../test/support/plan.ts';
 import { END, messageTold } from '../../test/support/told-items.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { countEnds } from './count-ends.ts';
 
 const counter = {

@@ -1,7 +1,7 @@
-import type { Produced } from '../canonical/item.ts';
-import type { TurnEnded, TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
-import { addUsage } from '../canonical/usage.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { addUsage } from '../canonical/events/usage.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { countUsage, type Counting } from './count-tokens.ts';
 import type { Plan } from './engine.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { turnRequest, functionTool } from '../../test/support/turn-request.ts';
-import type { Item } from '../canonical/item.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import { countInput, countUsage } from './count-tokens.ts';
 import type { TokenCounter } from './tokenizer.ts';
 

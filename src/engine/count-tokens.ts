@@ -1,7 +1,7 @@
-import { countableInput, countableItem, type Countable } from '../canonical/countable.ts';
-import { isReasoning, type Item } from '../canonical/item.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
-import type { Usage } from '../canonical/usage.ts';
+import { countableInput, countableItem, type Countable } from '../canonical/tokens/countable.ts';
+import { isReasoning, type Item } from '../canonical/request/item.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/async/event-loop.ts';
 import type { TokenCounter } from './tokenizer.ts';

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
-import type { Item } from '../canonical/item.ts';
-import type { Tool } from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Tool } from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 
 const CUSTOM: Tool = {

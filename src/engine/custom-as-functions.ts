@@ -1,4 +1,4 @@
-import type { Item, Produced, ToolCall } from '../canonical/item.ts';
+import type { Item, Produced, ToolCall } from '../canonical/request/item.ts';
 import {
   allTools,
   FLAT_NAMESPACE,
@@ -12,9 +12,9 @@ import {
   type Tool,
   type ToolChoice,
   type ToolRef,
-} from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+} from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../kit/json/json.ts';
 import { InputOfArguments } from './input-of-arguments.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { limitOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';

@@ -1,5 +1,5 @@
 import { append } from '../kit/collections/append.ts';
-import type { ItemDelta } from '../canonical/turn-event.ts';
+import type { ItemDelta } from '../canonical/events/turn-event.ts';
 import { isJsonObject, type Json } from '../kit/json/json.ts';
 
 /** Log probabilities of a text of which not all is passed on: each goes with the beginning of its token. */

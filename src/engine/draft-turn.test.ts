@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
-import type { Item } from '../canonical/item.ts';
-import type { Tool } from '../canonical/tool.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Tool } from '../canonical/request/tool.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { profileOf } from '../codex/capabilities/profile.ts';
 import { directLogin } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';

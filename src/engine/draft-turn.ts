@@ -1,9 +1,9 @@
-import { choiceInWords } from '../canonical/forced-choice.ts';
-import type { Path } from '../canonical/path.ts';
-import { refusedAmong, type Refusal } from '../canonical/refusal.ts';
-import { isForced } from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { choiceInWords } from '../canonical/request/forced-choice.ts';
+import type { Path } from '../canonical/request/path.ts';
+import { refusedAmong, type Refusal } from '../canonical/failure/refusal.ts';
+import { isForced } from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { lostOnLane } from '../codex/capabilities/lanes.ts';
 import { hasHostedMcp, sortTools } from '../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../codex/capabilities/raw-items.ts';

@@ -1,5 +1,5 @@
-import type { Failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 
 /** The worker died, or forgot the turn, and the client has seen nothing yet: another one may try. */
 export class WorkerLostEarly extends Error {}

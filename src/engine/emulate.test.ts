@@ -4,8 +4,8 @@ import { engineOf, planOf } from '../../test/support/plan.ts';
 import { END, messageTold } from '../../test/support/told-items.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { withEmulations } from './emulate.ts';
 import type { Tokenizer } from './tokenizer.ts';
 

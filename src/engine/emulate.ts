@@ -1,6 +1,6 @@
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
-import { wellFormed } from '../canonical/well-formed.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { wellFormed } from '../canonical/events/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Engine, Plan } from './engine.ts';
 import { limitOutput } from './limit-output.ts';

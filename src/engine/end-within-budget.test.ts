@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { failure, GatewayError } from '../canonical/failure.ts';
-import { ModelBudget } from '../canonical/model-budget.ts';
-import type { Produced } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failure, GatewayError } from '../canonical/failure/failure.ts';
+import { ModelBudget } from '../canonical/context/model-budget.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { endWithinBudget } from './end-within-budget.ts';
 
 const exceeded = new ModelBudget(1).exceeded();

@@ -1,7 +1,7 @@
-import { failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
-import type { Outcome } from '../canonical/outcome.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import { wellFormed } from '../canonical/well-formed.ts';
+import { failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import type { Outcome } from '../canonical/events/outcome.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { wellFormed } from '../canonical/events/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Plan } from './engine.ts';
 

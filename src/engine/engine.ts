@@ -1,7 +1,7 @@
-import type { Path } from '../canonical/path.ts';
-import type { Refusal } from '../canonical/refusal.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { Refusal } from '../canonical/failure/refusal.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 
 /** Runs turns. The port between the edge, which knows no app-server, and the south, which knows no HTTP. */
 export interface Engine {

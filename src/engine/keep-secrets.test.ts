@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
 import { collect } from '../../test/support/turn-events.ts';
-import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Plan } from './engine.ts';
 import { keepSecrets } from './keep-secrets.ts';
 

@@ -1,5 +1,5 @@
-import { GatewayError, type Failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import type { Plan } from './engine.ts';
 

@@ -4,11 +4,11 @@ import { accepted, ended } from '../../test/support/spent-turns.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
-import type { Produced } from '../canonical/item.ts';
-import type { ToolChoice, ToolRef } from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import type { ToolChoice, ToolRef } from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { keepToolChoice } from './keep-tool-choice.ts';
 
 const { clock } = fixedAmbient();

@@ -1,9 +1,9 @@
-import { failure } from '../canonical/failure.ts';
-import { meetsChoice } from '../canonical/forced-choice.ts';
-import { wordsOf, type Produced } from '../canonical/item.ts';
-import { isForced, type ToolChoice } from '../canonical/tool.ts';
-import { itemIdOf, type TurnEvent } from '../canonical/turn-event.ts';
-import { addUsage, type Usage } from '../canonical/usage.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import { meetsChoice } from '../canonical/request/forced-choice.ts';
+import { wordsOf, type Produced } from '../canonical/request/item.ts';
+import { isForced, type ToolChoice } from '../canonical/request/tool.ts';
+import { itemIdOf, type TurnEvent } from '../canonical/events/turn-event.ts';
+import { addUsage, type Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/async/event-loop.ts';
 import type { Engine, Plan } from './engine.ts';

@@ -13,8 +13,8 @@ import {
   messageTold,
   textDelta,
 } from '../../test/support/told-items.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import { wellFormed } from '../canonical/well-formed.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { wellFormed } from '../canonical/events/well-formed.ts';
 import { countTokens, encodingOf, headOf } from '../tokenizer/encoding.ts';
 import { limitOutput } from './limit-output.ts';
 import type { Tokenizer } from './tokenizer.ts';

@@ -1,5 +1,5 @@
-import { isToolCall, type Slot } from '../canonical/item.ts';
-import { saysNothing, type TurnEvent } from '../canonical/turn-event.ts';
+import { isToolCall, type Slot } from '../canonical/request/item.ts';
+import { saysNothing, type TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { cutDelta } from './cut-logprobs.ts';
 import type { Tokenizer } from './tokenizer.ts';

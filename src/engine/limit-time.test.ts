@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { planOf } from '../../test/support/plan.ts';
 import { ACCEPTED, END, messageStarted, textDelta } from '../../test/support/told-items.ts';
 import { fixedAmbient } from '../../test/support/turn-events.ts';
-import { failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Plan } from './engine.ts';
 import { limitTime } from './limit-time.ts';
 

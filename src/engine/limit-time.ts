@@ -1,5 +1,5 @@
-import { failure } from '../canonical/failure.ts';
-import { wellFormed } from '../canonical/well-formed.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import { wellFormed } from '../canonical/events/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Plan } from './engine.ts';
 

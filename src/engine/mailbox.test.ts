@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
 import { charsIn } from '../kit/json/json.ts';
 import { collect, turnEvents } from '../../test/support/turn-events.ts';

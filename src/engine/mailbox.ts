@@ -1,4 +1,4 @@
-import { isPlain, joinedDelta, type TurnEvent } from '../canonical/turn-event.ts';
+import { isPlain, joinedDelta, type TurnEvent } from '../canonical/events/turn-event.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { charsIn } from '../kit/json/json.ts';
 import { breathe } from '../kit/async/event-loop.ts';

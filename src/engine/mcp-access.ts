@@ -1,4 +1,4 @@
-import type { McpServer } from '../canonical/mcp-server.ts';
+import type { McpServer } from '../canonical/mcp/mcp-server.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 
 /** A server that threads can be started with. */

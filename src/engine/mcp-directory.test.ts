@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import type { McpServer } from '../canonical/mcp-server.ts';
-import type { McpToolList } from '../canonical/mcp-tools.ts';
+import type { McpServer } from '../canonical/mcp/mcp-server.ts';
+import type { McpToolList } from '../canonical/mcp/mcp-tools.ts';
 import { createMcpDirectory } from './mcp-directory.ts';
 
 const server: McpServer = {

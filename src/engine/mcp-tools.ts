@@ -1,6 +1,6 @@
-import { GatewayError } from '../canonical/failure.ts';
-import { mcpSecrets, type McpServer } from '../canonical/mcp-server.ts';
-import type { McpToolInfo, McpToolList } from '../canonical/mcp-tools.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import { mcpSecrets, type McpServer } from '../canonical/mcp/mcp-server.ts';
+import type { McpToolInfo, McpToolList } from '../canonical/mcp/mcp-tools.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { mcpTrouble, silentFor } from '../codex/failures/mcp-trouble.ts';
 import type { ResultOf } from '../codex/protocol/methods.ts';

@@ -3,7 +3,7 @@ import {
   type ModelAliases,
   type ModelList,
   type ModelNames,
-} from '../canonical/model-names.ts';
+} from '../canonical/models/model-names.ts';
 
 /** Where the models come from: codex's own catalogue, the list of an account, or that of a provider. */
 export interface ModelSource {

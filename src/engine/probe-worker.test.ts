@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { GatewayError } from '../canonical/failure.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
 import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { probed } from './probe-worker.ts';
 

@@ -1,4 +1,4 @@
-import { failure, GatewayError, type Failure } from '../canonical/failure.ts';
+import { failure, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import { RequestTimeout } from '../codex/rpc/errors.ts';
 import type { Worker } from '../codex/worker/worker.ts';
 import { rpcFailure } from './rpc-failure.ts';

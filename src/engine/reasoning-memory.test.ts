@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { turnRequest } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
-import type { Item, Produced } from '../canonical/item.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { ReasoningMemory } from './reasoning-memory.ts';
 
 const ID = 'call_Ab3dEf6hIj9lMn2pQr5t';

@@ -1,6 +1,6 @@
-import type { Item, Part, Produced } from '../canonical/item.ts';
-import type { Failure } from '../canonical/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../canonical/turn-request.ts';
+import type { Item, Part, Produced } from '../canonical/request/item.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import { circumstancesOf, type TurnRequest } from '../canonical/request/turn-request.ts';
 import { wholeHistory, type History } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { isRandomId } from '../kit/random-id.ts';

@@ -4,11 +4,11 @@ import { accepted, ended } from '../../test/support/spent-turns.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
-import { failure, gatewayError } from '../canonical/failure.ts';
-import type { Produced } from '../canonical/item.ts';
-import type { Outcome } from '../canonical/outcome.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure, gatewayError } from '../canonical/failure/failure.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import type { Outcome } from '../canonical/events/outcome.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { repairCalls, type RepairOptions } from './repair-calls.ts';
 
 const CALLED: Outcome = { kind: 'tool-calls' };

@@ -1,10 +1,10 @@
-import { Accumulator, type Reply } from '../canonical/accumulate.ts';
-import { GatewayError } from '../canonical/failure.ts';
-import type { Item, Produced, ToolOutput } from '../canonical/item.ts';
-import type { FunctionTool, Tool } from '../canonical/tool.ts';
-import { itemIdOf, type TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
-import { addUsage, type Usage } from '../canonical/usage.ts';
+import { Accumulator, type Reply } from '../canonical/events/accumulate.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import type { Item, Produced, ToolOutput } from '../canonical/request/item.ts';
+import type { FunctionTool, Tool } from '../canonical/request/tool.ts';
+import { itemIdOf, type TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { addUsage, type Usage } from '../canonical/events/usage.ts';
 import { append } from '../kit/collections/append.ts';
 import { breathe } from '../kit/async/event-loop.ts';
 import { within } from '../kit/async/within.ts';

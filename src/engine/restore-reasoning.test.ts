@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Item, Produced } from '../canonical/item.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
 import { callingAnswerOf, restoreReasoning } from './restore-reasoning.ts';
 
 const thought = (id: string): Produced => ({

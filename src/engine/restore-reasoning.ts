@@ -8,7 +8,7 @@ import {
   type Produced,
   type Reasoning,
   type ToolCall,
-} from '../canonical/item.ts';
+} from '../canonical/request/item.ts';
 import { isReadable, type History } from '../codex/translate/fit-history.ts';
 
 /** What stood in an answer up to its last call: reasoning whole, and of the rest only what it was. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../test/support/turns-of-loop.ts';
-import { failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { retryWhole } from './retry-whole.ts';
 
 const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };

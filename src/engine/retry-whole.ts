@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { breathe } from '../kit/async/event-loop.ts';
 import type { Plan } from './engine.ts';
 

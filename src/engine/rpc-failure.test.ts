@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError, failure } from '../canonical/failure.ts';
+import { gatewayError, failure } from '../canonical/failure/failure.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import { rpcFailure } from './rpc-failure.ts';
 

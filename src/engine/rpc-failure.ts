@@ -1,5 +1,5 @@
-import { failure, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
-import { noRoom, saysNoRoom } from '../canonical/resources.ts';
+import { failure, failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import { noRoom, saysNoRoom } from '../canonical/failure/resources.ts';
 import { classify, NOTHING_SAID } from '../codex/failures/classify.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../codex/protocol/provider.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../test/support/fake-pool.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import { UnreadTotal } from './unread-total.ts';
 
 describe('a reader', () => {

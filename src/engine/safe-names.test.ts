@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
-import type { Item, Produced } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { isTaken } from '../codex/capabilities/tool-names.ts';
 import { safeNames } from './safe-names.ts';
 

@@ -1,7 +1,7 @@
-import type { Item, Produced } from '../canonical/item.ts';
-import type { Tool, ToolChoice, ToolRef } from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
+import type { Tool, ToolChoice, ToolRef } from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isTaken } from '../codex/capabilities/tool-names.ts';
 import type { Emulation } from './emulate.ts';
 

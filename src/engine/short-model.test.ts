@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { knownModel } from '../../test/support/models.ts';
-import { createModelNames } from '../canonical/model-names.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
 import { shortModelOf } from './short-model.ts';
 
 const names = createModelNames(

@@ -1,4 +1,4 @@
-import type { ModelNames } from '../canonical/model-names.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { ShortModel } from './answer-shortly.ts';
 
 /** Enough for a line; some models and tools know nothing below it. */

@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { toReviewStart, toTurnStart } from '../codex/translate/turn-start.ts';
 

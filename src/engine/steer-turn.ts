@@ -1,4 +1,4 @@
-import { gatewayError, GatewayError } from '../canonical/failure.ts';
+import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { rpcFailure } from './rpc-failure.ts';

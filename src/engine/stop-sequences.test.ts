@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../canonical/accumulate.ts';
-import { isMessage, wordsOf } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import { wellFormed } from '../canonical/well-formed.ts';
+import { fold } from '../canonical/events/accumulate.ts';
+import { isMessage, wordsOf } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { wellFormed } from '../canonical/events/well-formed.ts';
 import {
   ACCEPTED,
   callTold,

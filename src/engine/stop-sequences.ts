@@ -1,5 +1,5 @@
-import { isToolCall } from '../canonical/item.ts';
-import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/turn-event.ts';
+import { isToolCall } from '../canonical/request/item.ts';
+import { saysNothing, type ItemDelta, type TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { breathe } from '../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';

@@ -1,4 +1,4 @@
-import type { Story } from '../canonical/story.ts';
+import type { Story } from '../canonical/context/trace.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import type { ParamsOf } from '../codex/protocol/methods.ts';
 import { RpcError } from '../codex/rpc/errors.ts';

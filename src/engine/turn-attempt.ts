@@ -1,8 +1,8 @@
-import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
-import type { Produced } from '../canonical/item.ts';
-import { allTools, CallableTools } from '../canonical/tool.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import { allTools, CallableTools } from '../canonical/request/tool.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { AppServer, ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
 import type { RelayTicket } from '../codex/relay/relay.ts';

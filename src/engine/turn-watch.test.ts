@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import { TurnWatch } from './turn-watch.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../canonical/failure.ts';
+import { failure, type Failure } from '../canonical/failure/failure.ts';
 import type { WireSignal } from '../codex/sources/wire-signal.ts';
 import { Silence } from '../kit/async/idle-timer.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayError, failure, failureOf } from '../canonical/failure.ts';
-import type { Item } from '../canonical/item.ts';
-import type { Path } from '../canonical/path.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { gatewayError, failure, failureOf } from '../canonical/failure/failure.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { parameterName } from '../openai/parameter-names.ts';
 import { PLAIN_FORM } from '../openai/read-tools.ts';
 import { responsesNames } from '../openai/responses/names.ts';

@@ -1,4 +1,4 @@
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { FairLine } from '../kit/async/fair-line.ts';
 import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import { errorBody } from '../openai/error-body.ts';
 import { renderChat } from '../openai/chat/render.ts';
 import { renderCompletion } from '../openai/completions/answer.ts';

@@ -1,5 +1,5 @@
-import { failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';

@@ -1,5 +1,5 @@
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
-import type { OutputFormat } from '../canonical/turn-request.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
+import type { OutputFormat } from '../canonical/request/turn-request.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { parseJsonObject, type JsonObject } from '../kit/json/json.ts';

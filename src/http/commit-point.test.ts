@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
 import { END, messageEnded, messageStarted, textDelta } from '../../test/support/told-items.ts';
 import { planOf } from '../../test/support/plan.ts';
-import { gatewayError, failure, GatewayError } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { runChoices } from '../engine/choices.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { functionTool, NO_CACHE, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
-import type { Item } from '../canonical/item.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { conversationKey, type Client } from './conversation-key.ts';
 
 const ANYBODY: Client = { caller: 'test', session: null };

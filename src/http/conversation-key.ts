@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { partsOf, withParts, type Item } from '../canonical/item.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import { partsOf, withParts, type Item } from '../canonical/request/item.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 
 export interface Client {

@@ -1,9 +1,9 @@
-import type { ModelNames } from '../canonical/model-names.ts';
-import type { Reply } from '../canonical/accumulate.ts';
-import type { Failure } from '../canonical/failure.ts';
-import type { Path } from '../canonical/path.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
+import type { Reply } from '../canonical/events/accumulate.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';

@@ -1,4 +1,4 @@
-import type { Failure } from '../canonical/failure.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
 import { errorBody } from '../openai/error-body.ts';
 
 export const errorResponse = (failed: Failure): Response =>

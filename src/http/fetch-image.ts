@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from '../canonical/failure.ts';
-import { outOfResources } from '../canonical/resources.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import { outOfResources } from '../canonical/failure/resources.ts';
 import { inTurns } from '../kit/async/event-loop.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';

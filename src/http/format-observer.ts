@@ -1,4 +1,4 @@
-import { answerOf } from '../canonical/item.ts';
+import { answerOf } from '../canonical/request/item.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import type { FormatCheck } from './check-format.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../test/support/turn-events.ts';
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';

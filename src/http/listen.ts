@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 
 import { getRequestListener, RequestError } from '@hono/node-server';
 
-import { failure, failureOf, type Failure } from '../canonical/failure.ts';
-import { noRoom } from '../canonical/resources.ts';
+import { failure, failureOf, type Failure } from '../canonical/failure/failure.ts';
+import { noRoom } from '../canonical/failure/resources.ts';
 import { arrivalOf, type Arrival } from './arrival.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from './error-response.ts';

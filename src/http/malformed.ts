@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 
-import { failure, type Failure } from '../canonical/failure.ts';
+import { failure, type Failure } from '../canonical/failure/failure.ts';
 
 /** What Node's parser says about a request that it cannot read, as the client gets it. */
 export const parserFailure = (code: string): Failure => {

@@ -1,4 +1,4 @@
-import { ModelBudget } from '../canonical/model-budget.ts';
+import { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Exchange } from './exchange.ts';

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
-import type { Part, Produced } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Part, Produced } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { needLogprobs } from './need-logprobs.ts';
 
 const LOGPROBS = [{ token: 'Hi', logprob: -0.1 }];

@@ -1,6 +1,6 @@
-import { gatewayError } from '../canonical/failure.ts';
-import { wordsOf } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { wordsOf } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 
 /**
  * For a client that asked for log probabilities and gets no answer without them. Some backends take the

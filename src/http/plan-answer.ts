@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from '../engine/engine.ts';
 import { repairCalls } from '../engine/repair-calls.ts';
 import { retryWhole } from '../engine/retry-whole.ts';

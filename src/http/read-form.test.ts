@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 
-import { failureOf } from '../canonical/failure.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
 import { createForms, isForm } from './read-form.ts';
 
 const forms = createForms();

@@ -1,4 +1,4 @@
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';

@@ -1,5 +1,5 @@
-import type { Item, Produced } from '../canonical/item.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { Item, Produced } from '../canonical/request/item.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
 import { isRandomId } from '../kit/random-id.ts';

@@ -1,6 +1,6 @@
-import { partsOf, type Item, type Part } from '../canonical/item.ts';
-import { allTools } from '../canonical/tool.ts';
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import { partsOf, type Item, type Part } from '../canonical/request/item.ts';
+import { allTools } from '../canonical/request/tool.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { RequestSummary } from '../observe/access-log.ts';
 

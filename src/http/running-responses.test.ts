@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { failureOf } from '../canonical/failure.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
 import { RunningResponses } from './running-responses.ts';
 
 const codeOf = (asking: Promise<void>): Promise<string> =>

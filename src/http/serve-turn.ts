@@ -1,10 +1,10 @@
-import { failure, GatewayError } from '../canonical/failure.ts';
-import { fold } from '../canonical/accumulate.ts';
-import type { ModelBudget } from '../canonical/model-budget.ts';
-import { refusedAmong } from '../canonical/refusal.ts';
-import type { Story } from '../canonical/story.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { failure, GatewayError } from '../canonical/failure/failure.ts';
+import { fold } from '../canonical/events/accumulate.ts';
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
+import { refusedAmong } from '../canonical/failure/refusal.ts';
+import type { Story } from '../canonical/context/trace.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Admission } from '../engine/admission.ts';
 import { runChoices } from '../engine/choices.ts';
 import { countEnds } from '../engine/count-ends.ts';

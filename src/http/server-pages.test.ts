@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 
 describe('a page in a browser', () => {
   const PAGE = { origin: 'http://page.test' };

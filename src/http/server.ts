@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 
-import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure.ts';
+import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { within } from '../kit/async/within.ts';

@@ -4,7 +4,7 @@ import { knownModel, modelList } from '../../test/support/models.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { createModelNames } from '../canonical/model-names.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import type { TurnAsk } from './endpoint.ts';
 import { openExchange } from './exchange.ts';

@@ -1,6 +1,6 @@
-import { GatewayError } from '../canonical/failure.ts';
-import type { Path } from '../canonical/path.ts';
-import type { TurnRequest } from '../canonical/turn-request.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { answerShortly } from '../engine/answer-shortly.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';

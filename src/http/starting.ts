@@ -1,4 +1,4 @@
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import { errorBody } from '../openai/error-body.ts';
 import type { Cors } from './guards/cors.ts';
 

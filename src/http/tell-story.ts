@@ -1,6 +1,6 @@
-import { failureOf } from '../canonical/failure.ts';
-import type { ModelNames } from '../canonical/model-names.ts';
-import type { OpenStory, Story } from '../canonical/story.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
+import type { OpenStory, Story } from '../canonical/context/trace.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import { SIGN_HEADERS } from '../openai/clients/signs.ts';
 import { errorBody } from '../openai/error-body.ts';

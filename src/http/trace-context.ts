@@ -1,4 +1,4 @@
-import type { TraceContext } from '../canonical/turn-request.ts';
+import type { TraceContext } from '../canonical/request/turn-request.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';

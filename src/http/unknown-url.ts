@@ -1,4 +1,4 @@
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { quoted } from '../kit/text/quote.ts';
 
 /** The error for a URL that is not served. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError } from '../canonical/failure.ts';
-import type { Refusal } from '../canonical/refusal.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { Refusal } from '../canonical/failure/refusal.ts';
 import type { TurnAsk } from './endpoint.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 

@@ -1,6 +1,6 @@
-import { gatewayError, GatewayError } from '../canonical/failure.ts';
-import type { Path } from '../canonical/path.ts';
-import { NO_EFFECT_IN_STRICT, type Refusal } from '../canonical/refusal.ts';
+import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import { NO_EFFECT_IN_STRICT, type Refusal } from '../canonical/failure/refusal.ts';
 import type { TurnAsk } from './endpoint.ts';
 
 /** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */

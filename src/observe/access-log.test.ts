@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import { toAccessLine } from './access-log.ts';
 import type { AccessFacts } from './access-log.ts';
 import type { TurnEnding, TurnSummary } from './observer.ts';

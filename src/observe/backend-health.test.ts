@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure.ts';
-import type { FailureCode } from '../canonical/failure-catalogue.ts';
+import { failure } from '../canonical/failure/failure.ts';
+import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
 import { BackendWatch } from './backend-health.ts';
 import type { TurnEnding } from './observer.ts';
 

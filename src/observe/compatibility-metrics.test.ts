@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { frameTally } from './frame-metrics.ts';
 import { createMetrics } from './metrics.ts';
 import { malformedLines, rpcMetrics } from './rpc-metrics.ts';

@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../canonical/turn-request.ts';
+import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import type { Logger } from './log.ts';
 import type { TurnObserver } from './observer.ts';
 

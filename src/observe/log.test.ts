@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import { createLogger } from './log.ts';
 import type { Logger } from './log.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { END, messageTold } from '../../test/support/told-items.ts';
-import { gatewayError, failure } from '../canonical/failure.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { Usage } from '../canonical/usage.ts';
+import { gatewayError, failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import { createMetrics } from './metrics.ts';
 import { tap } from './observer.ts';
 import type { TapOptions, TurnObserver } from './observer.ts';

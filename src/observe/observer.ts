@@ -1,8 +1,8 @@
-import { failureOf } from '../canonical/failure.ts';
-import type { Failure } from '../canonical/failure.ts';
-import type { Outcome } from '../canonical/outcome.ts';
-import type { TurnEvent } from '../canonical/turn-event.ts';
-import type { Usage } from '../canonical/usage.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { Outcome } from '../canonical/events/outcome.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
 
 export type TurnEnding =

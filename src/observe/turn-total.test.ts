@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure.ts';
+import { failure } from '../canonical/failure/failure.ts';
 import type { TurnSummary } from './observer.ts';
 import { turnTotal } from './turn-total.ts';
 

@@ -1,4 +1,4 @@
-import { addUsage } from '../canonical/usage.ts';
+import { addUsage } from '../canonical/events/usage.ts';
 import type { TurnObserver, TurnSummary } from './observer.ts';
 
 /** The turns of one request as one: an answer may have several choices. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { failureOf } from '../canonical/failure.ts';
-import { createModelNames } from '../canonical/model-names.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from './chat/to-turn.ts';
 import { toTurnRequest as readCompletion } from './completions/to-turn.ts';
 import { toTurnRequest as readResponse } from './responses/to-turn.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /**

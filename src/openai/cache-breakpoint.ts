@@ -1,4 +1,4 @@
-import type { Part } from '../canonical/item.ts';
+import type { Part } from '../canonical/request/item.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { jsonObject } from './bounds.ts';
 

@@ -1,5 +1,5 @@
-import { gatewayError } from '../canonical/failure.ts';
-import type { Item } from '../canonical/item.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { Item } from '../canonical/request/item.ts';
 
 export interface ClientPrompt {
   readonly instructions: string | null;

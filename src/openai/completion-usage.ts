@@ -1,5 +1,5 @@
-import type { TurnEnded } from '../canonical/turn-event.ts';
-import { addUsage, type Usage } from '../canonical/usage.ts';
+import type { TurnEnded } from '../canonical/events/turn-event.ts';
+import { addUsage, type Usage } from '../canonical/events/usage.ts';
 
 export type UsagePolicy = 'exact' | 'zeros';
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../canonical/failure.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
 import type { Json } from '../kit/json/json.ts';
 
 export interface ErrorBody {

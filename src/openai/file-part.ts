@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { FilePart, RawPart } from '../canonical/item.ts';
+import type { FilePart, RawPart } from '../canonical/request/item.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import { readBreakpoint } from './cache-breakpoint.ts';
 import { missing } from './validation.ts';

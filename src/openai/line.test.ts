@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { Line } from './line.ts';
 
 const started = (id: string): TurnEvent => ({

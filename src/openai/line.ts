@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../canonical/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 
 /** Items one after the other, in the order in which they began. */
 export class Line {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { modelList } from '../../test/support/models.ts';
-import { GatewayError } from '../canonical/failure.ts';
-import { createModelNames } from '../canonical/model-names.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from './chat/to-turn.ts';
 import { toTurnRequest as readResponses } from './responses/to-turn.ts';
 

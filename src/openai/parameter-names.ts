@@ -1,4 +1,4 @@
-import type { PartPlace, Path, Setting } from '../canonical/path.ts';
+import type { PartPlace, Path, Setting } from '../canonical/request/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { quoted } from '../kit/text/quote.ts';
 

@@ -1,4 +1,4 @@
-import type { Setting } from '../canonical/path.ts';
+import type { Setting } from '../canonical/request/path.ts';
 
 /** What becomes of a request field. */
 export type Policy =

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import {
   refKey,
   refsOf,
@@ -11,7 +11,7 @@ import {
   type Tool,
   type ToolChoice,
   type ToolRef,
-} from '../canonical/tool.ts';
+} from '../canonical/request/tool.ts';
 import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { customFields, functionFields } from './fields.ts';
 import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';

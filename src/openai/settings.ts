@@ -1,4 +1,4 @@
-import type { CacheSettings, Sampling } from '../canonical/turn-request.ts';
+import type { CacheSettings, Sampling } from '../canonical/request/turn-request.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 
 type Maybe<Value> = Value | null | undefined;

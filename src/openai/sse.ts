@@ -1,4 +1,4 @@
-import type { Usage } from '../canonical/usage.ts';
+import type { Usage } from '../canonical/events/usage.ts';
 import { writeJsonSteps } from '../kit/json/json-writer.ts';
 import type { Steps } from '../kit/async/event-loop.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewayError, type GatewayError } from '../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 

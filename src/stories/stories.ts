@@ -1,4 +1,4 @@
-import type { OpenStory } from '../canonical/story.ts';
+import type { OpenStory } from '../canonical/context/trace.ts';
 import { within } from '../kit/async/within.ts';
 import { cleaner } from './cleaned.ts';
 import { Shelf } from './shelf.ts';

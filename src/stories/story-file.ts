@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 
-import type { OpenStory, StoryKind } from '../canonical/story.ts';
+import type { OpenStory, StoryKind } from '../canonical/context/trace.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import { inTurns, type Steps } from '../kit/async/event-loop.ts';
 import type { Cleaner } from './cleaned.ts';

@@ -1,4 +1,4 @@
-import { gatewayError } from '../canonical/failure.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 

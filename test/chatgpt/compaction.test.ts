@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { summaryInWords } from '../../src/canonical/compaction.ts';
+import { summaryInWords } from '../../src/canonical/request/compaction.ts';
 import { wrapSummary } from '../../src/openai/responses/own-summary.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';

@@ -1,8 +1,8 @@
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import { summaryInWords, summaryRequest } from '../../src/canonical/compaction.ts';
-import type { Message } from '../../src/canonical/item.ts';
+import { summaryInWords, summaryRequest } from '../../src/canonical/request/compaction.ts';
+import type { Message } from '../../src/canonical/request/item.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
-import { fold } from '../../src/canonical/accumulate.ts';
-import { saidParts } from '../../src/canonical/item.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import { saidParts } from '../../src/canonical/request/item.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';

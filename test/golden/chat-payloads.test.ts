@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import { plainValues } from '../../src/codex/capabilities/wants.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';

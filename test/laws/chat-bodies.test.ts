@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { GatewayError } from '../../src/canonical/failure.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
+import { GatewayError } from '../../src/canonical/failure/failure.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Json } from '../../src/kit/json/json.ts';
 import { toTurnRequest, type ChatAsk } from '../../src/openai/chat/to-turn.ts';
 import { knownModel, modelList } from '../support/models.ts';

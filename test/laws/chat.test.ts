@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/accumulate.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
 import { arrange, type ArrangeOptions } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/accumulate.ts';
-import { isMessage, isToolCall, wordsOf } from '../../src/canonical/item.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import { isMessage, isToolCall, wordsOf } from '../../src/canonical/request/item.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { BlockScan } from '../../src/openai/dialects/block-scan.ts';
 import { tellBlocks } from '../../src/openai/dialects/obsidian-xml.ts';
 import { readBlock } from '../../src/openai/dialects/read-block.ts';

@@ -2,9 +2,9 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
-import { isMessage, isToolCall, wordsOf } from '../../src/canonical/item.ts';
-import { fold, type Reply } from '../../src/canonical/accumulate.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
+import { isMessage, isToolCall, wordsOf } from '../../src/canonical/request/item.ts';
+import { fold, type Reply } from '../../src/canonical/events/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import { AnswerReader } from '../../src/codex/relay/answer-reader.ts';
 import type { Relay } from '../../src/codex/relay/relay.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { compacting } from '../../src/canonical/compaction.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import { wellFormed } from '../../src/canonical/well-formed.ts';
+import { compacting } from '../../src/canonical/request/compaction.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import { wellFormed } from '../../src/canonical/events/well-formed.ts';
 import type { CompactionSupport } from '../../src/codex/capabilities/compaction.ts';
 import { compactConversations } from '../../src/engine/compact-conversations.ts';
 import { customAgain } from '../../src/engine/custom-as-functions.ts';

@@ -3,8 +3,8 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/accumulate.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';

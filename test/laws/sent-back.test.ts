@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { fold, type Reply } from '../../src/canonical/accumulate.ts';
+import { fold, type Reply } from '../../src/canonical/events/accumulate.ts';
 import {
   isMessage,
   isReasoning,
@@ -10,10 +10,10 @@ import {
   wordsOf,
   type Produced,
   type ToolCall,
-} from '../../src/canonical/item.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { AskedTurn } from '../../src/canonical/turn-request.ts';
+} from '../../src/canonical/request/item.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/translate/fit-history.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import { failure } from '../../src/canonical/failure.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { SourceSignal, TurnSource } from '../../src/codex/sources/source.ts';
@@ -10,7 +10,7 @@ import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
-import { CallableTools, type Tool } from '../../src/canonical/tool.ts';
+import { CallableTools, type Tool } from '../../src/canonical/request/tool.ts';
 import { functionTool } from '../support/turn-request.ts';
 
 /** Whatever an upstream says, and wherever it stops: what comes out of a source keeps the grammar. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { FAILURES } from '../../src/canonical/failure-catalogue.ts';
+import { FAILURES } from '../../src/canonical/failure/failure-catalogue.ts';
 
 /** Clients branch on these. A change here is a change of the API: name it in the changelog. */
 it('has these error codes, each with its status and type', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError, failureOf } from '../../src/canonical/failure.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { TurnAsk } from '../../src/http/endpoint.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';

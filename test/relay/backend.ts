@@ -6,8 +6,8 @@ import { Agent } from 'undici';
 
 import { afterEach, expect, vi } from 'vitest';
 
-import type { Failure } from '../../src/canonical/failure.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { Failure } from '../../src/canonical/failure/failure.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
 import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
 import { CookieJar } from '../../src/codex/relay/cookies.ts';
 import { completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 

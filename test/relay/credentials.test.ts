@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../src/canonical/outcome.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { Outcome } from '../../src/canonical/events/outcome.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/home/login.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
 import { WHOLE, completed, inTurn, freshRelays, type Answer } from './backend.ts';
 
 const start = freshRelays();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
 import { functionTool, NO_SAMPLING } from '../support/turn-request.ts';
 import { completed, parsed, freshRelays, status, type Answer } from './backend.ts';
 

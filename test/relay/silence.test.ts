@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../src/canonical/failure.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
 import { closed, freshRelays, WHOLE, type Answer } from './backend.ts';
 
 const start = freshRelays();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { fold } from '../../src/canonical/accumulate.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';

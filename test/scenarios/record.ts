@@ -4,8 +4,8 @@ import path from 'node:path';
 
 import { Agent } from 'undici';
 
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';

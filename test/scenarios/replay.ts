@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import { createModelNames } from '../../src/canonical/model-names.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { AskedTurn } from '../../src/canonical/turn-request.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
 import type { WireReport, WireSignal } from '../../src/codex/sources/wire-signal.ts';
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
-import { CallableTools, toolsLeft } from '../../src/canonical/tool.ts';
+import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
 import { fixedAmbient } from '../support/turn-events.ts';

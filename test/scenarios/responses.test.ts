@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Failure } from '../../src/canonical/failure.ts';
-import { fold } from '../../src/canonical/accumulate.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { Failure } from '../../src/canonical/failure/failure.ts';
+import { fold } from '../../src/canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/project.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';

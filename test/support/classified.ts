@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Failure } from '../../src/canonical/failure.ts';
+import type { Failure } from '../../src/canonical/failure/failure.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from '../../src/codex/failures/classify.ts';
 
 /** Who said what is classified in tests. */

@@ -7,7 +7,7 @@ import {
   type ThreadShape,
 } from '../../src/codex/relay/edits.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { turnRequest } from './turn-request.ts';
 
 /** A model request of codex, and what the relay makes of it for a turn. */

@@ -1,5 +1,5 @@
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { TurnRequest } from '../../src/canonical/turn-request.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { engineOn } from './engine.ts';

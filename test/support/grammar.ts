@@ -1,5 +1,5 @@
-import { wordsOf, type Produced, type Slot } from '../../src/canonical/item.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { wordsOf, type Produced, type Slot } from '../../src/canonical/request/item.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { Json } from '../../src/kit/json/json.ts';
 
@@ -12,7 +12,7 @@ interface Open {
   readonly lastIndex: Map<string, number>;
 }
 
-/** What breaks the grammar of turn events (`src/canonical/turn-event.ts`), in words; nothing: it is kept. */
+/** What breaks the grammar of turn events (`src/canonical/events/turn-event.ts`), in words; nothing: it is kept. */
 export const checkGrammar = (events: readonly TurnEvent[]): readonly string[] => {
   const broken: string[] = [];
   const open = new Map<string, Open>();

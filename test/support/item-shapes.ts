@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import { saidParts, type Produced, type Slot } from '../../src/canonical/item.ts';
+import { saidParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 

@@ -1,4 +1,4 @@
-import { unknownModel, type ModelInfo, type ModelList } from '../../src/canonical/model-names.ts';
+import { unknownModel, type ModelInfo, type ModelList } from '../../src/canonical/models/model-names.ts';
 
 /** A model of codex's catalogue with these facts; all else is not known. */
 export const knownModel = (id: string, facts: Partial<ModelInfo> = {}): ModelInfo => ({

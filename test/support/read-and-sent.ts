@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import { failureOf } from '../../src/canonical/failure.ts';
-import type { AskedTurn } from '../../src/canonical/turn-request.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { failureOf } from '../../src/canonical/failure/failure.ts';
+import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';

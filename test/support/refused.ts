@@ -1,4 +1,4 @@
-import { GatewayError, type Failure } from '../../src/canonical/failure.ts';
+import { GatewayError, type Failure } from '../../src/canonical/failure/failure.ts';
 
 /** Why it is refused. */
 export const refused = (act: () => unknown): Failure => {

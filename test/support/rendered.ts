@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { renderResponse } from '../../src/openai/responses/render.ts';
 import type { Frame } from '../../src/openai/sse.ts';
 import { responseMeta } from './response-meta.ts';

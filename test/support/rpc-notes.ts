@@ -1,10 +1,10 @@
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource, type RpcSourceOptions } from '../../src/codex/sources/rpc-source.ts';
 import type { Oddity } from '../../src/codex/sources/source.ts';
 import { fixedAmbient } from './turn-events.ts';
-import { CallableTools } from '../../src/canonical/tool.ts';
+import { CallableTools } from '../../src/canonical/request/tool.ts';
 import { functionTool } from './turn-request.ts';
 
 /** What an app-server notifies, and what an RPC source makes of it. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { gatewayError } from '../../src/canonical/failure.ts';
+import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { createLogger } from '../../src/observe/log.ts';

@@ -1,6 +1,6 @@
-import type { Outcome } from '../../src/canonical/outcome.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { Usage } from '../../src/canonical/usage.ts';
+import type { Outcome } from '../../src/canonical/events/outcome.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { Usage } from '../../src/canonical/events/usage.ts';
 import { fixedAmbient } from './turn-events.ts';
 
 /** The first and the last event of turns that cost something. */

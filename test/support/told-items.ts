@@ -1,5 +1,5 @@
-import type { Message, Produced, ToolCall } from '../../src/canonical/item.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import type { Message, Produced, ToolCall } from '../../src/canonical/request/item.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 
 /** Messages and calls as a turn tells them, its beginning and its end. */
 

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 
-import { Accumulator } from '../../src/canonical/accumulate.ts';
-import { failure } from '../../src/canonical/failure.ts';
-import type { Produced } from '../../src/canonical/item.ts';
-import type { Outcome } from '../../src/canonical/outcome.ts';
-import { itemIdOf, type TurnEvent } from '../../src/canonical/turn-event.ts';
-import type { Usage } from '../../src/canonical/usage.ts';
+import { Accumulator } from '../../src/canonical/events/accumulate.ts';
+import { failure } from '../../src/canonical/failure/failure.ts';
+import type { Produced } from '../../src/canonical/request/item.ts';
+import type { Outcome } from '../../src/canonical/events/outcome.ts';
+import { itemIdOf, type TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { Usage } from '../../src/canonical/events/usage.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { reasoning, shape, type Shape } from './item-shapes.ts';
 

@@ -1,6 +1,6 @@
-import { ModelBudget } from '../../src/canonical/model-budget.ts';
-import type { FunctionTool } from '../../src/canonical/tool.ts';
-import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/turn-request.ts';
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import type { FunctionTool } from '../../src/canonical/request/tool.ts';
+import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 
 export const { sampling: NO_SAMPLING, cache: NO_CACHE } = PLAIN_ASK;
 

@@ -1,11 +1,11 @@
-import { Accumulator, type Reply } from '../../src/canonical/accumulate.ts';
-import type { TurnEvent } from '../../src/canonical/turn-event.ts';
+import { Accumulator, type Reply } from '../../src/canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import type { Oddity, SourceSignal } from '../../src/codex/sources/source.ts';
 import { WireSource, type WireSourceOptions } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { fixedAmbient } from './turn-events.ts';
-import { CallableTools } from '../../src/canonical/tool.ts';
+import { CallableTools } from '../../src/canonical/request/tool.ts';
 import { functionTool } from './turn-request.ts';
 
 /** What a backend says on the wire, and what a wire source makes of it. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 
-import { GatewayError } from '../../src/canonical/failure.ts';
+import { GatewayError } from '../../src/canonical/failure/failure.ts';
 import type { AppServer } from '../../src/codex/app-server.ts';
 import {
   createWorkerPool,

@@ -1,5 +1,5 @@
-import type { Path } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 
 /** The name that codex gives every output schema. */
 const CODEX_NAME = 'codex_output_schema';

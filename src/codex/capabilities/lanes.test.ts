@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { turnRequest } from '../../../test/support/turn-request.ts';
-import type { ImageDetail } from '../../canonical/item.ts';
+import type { ImageDetail } from '../../canonical/request/item.ts';
 import { lostOnLane, needsFullLane } from './lanes.ts';
 
 const tool = { kind: 'function', name: 'f', description: null, parameters: null, strict: null } as const;

@@ -1,7 +1,7 @@
-import { partsOf, type ImageDetail } from '../../canonical/item.ts';
-import type { Path } from '../../canonical/path.ts';
-import { allTools, type Tool } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { partsOf, type ImageDetail } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import { allTools, type Tool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Lane } from '../translate/approach.ts';
 
 /** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at, less reasoning. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { McpServer } from '../../canonical/mcp-server.ts';
-import type { HostedTool } from '../../canonical/tool.ts';
+import type { McpServer } from '../../canonical/mcp/mcp-server.ts';
+import type { HostedTool } from '../../canonical/request/tool.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { sortTools, type SortOptions } from './mcp-tools.ts';
 

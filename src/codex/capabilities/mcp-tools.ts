@@ -1,4 +1,4 @@
-import { mcpNamespace } from '../../canonical/mcp-names.ts';
+import { mcpNamespace } from '../../canonical/mcp/mcp-names.ts';
 import {
   isMcpLabel,
   MCP_CALL_SECONDS,
@@ -6,17 +6,17 @@ import {
   mcpHeaderProblem,
   mcpUrlProblem,
   type McpServer,
-} from '../../canonical/mcp-server.ts';
-import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp-use.ts';
-import type { Path } from '../../canonical/path.ts';
-import type { Refusal } from '../../canonical/refusal.ts';
+} from '../../canonical/mcp/mcp-server.ts';
+import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp/mcp-use.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
 import {
   toolsLeft,
   type HostedTool,
   type RawTool,
   type Tool,
   type ToolChoice,
-} from '../../canonical/tool.ts';
+} from '../../canonical/request/tool.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { BackendProfile } from './profile.ts';

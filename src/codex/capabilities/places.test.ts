@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Setting } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Setting } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { injectedOf, toInjectItems } from '../translate/inject-items.ts';
 import { toThreadStart, type ThreadSettings } from '../translate/thread-start.ts';
 import { toTurnStart } from '../translate/turn-start.ts';

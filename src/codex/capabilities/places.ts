@@ -1,4 +1,4 @@
-import type { Setting } from '../../canonical/path.ts';
+import type { Setting } from '../../canonical/request/path.ts';
 import { SETTINGS } from './settings.ts';
 
 /** Where a setting of a turn request goes. */

@@ -1,5 +1,5 @@
-import type { Item } from '../../canonical/item.ts';
-import type { Refusal } from '../../canonical/refusal.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** Items that nobody reads and the app-server takes as they are. All others it leaves out without a word. */

@@ -1,6 +1,6 @@
-import { partsOf } from '../../canonical/item.ts';
-import type { Setting } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { partsOf } from '../../canonical/request/item.ts';
+import type { Setting } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 

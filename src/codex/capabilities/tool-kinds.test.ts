@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import type { Item } from '../../canonical/item.ts';
-import type { HostedTool, Tool } from '../../canonical/tool.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
 import { chatgptTool, lostOfTools, refusedTools } from './tool-kinds.ts';
 
 const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });

@@ -1,8 +1,8 @@
-import type { LoadedTools } from '../../canonical/item.ts';
-import type { Path } from '../../canonical/path.ts';
-import type { Refusal } from '../../canonical/refusal.ts';
-import type { RawTool, Tool } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { LoadedTools } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { RawTool, Tool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { Lane } from '../translate/approach.ts';
 import { isOnlyOnFull } from './lanes.ts';

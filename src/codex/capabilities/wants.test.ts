@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Path } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { directLogin } from '../home/backend.ts';
 import { profileOf } from './profile.ts';
 import { plainValues, unsaidOf, wantsOf } from './wants.ts';

@@ -1,5 +1,5 @@
-import type { Path, Setting } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Path, Setting } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 import { SETTINGS } from './settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Setting } from '../../canonical/path.ts';
+import type { Setting } from '../../canonical/request/path.ts';
 import { directLogin } from '../home/backend.ts';
 import { profileOf } from './profile.ts';
 import { fateOf, type Way } from './way.ts';

@@ -1,5 +1,5 @@
-import type { Setting } from '../../canonical/path.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Setting } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Lane } from '../translate/approach.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { SETTINGS, type Fate } from './settings.ts';

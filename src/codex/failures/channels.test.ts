@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Failure } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { rpcFailure } from '../../engine/rpc-failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { httpFailure, streamFailure } from '../relay/http-failure.ts';

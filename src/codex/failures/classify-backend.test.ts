@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { check, HOST } from '../../../test/support/classified.ts';
-import { failure } from '../../canonical/failure.ts';
-import { FAILURES } from '../../canonical/failure-catalogue.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import { classify, NOTHING_SAID } from './classify.ts';
 
 describe('overload', () => {

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 
 import { check, HOST, type ClassifiedRow } from '../../../test/support/classified.ts';
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 
 /** 2026-11-20 14:30 UTC */
 const AT = 1_795_185_000;

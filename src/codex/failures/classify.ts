@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import { harmless } from './harmless.ts';
 import { speaksOfKeys, withoutKeyWords } from './key-words.ts';
 import { wordsCode } from './words.ts';

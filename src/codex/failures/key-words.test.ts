@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { FAILURES, type FailureCode } from '../../canonical/failure-catalogue.ts';
+import { FAILURES, type FailureCode } from '../../canonical/failure/failure-catalogue.ts';
 import { classify, NOTHING_SAID } from './classify.ts';
 import { withoutKeyWords } from './key-words.ts';
 import { mcpTrouble } from './mcp-trouble.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import { hostOf, unreachable } from './unreachable.ts';
 
 describe('an upstream that cannot be reached', () => {

@@ -1,5 +1,5 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
-import { outOfResources } from '../../canonical/resources.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import { outOfResources } from '../../canonical/failure/resources.ts';
 
 /** Why there was no answer, by the code of the error: what a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {

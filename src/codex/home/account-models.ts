@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/within.ts';
-import type { ModelList } from '../../canonical/model-names.ts';
+import type { ModelList } from '../../canonical/models/model-names.ts';
 import { accountEntries, type AccountModel } from './account-list.ts';
 import type { AccountAnswer } from './ask-account.ts';
 import { cleanCatalogue, type Catalogue } from './catalogue.ts';

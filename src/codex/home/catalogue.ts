@@ -1,4 +1,4 @@
-import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
+import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/models/model-names.ts';
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**

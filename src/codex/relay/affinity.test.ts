@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { NO_CACHE, turnRequest } from '../../../test/support/turn-request.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { uuidV7 } from './uuid-v7.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Conversations } from './conversations.ts';
 import { isRealUuidV7 } from './uuid-v7.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';
 import { AnswerReader } from './answer-reader.ts';

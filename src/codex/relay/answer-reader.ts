@@ -1,4 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import { atOnce, inTurns, type Steps } from '../../kit/async/event-loop.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import { passOn, readBeginning, type Beginning } from './beginning.ts';
 
 const CREATED = 'event: response.created\ndata: {}\n\n';

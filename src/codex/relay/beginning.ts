@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Failure } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { isKeepalive } from './keepalive.ts';
 import { isLongEvent, readEvent } from './read-event.ts';

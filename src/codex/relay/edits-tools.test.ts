@@ -10,7 +10,7 @@ import {
   SHAPE,
 } from '../../../test/support/edited.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Tool, ToolChoice } from '../../canonical/tool.ts';
+import type { Tool, ToolChoice } from '../../canonical/request/tool.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { requestEdits } from './edits.ts';
 

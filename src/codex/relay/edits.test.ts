@@ -11,7 +11,7 @@ import {
   SHAPE,
 } from '../../../test/support/edited.ts';
 import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Item } from '../../canonical/item.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
 import type { Approach } from '../translate/approach.ts';

@@ -1,6 +1,6 @@
-import { partsOf } from '../../canonical/item.ts';
-import { released, toolsLeft } from '../../canonical/tool.ts';
-import type { OutputFormat, TurnRequest } from '../../canonical/turn-request.ts';
+import { partsOf } from '../../canonical/request/item.ts';
+import { released, toolsLeft } from '../../canonical/request/tool.ts';
+import type { OutputFormat, TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { BackendProfile, EditField } from '../capabilities/profile.ts';

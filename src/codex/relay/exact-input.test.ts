@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Item } from '../../canonical/item.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { toInjectItems } from '../translate/inject-items.ts';
 import { exactInput, restoreInput } from './exact-input.ts';

@@ -1,4 +1,4 @@
-import type { Item, Part } from '../../canonical/item.ts';
+import type { Item, Part } from '../../canonical/request/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { plainOutput } from './plain-output.ts';
 import type { Answers } from './put-back.ts';

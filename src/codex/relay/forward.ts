@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Dispatcher } from 'undici';
 
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import { silentFailure } from '../failures/classify.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 import type { Dispatcher } from 'undici';
 
-import type { Failure } from '../../canonical/failure.ts';
-import type { ModelBudget } from '../../canonical/model-budget.ts';
-import type { StoryKind } from '../../canonical/story.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
+import type { StoryKind } from '../../canonical/context/trace.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Unreadable } from './answer-reader.ts';
 import type { CookieJar } from './cookies.ts';

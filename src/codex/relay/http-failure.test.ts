@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { httpFailure, sourceOf, streamFailure, type Source } from './http-failure.ts';
 

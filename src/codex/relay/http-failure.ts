@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { Failure } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, type UpstreamSaid } from '../failures/classify.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { LearntRefusals } from './learnt.ts';
 
 const warm: TurnRequest = turnRequest({

@@ -1,5 +1,5 @@
-import { isDemanded } from '../../canonical/refusal.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/turn-request.ts';
+import { isDemanded } from '../../canonical/failure/refusal.ts';
+import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';

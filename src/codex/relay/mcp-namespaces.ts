@@ -1,4 +1,4 @@
-import type { McpToolInfo } from '../../canonical/mcp-tools.ts';
+import type { McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** The MCP servers of a turn, as the model is to see them. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { request as send, type Dispatcher } from 'undici';
 
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../end-to-end.ts';
 import { harmless } from '../failures/harmless.ts';

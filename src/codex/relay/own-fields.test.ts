@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { setOwnFields } from './own-fields.ts';

@@ -1,5 +1,5 @@
-import { allTools } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { allTools } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { EditField } from '../capabilities/profile.ts';
 

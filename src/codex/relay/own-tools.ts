@@ -8,7 +8,7 @@ import {
   type Tool,
   type ToolChoice,
   type ToolRef,
-} from '../../canonical/tool.ts';
+} from '../../canonical/request/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
-import { unknownModel } from '../../canonical/model-names.ts';
+import { unknownModel } from '../../canonical/models/model-names.ts';
 import { readProviderModels } from './provider-list.ts';
 
 const KNOWN = modelList([

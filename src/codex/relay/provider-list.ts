@@ -1,5 +1,5 @@
-import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/model-names.ts';
-import { soundsLikeWords } from '../../canonical/smallest-model.ts';
+import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/models/model-names.ts';
+import { soundsLikeWords } from '../../canonical/models/smallest-model.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Aggregators list some hundred models; a list from outside has an end. */

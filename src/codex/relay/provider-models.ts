@@ -1,4 +1,4 @@
-import type { ModelList } from '../../canonical/model-names.ts';
+import type { ModelList } from '../../canonical/models/model-names.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/within.ts';
 import { getText } from '../get-text.ts';

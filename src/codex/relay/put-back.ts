@@ -1,4 +1,4 @@
-import { isAsking } from '../../canonical/tool.ts';
+import { isAsking } from '../../canonical/request/tool.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { readItem } from '../sources/read-item.ts';
 import type { WireSignal } from '../sources/wire-signal.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../kit/json/json-bytes.ts';
 import { inTurns } from '../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../loopback.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { request as send, type Dispatcher } from 'undici';
 
-import type { Failure } from '../../canonical/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 import { parseJsonObject, textIn } from '../../kit/json/json.ts';
 import { timeoutFailure } from '../failures/classify.ts';

@@ -1,8 +1,8 @@
-import type { Failure } from '../../canonical/failure.ts';
-import type { ModelBudget } from '../../canonical/model-budget.ts';
-import type { Path } from '../../canonical/path.ts';
-import type { StoryKind } from '../../canonical/story.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { StoryKind } from '../../canonical/context/trace.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
 import type { WireReport, WireSignal } from '../sources/wire-signal.ts';

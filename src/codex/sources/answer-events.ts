@@ -1,4 +1,4 @@
-import type { Slot } from '../../canonical/item.ts';
+import type { Slot } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { OutputItem } from './read-item.ts';
 

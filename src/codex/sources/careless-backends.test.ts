@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
-import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
+import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Oddity, SourceSignal } from './source.ts';
 import { WireSource } from './wire-source.ts';
 import { BEGUN, turnCompleted } from '../../../test/support/wire-answer.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import { CallableTools } from '../../canonical/tool.ts';
+import { CallableTools } from '../../canonical/request/tool.ts';
 
 const sourceOf = (onOddity: (oddity: Oddity) => void): WireSource =>
   new WireSource({

@@ -1,5 +1,5 @@
-import { failure } from '../../canonical/failure.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
 
 /**
  * More than any answer has. The app-server's time for output items grows with the square of their number: 2 s for

@@ -1,5 +1,5 @@
-import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { harmless } from '../failures/harmless.ts';
 import type { McpToolCall } from '../protocol/methods.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

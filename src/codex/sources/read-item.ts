@@ -7,7 +7,7 @@ import {
   type RawItem,
   type Said,
   type Slot,
-} from '../../canonical/item.ts';
+} from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 

@@ -16,8 +16,8 @@ import {
   END,
   messageTold,
 } from '../../../test/support/told-items.ts';
-import { ModelBudget } from '../../canonical/model-budget.ts';
-import { failure } from '../../canonical/failure.ts';
+import { ModelBudget } from '../../canonical/context/model-budget.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import { MAX_ITEMS } from './item-limit.ts';
 describe('calls', () => {
   it('end the turn when the answer of the model is over', () => {

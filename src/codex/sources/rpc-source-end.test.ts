@@ -11,7 +11,7 @@ import {
   USAGE,
 } from '../../../test/support/rpc-notes.ts';
 import { messageEnded } from '../../../test/support/told-items.ts';
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 describe('usage', () => {
   it('is the sum over all answers of the model in the turn', () => {
     const { run } = start();

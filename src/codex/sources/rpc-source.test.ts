@@ -11,7 +11,7 @@ import {
   TURN,
 } from '../../../test/support/rpc-notes.ts';
 import { END, messageEnded, messageStarted, textDelta } from '../../../test/support/told-items.ts';
-import { itemIdOf } from '../../canonical/turn-event.ts';
+import { itemIdOf } from '../../canonical/events/turn-event.ts';
 
 /** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
 describe('a message', () => {

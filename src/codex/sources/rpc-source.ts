@@ -1,8 +1,8 @@
-import type { Message, Phase, Produced, Slot } from '../../canonical/item.ts';
-import type { ModelBudget } from '../../canonical/model-budget.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import { addUsage, type Usage } from '../../canonical/usage.ts';
+import type { Message, Phase, Produced, Slot } from '../../canonical/request/item.ts';
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';

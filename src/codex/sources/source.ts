@@ -1,7 +1,7 @@
-import type { Produced } from '../../canonical/item.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import type { CallableTools } from '../../canonical/tool.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Produced } from '../../canonical/request/item.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { CallableTools } from '../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';

@@ -1,5 +1,5 @@
-import type { Failure } from '../../canonical/failure.ts';
-import type { Path } from '../../canonical/path.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** What the relay sees of the answers of a turn, as it happens. */

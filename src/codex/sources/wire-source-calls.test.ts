@@ -14,7 +14,7 @@ import {
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import { CallableTools, type Tool } from '../../canonical/tool.ts';
+import { CallableTools, type Tool } from '../../canonical/request/tool.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { SourceSignal } from './source.ts';
 describe('calls', () => {

@@ -13,7 +13,7 @@ import {
   TURN,
   turnCompleted,
 } from '../../../test/support/wire-answer.ts';
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { SourceSignal } from './source.ts';
 import { MAX_ITEMS } from './item-limit.ts';

@@ -1,8 +1,8 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
-import type { Produced } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import { addUsage, type Usage } from '../../canonical/usage.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import type { Produced } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';

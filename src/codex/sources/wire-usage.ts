@@ -1,4 +1,4 @@
-import type { ImageUsage, TokensByKind, Usage } from '../../canonical/usage.ts';
+import type { ImageUsage, TokensByKind, Usage } from '../../canonical/events/usage.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** The usage of a response as the backend gave it; null: it gave none. */

@@ -1,4 +1,4 @@
-import type { LimitWindow, RateLimit, RateLimits, TokenTotals } from '../../canonical/account.ts';
+import type { LimitWindow, RateLimit, RateLimits, TokenTotals } from '../../canonical/models/account.ts';
 import type { ResultOf } from '../protocol/methods.ts';
 
 type Limits = ResultOf<'account/rateLimits/read'>;

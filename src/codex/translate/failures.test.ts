@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, type Failure } from '../../canonical/failure.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 

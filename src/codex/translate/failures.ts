@@ -1,6 +1,6 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
-import type { IncompleteReason } from '../../canonical/outcome.ts';
-import { noRoom, saysNoRoom } from '../../canonical/resources.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import type { IncompleteReason } from '../../canonical/events/outcome.ts';
+import { noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, unfinishedFailure, type UpstreamSaid } from '../failures/classify.ts';

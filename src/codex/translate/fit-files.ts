@@ -1,6 +1,6 @@
-import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/item.ts';
-import type { Refusal } from '../../canonical/refusal.ts';
-import { textOfFile, type NoText } from '../../canonical/text-file.ts';
+import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/request/item.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
+import { textOfFile, type NoText } from '../../canonical/request/text-file.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
 

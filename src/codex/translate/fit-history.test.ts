@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Item, Reasoning } from '../../canonical/item.ts';
-import { findPairingProblem } from '../../canonical/pairing.ts';
+import type { Item, Reasoning } from '../../canonical/request/item.ts';
+import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import {
   CHATGPT_HISTORY,
   fitHistory,

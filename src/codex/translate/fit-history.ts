@@ -1,4 +1,4 @@
-import { isModels, isReasoning, type Item, type Reasoning } from '../../canonical/item.ts';
+import { isModels, isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
 import { typeOf } from './inject-items.ts';
 
 /** What a client sent, and where each item stands in its request. */

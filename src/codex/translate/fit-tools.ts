@@ -1,6 +1,6 @@
-import type { Item } from '../../canonical/item.ts';
-import type { Path } from '../../canonical/path.ts';
-import type { Tool } from '../../canonical/tool.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { Tool } from '../../canonical/request/tool.ts';
 import type { History } from './fit-history.ts';
 
 /** Tools that items bring along, among the others: for a way on which the items do not say it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
-import type { Item, Part } from '../../canonical/item.ts';
+import type { Item, Part } from '../../canonical/request/item.ts';
 import { injectedOf, toInjectItems } from './inject-items.ts';
 
 const rawOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];

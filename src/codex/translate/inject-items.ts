@@ -1,4 +1,4 @@
-import { summaryInWords } from '../../canonical/compaction.ts';
+import { summaryInWords } from '../../canonical/request/compaction.ts';
 import {
   isSummary,
   partsOf,
@@ -7,8 +7,8 @@ import {
   type Item,
   type Message,
   type Part,
-} from '../../canonical/item.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+} from '../../canonical/request/item.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Approach } from './approach.ts';

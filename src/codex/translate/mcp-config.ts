@@ -1,4 +1,4 @@
-import type { McpServer, McpTransport } from '../../canonical/mcp-server.ts';
+import type { McpServer, McpTransport } from '../../canonical/mcp/mcp-server.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** A process as the `config.mcp_servers` of `thread/start` names it; `env` is what its environment has besides. */

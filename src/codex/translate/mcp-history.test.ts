@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Item, RawItem } from '../../canonical/item.ts';
+import type { Item, RawItem } from '../../canonical/request/item.ts';
 import { wholeHistory } from './fit-history.ts';
 import { mcpHistory } from './mcp-history.ts';
 

@@ -1,6 +1,6 @@
-import { rawOf, type Item, type RawItem } from '../../canonical/item.ts';
-import { mcpNamespace, mcpWireName } from '../../canonical/mcp-names.ts';
-import type { Refusal } from '../../canonical/refusal.ts';
+import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
+import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';

@@ -1,4 +1,4 @@
-import type { Part } from '../../canonical/item.ts';
+import type { Part } from '../../canonical/request/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** What a tool of an MCP server gave, as the app-server tells it. */

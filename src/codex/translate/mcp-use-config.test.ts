@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { readMcpUse } from '../../canonical/mcp-use.ts';
+import { readMcpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { mcpUseConfig } from './mcp-use-config.ts';
 

@@ -1,4 +1,4 @@
-import type { McpFilter, McpUse } from '../../canonical/mcp-use.ts';
+import type { McpFilter, McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Whether the app-server runs a call, where it asks nobody: always, if the tool only reads, or never. */

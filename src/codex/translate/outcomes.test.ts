@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../../canonical/failure.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
 import { refine, toOutcome, type Noted } from './outcomes.ts';
 
 const report = (different: Partial<Noted>): Noted => ({

@@ -1,6 +1,6 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import { noRoom } from '../../canonical/resources.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import { noRoom } from '../../canonical/failure/resources.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Item } from '../../canonical/item.ts';
-import type { NamespaceTool } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { NamespaceTool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isPromptMessage, toThreadStart } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
 

@@ -1,6 +1,6 @@
-import type { Item } from '../../canonical/item.ts';
-import { FLAT_NAMESPACE, NO_PARAMETERS, toolsLeft, type FunctionTool } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import { FLAT_NAMESPACE, NO_PARAMETERS, toolsLeft, type FunctionTool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
 import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
 
 /** Codex passes on what the backend said, also what is no count. */

@@ -1,5 +1,5 @@
-import { answerOf } from '../../canonical/item.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { answerOf } from '../../canonical/request/item.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 
 /** The turn runs on the injected history, so it has no input of its own. */

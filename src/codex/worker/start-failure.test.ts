@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, gatewayError } from '../../canonical/failure.ts';
+import { failure, gatewayError } from '../../canonical/failure/failure.ts';
 import { startFailure } from './start-failure.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error(`${code}: it failed`), { code });

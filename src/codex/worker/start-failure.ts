@@ -1,5 +1,5 @@
-import { failure, GatewayError, type Failure } from '../../canonical/failure.ts';
-import { outOfResources, noRoom, saysNoRoom } from '../../canonical/resources.ts';
+import { failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import { outOfResources, noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
 
 /** The disk, or the user's share of it. */
 const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

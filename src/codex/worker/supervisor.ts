@@ -1,4 +1,4 @@
-import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure.ts';
+import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import { lookEveryMs } from './health.ts';

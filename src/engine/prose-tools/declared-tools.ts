@@ -1,4 +1,4 @@
-import type { ToolCall } from '../../canonical/item.ts';
+import type { ToolCall } from '../../canonical/request/item.ts';
 import {
   NO_PARAMETERS,
   titleOf,
@@ -8,7 +8,7 @@ import {
   type NamespaceTool,
   type Tool,
   type ToolChoice,
-} from '../../canonical/tool.ts';
+} from '../../canonical/request/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { ONE_INPUT } from '../custom-as-functions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Item, ToolCall, ToolOutput } from '../../canonical/item.ts';
+import type { Item, ToolCall, ToolOutput } from '../../canonical/request/item.ts';
 import { proseHistory, writeHistory } from './history.ts';
 
 const say = (role: 'user' | 'assistant', text: string): Item => ({

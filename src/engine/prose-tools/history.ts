@@ -1,5 +1,5 @@
-import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/item.ts';
-import { titleOf } from '../../canonical/tool.ts';
+import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/request/item.ts';
+import { titleOf } from '../../canonical/request/tool.ts';
 import { breathe } from '../../kit/async/event-loop.ts';
 import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Tool, ToolChoice } from '../../canonical/tool.ts';
+import type { Tool, ToolChoice } from '../../canonical/request/tool.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { proseTools } from './declared-tools.ts';
 import { proseInstructions } from './instructions.ts';

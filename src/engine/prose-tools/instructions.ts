@@ -1,4 +1,4 @@
-import { titleOf, type ToolChoice } from '../../canonical/tool.ts';
+import { titleOf, type ToolChoice } from '../../canonical/request/tool.ts';
 import { inTurns } from '../../kit/async/event-loop.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { ProseTool } from './declared-tools.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, gatewayError } from '../../canonical/failure.ts';
-import type { Item } from '../../canonical/item.ts';
-import type { Tool, ToolChoice } from '../../canonical/tool.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { failure, gatewayError } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { Tool, ToolChoice } from '../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { checkGrammar } from '../../../test/support/grammar.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';

@@ -1,8 +1,8 @@
-import { choiceInWords } from '../../canonical/forced-choice.ts';
-import type { Item, Message } from '../../canonical/item.ts';
-import type { Path } from '../../canonical/path.ts';
-import { allTools, isForced, type Tool, type ToolChoice } from '../../canonical/tool.ts';
-import type { TurnRequest } from '../../canonical/turn-request.ts';
+import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import type { Item, Message } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import { allTools, isForced, type Tool, type ToolChoice } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isProse, proseTools, type ProseTool } from './declared-tools.ts';
 import { proseHistory, writeHistory, type ProseItem } from './history.ts';
 import { proseInstructions } from './instructions.ts';

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { Accumulator } from '../../canonical/accumulate.ts';
-import type { Produced } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { Accumulator } from '../../canonical/events/accumulate.ts';
+import type { Produced } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { checkGrammar } from '../../../test/support/grammar.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';

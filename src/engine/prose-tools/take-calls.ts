@@ -1,4 +1,4 @@
-import { Accumulator } from '../../canonical/accumulate.ts';
+import { Accumulator } from '../../canonical/events/accumulate.ts';
 import {
   endedWith,
   isMessage,
@@ -6,9 +6,9 @@ import {
   type Message,
   type Produced,
   type ToolCall,
-} from '../../canonical/item.ts';
-import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
-import { statusAfter } from '../../canonical/well-formed.ts';
+} from '../../canonical/request/item.ts';
+import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError, type GatewayError } from '../../canonical/failure.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { ClientSeen } from '../../openai/clients/recognise.ts';
 import { collect } from '../../../test/support/turn-events.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';

@@ -1,5 +1,5 @@
-import { failureOf, GatewayError, type Failure } from '../../canonical/failure.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Committed } from '../commit-point.ts';

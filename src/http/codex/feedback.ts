@@ -1,4 +1,4 @@
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexDesk } from '../../engine/codex-desk.ts';
 import { readFeedback } from '../../openai/feedback.ts';
 import { ignoredHeader } from '../ignored-header.ts';

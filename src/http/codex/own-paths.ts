@@ -1,4 +1,4 @@
-import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/account.ts';
+import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
 import type { CodexDesk } from '../../engine/codex-desk.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';

@@ -5,9 +5,9 @@ import type {
   RateLimit,
   RateLimits,
   TokenTotals,
-} from '../../canonical/account.ts';
-import { FAILURES } from '../../canonical/failure-catalogue.ts';
-import type { ModelInfo, ModelNames } from '../../canonical/model-names.ts';
+} from '../../canonical/models/account.ts';
+import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
+import type { ModelInfo, ModelNames } from '../../canonical/models/model-names.ts';
 import type { ListedMcp } from '../../engine/mcp-tools.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 

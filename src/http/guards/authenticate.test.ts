@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failure, failureOf } from '../../canonical/failure.ts';
-import type { Failure } from '../../canonical/failure.ts';
+import { failure, failureOf } from '../../canonical/failure/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { createAuthenticator } from './authenticate.ts';
 
 const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002']);

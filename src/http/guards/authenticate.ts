@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 
 interface Caller {
   /** Names the key in logs without giving it away. */

@@ -3,7 +3,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { failure, failureOf, gatewayError, type Failure } from '../../canonical/failure.ts';
+import { failure, failureOf, gatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
 type Compress = (bytes: Uint8Array) => Buffer<ArrayBuffer>;

@@ -11,7 +11,7 @@ import {
   type ZstdDecompress,
 } from 'node:zlib';
 
-import { failure, gatewayError, GatewayError } from '../../canonical/failure.ts';
+import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { Slots } from '../../kit/async/slots.ts';
 

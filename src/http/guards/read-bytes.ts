@@ -1,4 +1,4 @@
-import { gatewayError, failure, GatewayError } from '../../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { decompressorOf } from './decompress.ts';
 
 export interface ReadLimits {

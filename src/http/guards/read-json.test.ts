@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayError, failure, failureOf } from '../../canonical/failure.ts';
-import type { Failure } from '../../canonical/failure.ts';
+import { gatewayError, failure, failureOf } from '../../canonical/failure/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { readJson } from './read-json.ts';
 
 const request = (

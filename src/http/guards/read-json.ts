@@ -1,4 +1,4 @@
-import { gatewayError, failure, GatewayError } from '../../canonical/failure.ts';
+import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/json-reader.ts';
 import { inTurns } from '../../kit/async/event-loop.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';

@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { recogniseClient } from '../../openai/clients/recognise.ts';
 import { parameterName, type ParameterNames } from '../../openai/parameter-names.ts';
 import type { TurnAsk } from '../endpoint.ts';

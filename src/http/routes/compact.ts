@@ -1,5 +1,5 @@
-import { compacting } from '../../canonical/compaction.ts';
-import { gatewayError } from '../../canonical/failure.ts';
+import { compacting } from '../../canonical/request/compaction.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { projectCompaction } from '../../openai/responses/project-compaction.ts';
 import type { Endpoint } from '../endpoint.ts';

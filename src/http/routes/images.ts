@@ -1,4 +1,4 @@
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import { projectImages, renderImages, type ImagesMeta } from '../../openai/images/answer.ts';
 import { editBodyOf } from '../../openai/images/form.ts';
 import { onlyImages } from '../../openai/images/only-images.ts';

@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import { ModelBudget } from '../../canonical/model-budget.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';

@@ -1,7 +1,7 @@
-import { asksForCompaction } from '../../canonical/compaction.ts';
-import { isForced } from '../../canonical/tool.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { asksForCompaction } from '../../canonical/request/compaction.ts';
+import { isForced } from '../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import { separateMessages } from '../../openai/dialects/separate-messages.ts';

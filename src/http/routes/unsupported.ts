@@ -1,4 +1,4 @@
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Route } from '../server.ts';
 import { quoted } from '../../kit/text/quote.ts';
 

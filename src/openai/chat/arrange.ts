@@ -1,5 +1,5 @@
-import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/item.ts';
-import { itemIdOf, type TurnEvent } from '../../canonical/turn-event.ts';
+import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { Line } from '../line.ts';
 
 /** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */

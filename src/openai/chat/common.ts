@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import type { ModelNames } from '../../canonical/model-names.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** What a translation needs to know beside the body. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Part } from '../../canonical/item.ts';
+import type { Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { longText } from '../bounds.ts';
 import { breakpointField, readBreakpoint } from '../cache-breakpoint.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Item } from '../../canonical/item.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import { asCustomCalls } from './function-envelope.ts';
 
 const call = (tool: 'function' | 'custom', callId: string, name: string): Item => ({

@@ -1,5 +1,5 @@
-import { isToolCall, type Item } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { isToolCall, type Item } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
 /**
  * Cursor declares custom tools, and looks for `function.name` in every call. So its calls of them are told as

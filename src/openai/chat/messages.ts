@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
-import { saysNothing, type Item, type Part } from '../../canonical/item.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { saysNothing, type Item, type Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../bounds.ts';

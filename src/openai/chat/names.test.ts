@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Path } from '../../canonical/path.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../parameter-names.ts';
 import { chatNames } from './names.ts';
 

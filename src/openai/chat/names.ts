@@ -1,4 +1,4 @@
-import type { Setting } from '../../canonical/path.ts';
+import type { Setting } from '../../canonical/request/path.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../canonical/outcome.ts';
-import type { Reply } from '../../canonical/accumulate.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
 import {
   isMessage,
   isReasoning,
@@ -7,7 +7,7 @@ import {
   wordsOf,
   type Message,
   type ToolCall,
-} from '../../canonical/item.ts';
+} from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { projectUsage, type UsagePolicy } from '../completion-usage.ts';

@@ -5,8 +5,8 @@ import {
   type Message,
   type Produced,
   type ToolCall,
-} from '../../canonical/item.ts';
-import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+} from '../../canonical/request/item.ts';
+import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';

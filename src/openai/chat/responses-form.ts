@@ -1,5 +1,5 @@
-import { asksForCompaction } from '../../canonical/compaction.ts';
-import { gatewayError } from '../../canonical/failure.ts';
+import { asksForCompaction } from '../../canonical/request/compaction.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { toTurnRequest } from '../responses/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Failure } from '../../canonical/failure.ts';
-import { createModelNames } from '../../canonical/model-names.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
+import { createModelNames } from '../../canonical/models/model-names.ts';
 import { refused } from '../../../test/support/refused.ts';
 import { toTurnRequest, type ChatAsk } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';

@@ -1,6 +1,6 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import { findPairingProblem } from '../../canonical/pairing.ts';
-import type { AskedTurn, OutputFormat } from '../../canonical/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { findPairingProblem } from '../../canonical/request/pairing.ts';
+import type { AskedTurn, OutputFormat } from '../../canonical/request/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { readCache, readSampling, unlessZero } from '../settings.ts';

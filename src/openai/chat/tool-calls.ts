@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { ToolCall } from '../../canonical/item.ts';
+import type { ToolCall } from '../../canonical/request/item.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { idText, longText } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Tool } from '../../canonical/tool.ts';
+import type { Tool } from '../../canonical/request/tool.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { customFields, functionFields } from '../fields.ts';
 import { FORMATS, grammarSchema, PLAIN_FORM, type FunctionBody, type ToolForm } from '../read-tools.ts';

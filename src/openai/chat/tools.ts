@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import {
   isRunByClient,
   type RawTool,
   type Tool,
   type ToolChoice,
   type ToolRef,
-} from '../../canonical/tool.ts';
+} from '../../canonical/request/tool.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import {

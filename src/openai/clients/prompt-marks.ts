@@ -1,5 +1,5 @@
-import { partsOf, type Item } from '../../canonical/item.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { partsOf, type Item } from '../../canonical/request/item.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 
 /** So much of each text is looked at, and so much of all of them: prompts stand at the beginning. */
 const MAX_TEXT_CHARS = 64 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
 import { recogniseClient, type ClientSeen } from './recognise.ts';
 

@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { promptMark } from './prompt-marks.ts';
 import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientFamily, type HeaderSign } from './signs.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
-import type { Item, Role } from '../../canonical/item.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { Item, Role } from '../../canonical/request/item.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import type { ClientSeen } from './recognise.ts';
 import { sideRequestOf } from './side-request.ts';
 

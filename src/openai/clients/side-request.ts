@@ -1,5 +1,5 @@
-import type { Item } from '../../canonical/item.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import type { ClientSeen } from './recognise.ts';
 import { summaryOf, titleOf } from './short-texts.ts';
 import { TITLE_FORMS, type SideKind, type TitleForm } from './title-forms.ts';

@@ -1,6 +1,6 @@
-import type { Reply } from '../../canonical/accumulate.ts';
-import { isMessage, wordsOf } from '../../canonical/item.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
+import { isMessage, wordsOf } from '../../canonical/request/item.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';

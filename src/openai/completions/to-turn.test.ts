@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { failureOf } from '../../canonical/failure.ts';
-import { createModelNames } from '../../canonical/model-names.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import { createModelNames } from '../../canonical/models/model-names.ts';
 import { askedTurn, NO_SAMPLING } from '../../../test/support/turn-request.ts';
-import type { Path } from '../../canonical/path.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../parameter-names.ts';
 import { toTurnRequest } from './to-turn.ts';
 import { modelList } from '../../../test/support/models.ts';

@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';

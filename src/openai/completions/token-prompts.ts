@@ -1,4 +1,4 @@
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { MAX_TURNS } from './schema.ts';
 

@@ -1,6 +1,11 @@
-import { Accumulator } from '../../canonical/accumulate.ts';
-import { endedWith, isMessage, isToolCall } from '../../canonical/item.ts';
-import { itemIdOf, type ItemDelta, type ItemEnded, type TurnEvent } from '../../canonical/turn-event.ts';
+import { Accumulator } from '../../canonical/events/accumulate.ts';
+import { endedWith, isMessage, isToolCall } from '../../canonical/request/item.ts';
+import {
+  itemIdOf,
+  type ItemDelta,
+  type ItemEnded,
+  type TurnEvent,
+} from '../../canonical/events/turn-event.ts';
 import { BlockScan } from './block-scan.ts';
 import type { StopRules } from './stop-rules.ts';
 import { OPENING } from './use-tool-block.ts';

@@ -1,5 +1,5 @@
-import type { Produced, ToolCall } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { Produced, ToolCall } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
 /** A call that is whole, told as if it came now. */
 export const callEvents = (call: Produced<ToolCall>): readonly TurnEvent[] => {

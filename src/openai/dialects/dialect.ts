@@ -1,5 +1,5 @@
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { promptMark } from '../clients/prompt-marks.ts';
 import type { ClientSeen } from '../clients/recognise.ts';

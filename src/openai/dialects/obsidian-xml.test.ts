@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { fold, type Reply } from '../../canonical/accumulate.ts';
-import { isMessage, isToolCall, wordsOf, type Produced } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { fold, type Reply } from '../../canonical/events/accumulate.ts';
+import { isMessage, isToolCall, wordsOf, type Produced } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
 import { arrange } from '../responses/layout.ts';

@@ -5,8 +5,8 @@ import {
   type Message,
   type Produced,
   type ToolCall,
-} from '../../canonical/item.ts';
-import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/turn-event.ts';
+} from '../../canonical/request/item.ts';
+import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { breathe } from '../../kit/async/event-loop.ts';
 import { callEvents } from './call-events.ts';

@@ -1,5 +1,5 @@
-import { isMessage } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { isMessage } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { breathe } from '../../kit/async/event-loop.ts';
 import { BlockScan } from './block-scan.ts';

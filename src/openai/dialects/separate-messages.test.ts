@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { fold } from '../../canonical/accumulate.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { fold } from '../../canonical/events/accumulate.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { emit } from '../../../test/support/turn-events.ts';
 import { separateMessages } from './separate-messages.ts';
 

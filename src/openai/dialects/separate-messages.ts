@@ -1,5 +1,5 @@
-import { isMessage, type Message, type Part, type Produced } from '../../canonical/item.ts';
-import type { ItemDelta, TurnEvent } from '../../canonical/turn-event.ts';
+import { isMessage, type Message, type Part, type Produced } from '../../canonical/request/item.ts';
+import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { movedAnnotation, SEPARATOR } from '../joined-text.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { fold } from '../../canonical/accumulate.ts';
-import { isMessage, isToolCall, wordsOf } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { fold } from '../../canonical/events/accumulate.ts';
+import { isMessage, isToolCall, wordsOf } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { callTold, END, messageTold } from '../../../test/support/told-items.ts';
 import { emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { stopAfterTools } from './stop-after-tools.ts';

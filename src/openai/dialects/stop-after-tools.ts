@@ -1,5 +1,5 @@
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import { wellFormed } from '../../canonical/well-formed.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { CallCounting } from './call-counting.ts';
 import type { StopRules } from './stop-rules.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { ToolCall } from '../../canonical/item.ts';
+import type { ToolCall } from '../../canonical/request/item.ts';
 import { readUseTools } from '../../../test/support/use-tool-grammar.ts';
 import { readBlock } from './read-block.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock } from './use-tool-block.ts';

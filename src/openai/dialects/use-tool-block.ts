@@ -1,4 +1,4 @@
-import type { ToolCall } from '../../canonical/item.ts';
+import type { ToolCall } from '../../canonical/request/item.ts';
 import { parseJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** Why a call has no block. */

@@ -2,11 +2,11 @@ import type { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { fold } from '../../canonical/accumulate.ts';
-import type { Produced } from '../../canonical/item.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import { fold } from '../../canonical/events/accumulate.ts';
+import type { Produced } from '../../canonical/request/item.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
 import { onlyImages } from './only-images.ts';

@@ -1,6 +1,6 @@
-import type { Reply } from '../../canonical/accumulate.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
-import { addUsage, type Usage } from '../../canonical/usage.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';

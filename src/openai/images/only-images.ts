@@ -1,6 +1,6 @@
-import { failure, type Failure } from '../../canonical/failure.ts';
-import { isMessage, wordsOf, type Item, type Produced } from '../../canonical/item.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import { isMessage, wordsOf, type Item, type Produced } from '../../canonical/request/item.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** How much of what a model wrote in place of an image is told. */

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
 import { askedTurn } from '../../../test/support/turn-request.ts';
-import { failureOf } from '../../canonical/failure.ts';
-import { createModelNames } from '../../canonical/model-names.ts';
-import type { Path } from '../../canonical/path.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import { createModelNames } from '../../canonical/models/model-names.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../parameter-names.ts';
 import { INSTRUCTIONS, toEditTurn, toImageTurn } from './to-turn.ts';
 

@@ -1,8 +1,8 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import type { ImagePart, Part } from '../../canonical/item.ts';
-import type { ModelNames, ResolvedModel } from '../../canonical/model-names.ts';
-import type { HostedTool } from '../../canonical/tool.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { ImagePart, Part } from '../../canonical/request/item.ts';
+import type { ModelNames, ResolvedModel } from '../../canonical/models/model-names.ts';
+import type { HostedTool } from '../../canonical/request/tool.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';

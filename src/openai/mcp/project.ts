@@ -1,5 +1,5 @@
-import type { McpServer } from '../../canonical/mcp-server.ts';
-import type { McpToolInfo, McpToolList } from '../../canonical/mcp-tools.ts';
+import type { McpServer } from '../../canonical/mcp/mcp-server.ts';
+import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
 
 /** A tool as it stands in an `mcp_list_tools` item. */
 const projectMcpTool = (tool: McpToolInfo) => ({

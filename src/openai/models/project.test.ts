@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../../test/support/models.ts';
-import { createModelNames, unknownModel } from '../../canonical/model-names.ts';
+import { createModelNames, unknownModel } from '../../canonical/models/model-names.ts';
 import { projectModels, projectOneModel } from './project.ts';
 
 const names = createModelNames({

@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import type { ModelName, ModelNames } from '../../canonical/model-names.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** OpenAI's schema wants a number, also where nobody said when a model was made. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { printPages } from '../../../scripts/docs.ts';
-import { GatewayError } from '../../canonical/failure.ts';
+import { GatewayError } from '../../canonical/failure/failure.ts';
 import { CHAT_FIELDS, refuseChatFields } from './chat-fields.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 

@@ -1,4 +1,4 @@
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** A field of Chat Completions that the Responses API does not have. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { refused } from '../../../test/support/refused.ts';
 import { modelList } from '../../../test/support/models.ts';
-import { createModelNames } from '../../canonical/model-names.ts';
+import { createModelNames } from '../../canonical/models/model-names.ts';
 import { toTurnRequest } from './to-turn.ts';
 
 const models = createModelNames(modelList([]));

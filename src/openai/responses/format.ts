@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
-import type { OutputFormat } from '../../canonical/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { OutputFormat } from '../../canonical/request/turn-request.ts';
 import { isSameJson } from '../../kit/json/json.ts';
 import { jsonObject } from '../bounds.ts';
 import { shortName } from '../fields.ts';

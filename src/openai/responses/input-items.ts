@@ -10,7 +10,7 @@ import {
   type Opaque,
   type Part,
   type RawItem,
-} from '../../canonical/item.ts';
+} from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { idText, refuseTooManyParts } from '../bounds.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
-import type { Part, RawPart } from '../../canonical/item.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Part, RawPart } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { isPlainWebUrl } from '../../kit/text/web-url.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { responseMeta } from '../../../test/support/response-meta.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { ItemRenderer, type Told } from './item-frames.ts';
 
 /** What old kinds of items look like stands in `render-items.test.ts`; here is what came with later ones. */

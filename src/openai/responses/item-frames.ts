@@ -1,5 +1,5 @@
-import type { Part, Produced, Slot } from '../../canonical/item.ts';
-import type { ItemDelta, ItemStatusChanged } from '../../canonical/turn-event.ts';
+import type { Part, Produced, Slot } from '../../canonical/request/item.ts';
+import type { ItemDelta, ItemStatusChanged } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import {
   projectItem,

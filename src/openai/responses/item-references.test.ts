@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { refused } from '../../../test/support/refused.ts';
-import type { Item } from '../../canonical/item.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import { readInput } from './input-items.ts';
 
 const user = { role: 'user', content: 'hi' };

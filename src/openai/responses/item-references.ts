@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import type { Item } from '../../canonical/item.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { isPlaceholderId } from './placeholder.ts';
 

@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { messageFirst, type MessageFirstOptions } from './message-first.ts';
 
 /** `natural`: the model's own items in its own order. `message-first`: see `messageFirst`. */

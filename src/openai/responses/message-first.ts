@@ -1,18 +1,18 @@
-import { Accumulator } from '../../canonical/accumulate.ts';
+import { Accumulator } from '../../canonical/events/accumulate.ts';
 import {
   isMessage,
   isReasoning,
   type ItemStatus,
   type Message,
   type Produced,
-} from '../../canonical/item.ts';
+} from '../../canonical/request/item.ts';
 import {
   itemIdOf,
   joinedDelta,
   type ItemDelta,
   type TurnEnded,
   type TurnEvent,
-} from '../../canonical/turn-event.ts';
+} from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { breathe } from '../../kit/async/event-loop.ts';
 import { JoinedText, movedAnnotation, SEPARATOR } from '../joined-text.ts';

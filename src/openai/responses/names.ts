@@ -1,4 +1,4 @@
-import type { Setting } from '../../canonical/path.ts';
+import type { Setting } from '../../canonical/request/path.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
 import type { ToolForm } from '../read-tools.ts';

@@ -1,4 +1,4 @@
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { longText } from '../bounds.ts';
 import { parseBody } from '../validation.ts';
 

@@ -1,7 +1,7 @@
-import type { Reply } from '../../canonical/accumulate.ts';
-import { staysBesideCompaction } from '../../canonical/compaction.ts';
-import { gatewayError } from '../../canonical/failure.ts';
-import { rawOf, type Item, type Message, type Part } from '../../canonical/item.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
+import { staysBesideCompaction } from '../../canonical/request/compaction.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { rawOf, type Item, type Message, type Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

@@ -4,9 +4,9 @@ import { responseMeta } from '../../../test/support/response-meta.ts';
 import { saidMessage } from '../../../test/support/told-items.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { validateOpenResponse, validateResponse } from '../../../test/support/schema.ts';
-import type { Reply } from '../../canonical/accumulate.ts';
-import { failure } from '../../canonical/failure.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta =>

@@ -1,5 +1,5 @@
-import type { Reply } from '../../canonical/accumulate.ts';
-import type { Failure } from '../../canonical/failure.ts';
+import type { Reply } from '../../canonical/events/accumulate.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import {
   isSummary,
   rawOf,
@@ -7,10 +7,10 @@ import {
   type Part,
   type Produced,
   type RawItem,
-} from '../../canonical/item.ts';
-import type { Outcome } from '../../canonical/outcome.ts';
-import type { RawTool, Tool } from '../../canonical/tool.ts';
-import type { Usage } from '../../canonical/usage.ts';
+} from '../../canonical/request/item.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { RawTool, Tool } from '../../canonical/request/tool.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { CreateResponse } from './schema.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { rendered } from '../../../test/support/rendered.ts';
 import { END, messageStarted, textDelta, callTold } from '../../../test/support/told-items.ts';
-import { saidParts } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { saidParts } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
 /** The laws hold for any turn (test/laws); here stand the exact frames of each kind of item. */
 

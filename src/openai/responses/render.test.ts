@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { rendered } from '../../../test/support/rendered.ts';
 import { END } from '../../../test/support/told-items.ts';
-import { failure } from '../../canonical/failure.ts';
+import { failure } from '../../canonical/failure/failure.ts';
 import { DONE } from '../sse.ts';
 
 /** The laws hold for any turn (test/laws); here stand the exact frames around the items. */

@@ -1,5 +1,5 @@
-import { Accumulator } from '../../canonical/accumulate.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/turn-event.ts';
+import { Accumulator } from '../../canonical/events/accumulate.ts';
+import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { errorBody } from '../error-body.ts';
 import { DONE, usageNote, type Frame } from '../sse.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { list, longText, MAX_ITEMS } from '../bounds.ts';
 import { bodyObject } from '../chat/common.ts';
 import { unreadFields } from '../unread-fields.ts';

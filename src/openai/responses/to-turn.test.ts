@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { read, refusal, user } from '../../../test/support/responses-ask.ts';
 import { askedTurn, NO_SAMPLING } from '../../../test/support/turn-request.ts';
-import type { Path } from '../../canonical/path.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../parameter-names.ts';
 
 describe('toTurnRequest', () => {

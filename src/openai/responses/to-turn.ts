@@ -1,9 +1,9 @@
-import { isTrigger } from '../../canonical/compaction.ts';
-import { gatewayError } from '../../canonical/failure.ts';
-import type { ModelNames } from '../../canonical/model-names.ts';
-import { findPairingProblem } from '../../canonical/pairing.ts';
-import { allTools } from '../../canonical/tool.ts';
-import type { AskedTurn } from '../../canonical/turn-request.ts';
+import { isTrigger } from '../../canonical/request/compaction.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { ModelNames } from '../../canonical/models/model-names.ts';
+import { findPairingProblem } from '../../canonical/request/pairing.ts';
+import { allTools } from '../../canonical/request/tool.ts';
+import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
 import type { ParameterNames } from '../parameter-names.ts';

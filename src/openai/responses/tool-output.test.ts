@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { GatewayError } from '../../canonical/failure.ts';
+import { GatewayError } from '../../canonical/failure/failure.ts';
 import { readToolOutput } from './tool-output.ts';
 
 const read = (value: unknown): unknown => {

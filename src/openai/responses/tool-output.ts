@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Part } from '../../canonical/item.ts';
+import type { Part } from '../../canonical/request/item.ts';
 import { list, longText, MAX_PARTS } from '../bounds.ts';
 import { noteUnread } from '../unread-fields.ts';
 import { parseBody } from '../validation.ts';

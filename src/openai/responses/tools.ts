@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/tool.ts';
+import type { RawTool, Tool, ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { listOf, MAX_TOOLS } from '../bounds.ts';
 import { checkDeclared, readChoiceWord, TOOL_CHOICES } from '../read-tools.ts';

@@ -1,6 +1,6 @@
-import { Accumulator, type Reply } from '../../canonical/accumulate.ts';
-import { answerOf, isMessage } from '../../canonical/item.ts';
-import type { TurnEvent } from '../../canonical/turn-event.ts';
+import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
+import { answerOf, isMessage } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { objectsIn, textIn } from '../../kit/json/json.ts';
 import { errorBody } from '../error-body.ts';
 import { projectUsage, type ResponseMeta } from '../responses/project.ts';

@@ -1,6 +1,6 @@
-import { gatewayError } from '../../canonical/failure.ts';
-import { FAMILY, type ModelNames } from '../../canonical/model-names.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
+import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../parameter-names.ts';
 import { PLAIN_FORM } from '../read-tools.ts';

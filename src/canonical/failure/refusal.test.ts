@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../test/support/turn-request.ts';
-import type { Path } from './path.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import type { Path } from '../request/path.ts';
 import { isDemanded, NO_EFFECT_IN_STRICT, refusedAmong } from './refusal.ts';
 
 const logprobs: Path = { include: 'message.output_text.logprobs' };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
+import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
 import { countableInput, type Countable } from './countable.ts';
-import type { Item } from './item.ts';
+import type { Item } from '../request/item.ts';
 
 const MANY = 200_000;
 const parameters = { type: 'object', enum: Array<number>(MANY).fill(0) };

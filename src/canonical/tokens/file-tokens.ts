@@ -1,6 +1,6 @@
 import { imageTokens } from './image-tokens.ts';
-import type { FilePart } from './item.ts';
-import { fileBytesOf } from './text-file.ts';
+import type { FilePart } from '../request/item.ts';
+import { fileBytesOf } from '../request/text-file.ts';
 
 /**
  * Tokens of a file that cannot be read as text: an estimate. A backend gives the model the text of each page of a PDF and

@@ -1,4 +1,4 @@
-import { failure, type Failure } from './failure.ts';
+import { failure, type Failure } from '../failure/failure.ts';
 
 /**
  * How many model requests one answer may cost. Loops that ask a model again are in several places (retries, forced

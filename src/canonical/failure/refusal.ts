@@ -1,5 +1,5 @@
-import type { Path } from './path.ts';
-import type { TurnRequest } from './turn-request.ts';
+import type { Path } from '../request/path.ts';
+import type { TurnRequest } from '../request/turn-request.ts';
 
 /** Why a request is not run. The API that read it adds the caller's name for the place. */
 export interface Refusal {

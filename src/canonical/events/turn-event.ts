@@ -1,8 +1,8 @@
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
-import type { Path } from './path.ts';
+import type { Path } from '../request/path.ts';
 import type { Usage } from './usage.ts';
-import type { Produced, Slot } from './item.ts';
+import type { Produced, Slot } from '../request/item.ts';
 
 /**
  * One thing that happened in a turn: the only currency between the engine and the edge. No event is

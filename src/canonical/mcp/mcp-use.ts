@@ -1,7 +1,7 @@
-import { isJsonObject, type Json } from '../kit/json/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import type { McpServer } from './mcp-server.ts';
 import type { McpToolInfo } from './mcp-tools.ts';
-import type { RawTool } from './tool.ts';
+import type { RawTool } from '../request/tool.ts';
 
 /** Some tools of a server; null stands for what was not said. */
 export interface McpFilter {

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../kit/json/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { Item } from './item.ts';
-import type { ModelBudget } from './model-budget.ts';
-import type { Story } from './story.ts';
+import type { ModelBudget } from '../context/model-budget.ts';
+import type { Story } from '../context/trace.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
-import { failure } from './failure.ts';
+import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import { failure } from '../failure/failure.ts';
 import type { TurnEvent } from './turn-event.ts';
 import { wellFormed } from './well-formed.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { HostedCall, ImagePart, Item, Opaque, ToolCall } from './item.ts';
 
 /** What the model may call, or let its backend run. */

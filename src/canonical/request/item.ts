@@ -1,5 +1,5 @@
-import { assertNever } from '../kit/assert-never.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Tool } from './tool.ts';
 
 /**

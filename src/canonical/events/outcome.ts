@@ -1,4 +1,4 @@
-import type { Failure } from './failure.ts';
+import type { Failure } from '../failure/failure.ts';
 
 /** How a turn ended. */
 export type Outcome =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { functionTool } from '../../test/support/turn-request.ts';
+import { functionTool } from '../../../test/support/turn-request.ts';
 import type { ToolCall } from './item.ts';
 import { CallableTools, isRunByClient, type RawTool, type Tool } from './tool.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../kit/json/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import type { McpServer } from './mcp-server.ts';
 import { isAmong, mayNeedApproval, needsApproval, readMcpUse, type McpUse } from './mcp-use.ts';
 

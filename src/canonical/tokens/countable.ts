@@ -1,11 +1,11 @@
-import { assertNever } from '../kit/assert-never.ts';
-import { isJsonObject, type Json } from '../kit/json/json.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { fileTokens } from './file-tokens.ts';
 import { imageTokens } from './image-tokens.ts';
-import type { Item, Part } from './item.ts';
-import { textOfFile } from './text-file.ts';
-import type { Tool } from './tool.ts';
-import type { AskedTurn } from './turn-request.ts';
+import type { Item, Part } from '../request/item.ts';
+import { textOfFile } from '../request/text-file.ts';
+import type { Tool } from '../request/tool.ts';
+import type { AskedTurn } from '../request/turn-request.ts';
 
 /** A part of what a model reads or writes: texts to be counted, and tokens that are known without. */
 export interface Countable {

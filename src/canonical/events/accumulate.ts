@@ -1,8 +1,8 @@
-import type { Json } from '../kit/json/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
-import { append } from '../kit/collections/append.ts';
-import { endedWith, type ItemStatus, type Produced, type Said, type Slot } from './item.ts';
+import { append } from '../../kit/collections/append.ts';
+import { endedWith, type ItemStatus, type Produced, type Said, type Slot } from '../request/item.ts';
 import { type ItemDelta, type ItemEnded, type TurnEvent } from './turn-event.ts';
 
 /** The fold of a turn's events: what a non-streaming answer is made of. */

@@ -1,5 +1,5 @@
 import { imageHeaderOf } from './image-header.ts';
-import type { ImageDetail, ImagePart } from './item.ts';
+import type { ImageDetail, ImagePart } from '../request/item.ts';
 
 /** Tokens of an image, by the rules that OpenAI publishes for its models. */
 export const imageTokens = (part: Pick<ImagePart, 'url' | 'detail'>, model: string): number => {

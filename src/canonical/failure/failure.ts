@@ -1,4 +1,4 @@
-import type { JsonObject } from '../kit/json/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 import type { CatalogueEntry } from './failure-row.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { imageTokens } from './image-tokens.ts';
-import type { ImageDetail } from './item.ts';
+import type { ImageDetail } from '../request/item.ts';
 
 const png = (width: number, height: number): string => {
   const bytes = Buffer.alloc(24);

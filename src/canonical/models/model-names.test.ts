@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { knownModel, modelList } from '../../test/support/models.ts';
+import { knownModel, modelList } from '../../../test/support/models.ts';
 import { createModelNames, unknownModel } from './model-names.ts';
 
 const NAMES = createModelNames({

@@ -1,4 +1,4 @@
-import type { Json } from '../kit/json/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 
 /** A tool as its MCP server describes it. */
 export interface McpToolInfo {
