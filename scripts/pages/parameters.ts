@@ -11,9 +11,9 @@ import {
   type BackendColumn,
   type BackendSide,
   type ParameterRow,
-} from '../../src/openai/parameters.ts';
-import { describeChatFields } from '../../src/openai/responses/chat-fields.ts';
-import { RESPONSES_PARAMETERS } from '../../src/openai/responses/parameters.ts';
+} from '../../src/openai/shared/parameters.ts';
+import { describeChatFields } from '../../src/openai/responses/input/chat-fields.ts';
+import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 
 /** One entry per endpoint that reads such a body; below some tables more is said about them. */
 const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>, string?])[] = [

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../canonical/failure/failure.ts';
-import { errorBody } from '../openai/error-body.ts';
+import { errorBody } from '../openai/shared/error-body.ts';
 import { renderChat } from '../openai/chat/render.ts';
 import { renderCompletion } from '../openai/completions/answer.ts';
-import { renderResponse } from '../openai/responses/render.ts';
+import { renderResponse } from '../openai/responses/output/render.ts';
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
 import { responseMeta } from '../../test/support/response-meta.ts';
 import { endOfBrokenStream } from './broken-stream.ts';

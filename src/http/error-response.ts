@@ -1,5 +1,5 @@
 import type { Failure } from '../canonical/failure/failure.ts';
-import { errorBody } from '../openai/error-body.ts';
+import { errorBody } from '../openai/shared/error-body.ts';
 
 export const errorResponse = (failed: Failure): Response =>
   Response.json(errorBody(failed), {

@@ -1,8 +1,8 @@
 import { CHAT_PARAMETERS } from '../openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../openai/completions/parameters.ts';
 import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../openai/images/parameters.ts';
-import { SHARED_SETTINGS } from '../openai/parameter-names.ts';
-import { RESPONSES_PARAMETERS } from '../openai/responses/parameters.ts';
+import { SHARED_SETTINGS } from '../openai/shared/parameter-names.ts';
+import { RESPONSES_PARAMETERS } from '../openai/responses/input/parameters.ts';
 
 const TABLES = [
   RESPONSES_PARAMETERS,

@@ -19,7 +19,7 @@ import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { FrameTally } from '../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import { modeHeader } from '../openai/dialects/choose-mode.ts';
-import { COUNTED } from '../openai/sse.ts';
+import { COUNTED } from '../openai/shared/sse.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { BodyBudget, HeldBytes } from './body-budget.ts';
 import type { FormatChecks } from './check-format.ts';

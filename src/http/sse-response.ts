@@ -1,7 +1,7 @@
 import { isJsonObject } from '../kit/json/json.ts';
 import { isHeavy } from '../kit/json/json-writer.ts';
 import { breathe, inTurns } from '../kit/async/event-loop.ts';
-import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/sse.ts';
+import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../openai/shared/sse.ts';
 
 /**
  * Frames leave at once, unless some writes in a row came closer than this: then the writes are this far

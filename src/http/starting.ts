@@ -1,5 +1,5 @@
 import { failure } from '../canonical/failure/failure.ts';
-import { errorBody } from '../openai/error-body.ts';
+import { errorBody } from '../openai/shared/error-body.ts';
 import type { Cors } from './guards/cors.ts';
 
 /**

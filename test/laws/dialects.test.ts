@@ -13,7 +13,7 @@ import { stopAfterTools } from '../../src/openai/dialects/stop-after-tools.ts';
 import type { StopRules } from '../../src/openai/dialects/stop-rules.ts';
 import { writeBlock } from '../../src/openai/dialects/use-tool-block.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
-import { arrange } from '../../src/openai/responses/layout.ts';
+import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { collect, emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
 import { readUseTools } from '../support/use-tool-grammar.ts';

@@ -22,7 +22,7 @@ import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/http/commit-point.ts';
 import { tap } from '../../src/observe/observer.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
-import { arrange } from '../../src/openai/responses/layout.ts';
+import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { engineOf, planOf } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
-import { projectReply } from '../../src/openai/responses/project.ts';
-import { renderResponse } from '../../src/openai/responses/render.ts';
-import { encodeFrame, type Frame } from '../../src/openai/sse.ts';
+import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
+import { projectReply } from '../../src/openai/responses/output/project.ts';
+import { renderResponse } from '../../src/openai/responses/output/render.ts';
+import { encodeFrame, type Frame } from '../../src/openai/shared/sse.ts';
 import { responseMeta } from '../support/response-meta.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { readSse } from '../support/sse.ts';

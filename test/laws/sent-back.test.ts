@@ -18,12 +18,12 @@ import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/trans
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
-import { movedAnnotation } from '../../src/openai/joined-text.ts';
+import { movedAnnotation } from '../../src/openai/shared/joined-text.ts';
 import { projectChat } from '../../src/openai/chat/project.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
-import { arrange, type Layout } from '../../src/openai/responses/layout.ts';
-import { projectReply } from '../../src/openai/responses/project.ts';
-import { toTurnRequest as readResponses } from '../../src/openai/responses/to-turn.ts';
+import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
+import { projectReply } from '../../src/openai/responses/output/project.ts';
+import { toTurnRequest as readResponses } from '../../src/openai/responses/input/to-turn.ts';
 import { modelList } from '../support/models.ts';
 import { without } from './exact-differences.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';

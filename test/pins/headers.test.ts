@@ -6,7 +6,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { TurnAsk } from '../../src/http/endpoint.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/ignored-header.ts';
-import type { Layout } from '../../src/openai/responses/layout.ts';
+import type { Layout } from '../../src/openai/responses/output/layout.ts';
 import { responsesEndpoint } from '../../src/http/routes/responses.ts';
 import { servedModelHeader } from '../../src/http/served-model-header.ts';
 import { createServer, type Route } from '../../src/http/server.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
-import { errorBody } from '../../src/openai/error-body.ts';
+import { errorBody } from '../../src/openai/shared/error-body.ts';
 import { scenarioFile } from './replay.ts';
 
 const isUpdating = process.env['UPDATE_GOLDEN'] === '1';

@@ -13,7 +13,7 @@ import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
-import { toTurnRequest } from '../../src/openai/responses/to-turn.ts';
+import { toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { conversations } from '../support/conversations.ts';
 import { engineOn } from '../support/engine.ts';
 import { NO_LOGIN } from '../support/no-login.ts';

@@ -12,7 +12,7 @@ import type { WireReport, WireSignal } from '../../src/codex/sources/wire-signal
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
-import type { ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
+import type { ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
 import { knownModel, modelList } from '../support/models.ts';
 

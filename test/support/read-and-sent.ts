@@ -8,7 +8,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { draftTurn } from '../../src/engine/draft-turn.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
-import { parameterName, type ParameterNames } from '../../src/openai/parameter-names.ts';
+import { parameterName, type ParameterNames } from '../../src/openai/shared/parameter-names.ts';
 import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';

@@ -1,4 +1,4 @@
-import type { ResponseMeta } from '../../src/openai/responses/project.ts';
+import type { ResponseMeta } from '../../src/openai/responses/output/project.ts';
 
 /** What stands around the items of a response, and what a test wants different. */
 export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({

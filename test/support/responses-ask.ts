@@ -1,6 +1,6 @@
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import { toTurnRequest, type ToTurnOptions } from '../../src/openai/responses/to-turn.ts';
+import { toTurnRequest, type ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts';
 import { knownModel, modelList } from './models.ts';
 import { refused } from './refused.ts';
 

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexDesk } from '../../engine/codex-desk.ts';
-import { readFeedback } from '../../openai/feedback.ts';
+import { readFeedback } from '../../openai/shared/feedback.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { readBody, type BodyDeps } from '../read-body.ts';
 import type { Route } from '../server.ts';

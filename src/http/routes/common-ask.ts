@@ -1,6 +1,6 @@
 import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { recogniseClient } from '../../openai/clients/recognise.ts';
-import { parameterName, type ParameterNames } from '../../openai/parameter-names.ts';
+import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
 import type { TurnAsk } from '../endpoint.ts';
 
 interface ReadBody {

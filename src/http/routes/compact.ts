@@ -1,7 +1,7 @@
 import { compacting } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { projectCompaction } from '../../openai/responses/project-compaction.ts';
+import { projectCompaction } from '../../openai/responses/output/project-compaction.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { responsesEndpoint, type ResponsesOptions } from './responses.ts';
 

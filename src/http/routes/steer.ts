@@ -1,4 +1,4 @@
-import { readSteer } from '../../openai/responses/steer.ts';
+import { readSteer } from '../../openai/responses/input/steer.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { readBody, type BodyDeps } from '../read-body.ts';
 import type { RunningResponses } from '../running-responses.ts';

@@ -2,7 +2,7 @@ import type { McpDirectory } from '../../engine/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { projectMcpServers } from '../../openai/mcp/project.ts';
+import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';

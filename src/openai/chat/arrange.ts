@@ -1,6 +1,6 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { Line } from '../line.ts';
+import { Line } from '../shared/line.ts';
 
 /** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */
 export interface ArrangeOptions {

@@ -1,5 +1,5 @@
 import type { Setting } from '../../canonical/request/path.ts';
-import { SHARED_SETTINGS, type ParameterNames } from '../parameter-names.ts';
+import { SHARED_SETTINGS, type ParameterNames } from '../shared/parameter-names.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
   ...SHARED_SETTINGS,

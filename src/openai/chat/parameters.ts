@@ -1,4 +1,4 @@
-import type { ParameterTable } from '../parameters.ts';
+import type { ParameterTable } from '../shared/parameters.ts';
 import type { CreateChat } from './schema.ts';
 
 const SILENT = 'The answer is the same without it.';

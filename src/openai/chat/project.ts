@@ -10,8 +10,8 @@ import {
 } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
-import { JoinedText } from '../joined-text.ts';
+import { projectUsage, type UsagePolicy } from '../shared/completion-usage.ts';
+import { JoinedText } from '../shared/joined-text.ts';
 import { append } from '../../kit/collections/append.ts';
 
 /** What a chat completion needs beside the replies. */

@@ -10,10 +10,10 @@ import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/events/tur
 import { assertNever } from '../../kit/assert-never.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import { projectUsage } from '../completion-usage.ts';
-import { errorBody } from '../error-body.ts';
-import { JoinedText } from '../joined-text.ts';
-import { DONE, usageNote, type Frame } from '../sse.ts';
+import { projectUsage } from '../shared/completion-usage.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { JoinedText } from '../shared/joined-text.ts';
+import { DONE, usageNote, type Frame } from '../shared/sse.ts';
 import {
   annotationsOf,
   commonFields,

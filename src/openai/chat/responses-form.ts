@@ -1,7 +1,7 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { toTurnRequest } from '../responses/to-turn.ts';
+import { toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import type { ChatAsk } from './to-turn.ts';

@@ -11,7 +11,7 @@ import {
   MAX_STOP_CHARS,
   MAX_STOPS,
   MAX_WORDS,
-} from '../bounds.ts';
+} from '../shared/bounds.ts';
 import {
   cacheFields,
   EFFORTS,
@@ -22,7 +22,7 @@ import {
   shortName,
   SUMMARIES,
   VERBOSITIES,
-} from '../fields.ts';
+} from '../shared/fields.ts';
 
 /** OpenAI's limit. Each answer is a turn of its own, so the admission limits of the server apply too. */
 const MAX_CHOICES = 128;

@@ -1,11 +1,11 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import type { AskedTurn, OutputFormat } from '../../canonical/request/turn-request.ts';
-import { withoutClientPrompt, type ClientPrompt } from '../client-prompt.ts';
-import type { ParameterNames } from '../parameter-names.ts';
-import { readCache, readSampling, unlessZero } from '../settings.ts';
-import { unreadFields } from '../unread-fields.ts';
-import { emptyArray, missing, parseBody } from '../validation.ts';
+import { withoutClientPrompt, type ClientPrompt } from '../shared/client-prompt.ts';
+import type { ParameterNames } from '../shared/parameter-names.ts';
+import { readCache, readSampling, unlessZero } from '../shared/settings.ts';
+import { unreadFields } from '../shared/unread-fields.ts';
+import { emptyArray, missing, parseBody } from '../shared/validation.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import { readMessages, type ReadMessages } from './messages.ts';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 import type { ToolCall } from '../../canonical/request/item.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { idText, longText } from '../bounds.ts';
-import { noteUnread } from '../unread-fields.ts';
-import { invalidChoice, missing, parseBody } from '../validation.ts';
+import { idText, longText } from '../shared/bounds.ts';
+import { noteUnread } from '../shared/unread-fields.ts';
+import { invalidChoice, missing, parseBody } from '../shared/validation.ts';
 
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 

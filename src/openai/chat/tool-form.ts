@@ -2,10 +2,16 @@ import { z } from 'zod';
 
 import type { Tool } from '../../canonical/request/tool.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import { customFields, functionFields } from '../fields.ts';
-import { FORMATS, grammarSchema, PLAIN_FORM, type FunctionBody, type ToolForm } from '../read-tools.ts';
-import { noteUnread } from '../unread-fields.ts';
-import { parseBody, readTagged } from '../validation.ts';
+import { customFields, functionFields } from '../shared/fields.ts';
+import {
+  FORMATS,
+  grammarSchema,
+  PLAIN_FORM,
+  type FunctionBody,
+  type ToolForm,
+} from '../shared/read-tools.ts';
+import { noteUnread } from '../shared/unread-fields.ts';
+import { parseBody, readTagged } from '../shared/validation.ts';
 
 /**
  * Chat puts what it says of a tool one level deeper than the Responses API. Cursor writes some of its tools

@@ -17,9 +17,9 @@ import {
   readToolList,
   TOOL_CHOICES,
   toFunctionTool,
-} from '../read-tools.ts';
-import { listOf, MAX_CHAT_TOOLS } from '../bounds.ts';
-import { invalidChoice, parseBody } from '../validation.ts';
+} from '../shared/read-tools.ts';
+import { listOf, MAX_CHAT_TOOLS } from '../shared/bounds.ts';
+import { invalidChoice, parseBody } from '../shared/validation.ts';
 import type { CreateChat } from './schema.ts';
 import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
 

@@ -1,6 +1,6 @@
 import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { promptMark } from './prompt-marks.ts';
-import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientFamily, type HeaderSign } from './signs.ts';
+import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientFamily, type HeaderSign } from './markers.ts';
 
 /** Who asks, as far as that can be seen. */
 export interface ClientSeen {

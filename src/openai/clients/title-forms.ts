@@ -1,4 +1,4 @@
-import type { ClientFamily } from './signs.ts';
+import type { ClientFamily } from './markers.ts';
 
 /** What a client asks for besides the conversation of its user: a name for it. */
 export type SideKind = 'title' | 'title-and-summary' | 'thread-title';

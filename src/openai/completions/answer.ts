@@ -4,10 +4,10 @@ import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts'
 import { interleave } from '../../kit/async/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
-import { projectUsage, type UsagePolicy } from '../completion-usage.ts';
-import { errorBody } from '../error-body.ts';
-import { JoinedText } from '../joined-text.ts';
-import { DONE, usageNote, type Frame } from '../sse.ts';
+import { projectUsage, type UsagePolicy } from '../shared/completion-usage.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { JoinedText } from '../shared/joined-text.ts';
+import { DONE, usageNote, type Frame } from '../shared/sse.ts';
 
 /** What a text completion needs beside the replies. */
 export interface CompletionMeta {

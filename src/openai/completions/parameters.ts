@@ -1,5 +1,5 @@
 import { CHAT_PARAMETERS } from '../chat/parameters.ts';
-import type { ParameterTable } from '../parameters.ts';
+import type { ParameterTable } from '../shared/parameters.ts';
 import type { CreateCompletion } from './schema.ts';
 
 /** Every field of a completion request and what becomes of it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { listOf, longText } from '../bounds.ts';
+import { listOf, longText } from '../shared/bounds.ts';
 import { samplingFields } from '../chat/schema.ts';
 
 /** OpenAI's bound for the answers to one request; each of them is a turn. */

@@ -3,10 +3,10 @@ import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
-import type { ParameterNames } from '../parameter-names.ts';
-import { readSampling } from '../settings.ts';
-import { unreadFields } from '../unread-fields.ts';
-import { emptyArray, parseBody } from '../validation.ts';
+import type { ParameterNames } from '../shared/parameter-names.ts';
+import { readSampling } from '../shared/settings.ts';
+import { unreadFields } from '../shared/unread-fields.ts';
+import { emptyArray, parseBody } from '../shared/validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
 import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import type { ClientSeen } from '../clients/recognise.ts';
-import { invalidChoice } from '../validation.ts';
+import { invalidChoice } from '../shared/validation.ts';
 
 const MODES = ['openai-json', 'obsidian-xml'] as const;
 /** How calls are told: natively, or also as `<use_tool>` blocks in the text. */

@@ -5,7 +5,7 @@ import { isMessage, isToolCall, wordsOf, type Produced } from '../../canonical/r
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
-import { arrange } from '../responses/layout.ts';
+import { arrange } from '../responses/output/layout.ts';
 import { tellBlocks } from './obsidian-xml.ts';
 import { reportBlocks } from './report-blocks.ts';
 import { MAX_ARGUMENTS_CHARS } from './use-tool-block.ts';

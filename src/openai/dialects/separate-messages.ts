@@ -1,7 +1,7 @@
 import { isMessage, type Message, type Part, type Produced } from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Json } from '../../kit/json/json.ts';
-import { movedAnnotation, SEPARATOR } from '../joined-text.ts';
+import { movedAnnotation, SEPARATOR } from '../shared/joined-text.ts';
 
 /**
  * For a client that puts the messages of an answer together as they come: each message behind another

@@ -4,9 +4,9 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { UsagePolicy } from '../completion-usage.ts';
-import { errorBody } from '../error-body.ts';
-import { DONE, type Frame } from '../sse.ts';
+import type { UsagePolicy } from '../shared/completion-usage.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { DONE, type Frame } from '../shared/sse.ts';
 import { drawnBy, imageCallOf } from './only-images.ts';
 
 /** What an answer needs beside the replies. */

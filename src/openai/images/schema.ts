@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { jsonObject, listOf } from '../bounds.ts';
+import { jsonObject, listOf } from '../shared/bounds.ts';
 
 /** OpenAI's. */
 const MAX_PROMPT = 32_000;

@@ -6,9 +6,9 @@ import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
-import type { ParameterNames } from '../parameter-names.ts';
-import { unreadFields } from '../unread-fields.ts';
-import { missing, parseBody } from '../validation.ts';
+import type { ParameterNames } from '../shared/parameter-names.ts';
+import { unreadFields } from '../shared/unread-fields.ts';
+import { missing, parseBody } from '../shared/validation.ts';
 import { IMAGE_PARAMETERS } from './parameters.ts';
 import {
   createImageSchema,

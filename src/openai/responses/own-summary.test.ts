@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { isOwnSummary, unwrapSummary, wrapSummary } from './own-summary.ts';
-import { readInput } from './input-items.ts';
+import { readInput } from './input/input-items.ts';
 
 const anyText = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('half a character: \ud83d'));
 

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { longText } from '../bounds.ts';
-import { parseBody } from '../validation.ts';
+import { longText } from '../shared/bounds.ts';
+import { parseBody } from '../shared/validation.ts';
 
 /**
  * Clients expect a compaction to be sealed, and send it back as it is. A summary that was made here is wrapped like

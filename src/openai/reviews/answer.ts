@@ -2,9 +2,9 @@ import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import { answerOf, isMessage } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { objectsIn, textIn } from '../../kit/json/json.ts';
-import { errorBody } from '../error-body.ts';
-import { projectUsage, type ResponseMeta } from '../responses/project.ts';
-import { DONE, type Frame } from '../sse.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { projectUsage, type ResponseMeta } from '../responses/output/project.ts';
+import { DONE, type Frame } from '../shared/sse.ts';
 import { readReview, reviewInWords } from './read-review.ts';
 
 export interface ReviewMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {

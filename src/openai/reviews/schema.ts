@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { longText, MAX_ID_CHARS } from '../bounds.ts';
+import { longText, MAX_ID_CHARS } from '../shared/bounds.ts';
 
 /** Our own API: what codex's reviewer is to look at. */
 export const createReviewSchema = z.object({

@@ -2,11 +2,11 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
 import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
-import type { ParameterNames } from '../parameter-names.ts';
-import { PLAIN_FORM } from '../read-tools.ts';
-import { responsesNames } from '../responses/names.ts';
-import { unreadFields } from '../unread-fields.ts';
-import { parseBody } from '../validation.ts';
+import type { ParameterNames } from '../shared/parameter-names.ts';
+import { PLAIN_FORM } from '../shared/read-tools.ts';
+import { responsesNames } from '../responses/input/names.ts';
+import { unreadFields } from '../shared/unread-fields.ts';
+import { parseBody } from '../shared/validation.ts';
 import { createReviewSchema, type CreateReview } from './schema.ts';
 
 export interface ReviewAsk {

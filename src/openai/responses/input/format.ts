@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+import type { OutputFormat } from '../../../canonical/request/turn-request.ts';
+import { isSameJson } from '../../../kit/json/json.ts';
+import { jsonObject } from '../../shared/bounds.ts';
+import { shortName } from '../../shared/fields.ts';
+import { missing } from '../../shared/validation.ts';
+
+const schemaFields = {
+  name: shortName.optional(),
+  description: z.string().nullish(),
+  schema: jsonObject.optional(),
+  strict: z.boolean().nullish(),
+} as const;
+
+/** `text.format`: the fields of a JSON schema stand beside its type. */
+export const textFormat = z.object({ type: z.enum(['text', 'json_object', 'json_schema']), ...schemaFields });
+
+/** Chat's name for the same, in Chat's form (one level deeper) or in that of this API. */
+export const responseFormat = z.object({
+  ...textFormat.shape,
+  json_schema: z.object(schemaFields).nullish(),
+});
+
+type TextFormat = z.output<typeof textFormat>;
+
+interface GivenFormats {
+  readonly text?: { readonly format?: TextFormat | null | undefined } | null | undefined;
+  readonly response_format?: z.output<typeof responseFormat> | null | undefined;
+}
+
+export interface ReadFormat {
+  readonly format: OutputFormat;
+  /** As `text.format` says it; null: the request has no format. */
+  readonly spelled: TextFormat | null;
+  /** The name of the parameter that gave it. */
+  readonly param: 'text.format' | 'response_format';
+  /** Where its fields are in the body. */
+  readonly place: string;
+}
+
+/** Clients that come from Chat send `response_format`. Throws if both are given and differ. */
+export const readFormat = ({ text, response_format: moved }: GivenFormats): ReadFormat => {
+  const own = text?.format ?? null;
+  const place = 'text.format';
+  const named: ReadFormat = { format: formatOf(own, place), spelled: own, param: place, place };
+  if (!moved) return named;
+  const { json_schema: inner, ...flat } = moved;
+  const spelled: TextFormat = inner ? { ...inner, type: flat.type } : flat;
+  const movedTo = inner || flat.schema === undefined ? 'response_format.json_schema' : 'response_format';
+  const other = {
+    format: formatOf(spelled, movedTo),
+    spelled,
+    param: 'response_format',
+    place: movedTo,
+  } as const;
+  if (own === null || isSameJson(named.format, other.format)) return other;
+  throw gatewayError('invalid_value', {
+    param: 'response_format',
+    message:
+      "Invalid 'response_format': it differs from 'text.format'. In the Responses API both name the output format; send one of them.",
+  });
+};
+
+const formatOf = (format: TextFormat | null, place: string): OutputFormat => {
+  if (format === null || format.type === 'text') return { kind: 'text' };
+  if (format.type === 'json_object') return { kind: 'json-object' };
+  if (format.name === undefined) throw missing(`${place}.name`);
+  if (format.schema === undefined) throw missing(`${place}.schema`);
+  return {
+    kind: 'json-schema',
+    name: format.name,
+    description: format.description ?? null,
+    schema: format.schema,
+    strict: format.strict ?? null,
+  };
+};

@@ -1,0 +1,223 @@
+import type { z } from 'zod';
+
+import {
+  saysNothing,
+  type HostedCall,
+  type Item,
+  type ItemNotes,
+  type LoadedTools,
+  type Message,
+  type Opaque,
+  type Part,
+  type RawItem,
+} from '../../../canonical/request/item.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { idText, refuseTooManyParts } from '../../shared/bounds.ts';
+import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
+import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
+import { noteUnread } from '../../shared/unread-fields.ts';
+import { notAnObject, parseBody } from '../../shared/validation.ts';
+import { parseParts } from './input-parts.ts';
+import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
+import { References, type Recall } from './item-references.ts';
+import { isOwnSummary, unwrapSummary } from '../own-summary.ts';
+import { readToolOutput } from './tool-output.ts';
+
+/** What was read, where each item stood in the body, and the names of the fields that were not read. */
+export interface ReadItems {
+  readonly items: readonly Item[];
+  readonly places: readonly string[];
+  readonly unread: readonly string[];
+}
+
+export const readInput = (input: string | readonly unknown[], recall: Recall = () => null): ReadItems => {
+  if (typeof input === 'string') {
+    const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
+    return { items: [item], places: ['input'], unread: [] };
+  }
+  refuseTooManyParts(input, 'input');
+  const unread: string[] = [];
+  const references = new References(recall);
+  const read = input.flatMap((value, index) => {
+    const place = `input[${index}]`;
+    const item = readItem(value, place, { unread, references });
+    return item === null ? [] : [{ item, place }];
+  });
+  return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
+};
+
+interface Reading {
+  readonly unread: string[];
+  readonly references: References;
+}
+
+/** Null for what has no content: an empty assistant message, such as that of the layout message-first. */
+const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
+  const type = typeOf(value, at);
+  noteUnread(unread, schemas[type], value, at);
+  if (type === 'item_reference') {
+    const found = references.resolve(parseBody(schemas.item_reference, value, at).id, at);
+    if (found === 'lost') unread.push(at);
+    return typeof found === 'string' ? null : unlessEmpty(found);
+  }
+  return unlessEmpty(translate(type, value, at, unread));
+};
+
+const unlessEmpty = (item: Item): Item | null =>
+  item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts) ? null : item;
+
+const typeOf = (value: unknown, at: string): ItemType => {
+  if (!isJsonObject(value)) throw notAnObject(at, value);
+  const type = value['type'] ?? untypedAs(value);
+  const name = parseBody(idText, type, `${at}.type`);
+  if (isItemType(name)) return name;
+  if (name === 'compaction_summary') return 'compaction';
+  if (name === 'tool_output') return 'function_call_output';
+  // What is sealed under this name goes on under it.
+  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
+  return 'raw';
+};
+
+/** The items that need no type: messages, and references, which have an id and nothing else. */
+const untypedAs = (value: JsonObject): ItemType | undefined => {
+  if (value['role'] !== undefined) return 'message';
+  return typeof value['id'] === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')
+    ? 'item_reference'
+    : undefined;
+};
+
+const translate = (
+  type: Exclude<ItemType, 'item_reference'>,
+  value: unknown,
+  at: string,
+  unread: string[],
+): Item => {
+  switch (type) {
+    case 'message':
+      return message(parseBody(schemas.message, value, at), at, unread);
+    case 'reasoning': {
+      const given = parseBody(schemas.reasoning, value, at);
+      return {
+        kind: 'reasoning',
+        ...about(given),
+        summary: given.summary.map((one) => one.text),
+        ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
+        ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
+      };
+    }
+    case 'function_call': {
+      const given = parseBody(schemas.function_call, value, at);
+      return {
+        kind: 'tool-call',
+        tool: 'function',
+        ...about(given),
+        callId: given.call_id,
+        name: given.name,
+        ...(given.namespace ? { namespace: given.namespace } : {}),
+        input: given.arguments,
+        ...further({ caller: given.caller, async: given.async }),
+      };
+    }
+    case 'function_call_output': {
+      const given = parseBody(schemas.function_call_output, value, at);
+      return {
+        kind: 'tool-output',
+        tool: 'function',
+        ...about(given),
+        callId: given.call_id,
+        output: readToolOutput(given.output, `${at}.output`, unread),
+        ...further({ caller: given.caller, name: given.name, namespace: given.namespace }),
+      };
+    }
+    case 'custom_tool_call': {
+      const given = parseBody(schemas.custom_tool_call, value, at);
+      return {
+        kind: 'tool-call',
+        tool: 'custom',
+        ...about(given),
+        callId: given.call_id,
+        name: given.name,
+        ...(given.namespace ? { namespace: given.namespace } : {}),
+        input: given.input,
+        ...further({ caller: given.caller, async: given.async }),
+      };
+    }
+    case 'custom_tool_call_output': {
+      const given = parseBody(schemas.custom_tool_call_output, value, at);
+      return {
+        kind: 'tool-output',
+        tool: 'custom',
+        ...about(given),
+        callId: given.call_id,
+        output: readToolOutput(given.output, `${at}.output`, unread),
+        ...further({ caller: given.caller }),
+      };
+    }
+    case 'compaction': {
+      const given = parseBody(schemas.compaction, value, at);
+      const content = given.encrypted_content;
+      // It goes on as words, to which its id does not belong.
+      if (isOwnSummary(content)) {
+        return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
+      }
+      return { kind: 'compaction', ...about(given), encryptedContent: content };
+    }
+    case 'tool_search_output':
+    case 'additional_tools':
+      return loadedTools(value as RawItem, parseBody(schemas[type], value, at).tools, at);
+    case 'raw':
+      return rawItem(parseBody(schemas.raw, value, at) as RawItem);
+    default:
+      return assertNever(type);
+  }
+};
+
+const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
+  kind: 'message',
+  ...about(given),
+  role: given.role,
+  parts: messageParts(given, `${at}.content`, unread),
+  ...(given.phase ? { phase: given.phase } : {}),
+});
+
+const messageParts = (
+  { content, role }: z.output<typeof schemas.message>,
+  at: string,
+  unread: string[],
+): readonly Part[] => {
+  if (typeof content === 'string') return [{ kind: 'text', text: content }];
+  const parts = parseParts(content, at, unread);
+  return role === 'assistant' ? withoutBreakpoints(parts, at, unread) : parts;
+};
+
+const rawItem = (raw: RawItem): HostedCall | Opaque => ({
+  kind: raw.type.endsWith('_call') ? 'hosted-call' : 'opaque',
+  ...rawIdOf(raw),
+  raw,
+});
+
+/** The tools are read to be known: the item goes on as it is. */
+const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): LoadedTools => ({
+  kind: 'loaded-tools',
+  ...rawIdOf(raw),
+  raw,
+  tools: readToolList(tools, PLAIN_READERS, `${at}.tools`),
+});
+
+const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
+  typeof given === 'string' && given !== '' ? { id: given } : {};
+
+/** The fields that are not null. */
+const further = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return said.length === 0 ? {} : { more: Object.fromEntries(said) };
+};
+
+const about = (given: {
+  readonly id?: string | null | undefined;
+  readonly [NOTES]?: ItemNotes | null | undefined;
+}): { id?: string; notes?: ItemNotes } => ({
+  ...(typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {}),
+  ...(given[NOTES] ? { notes: given[NOTES] } : {}),
+});

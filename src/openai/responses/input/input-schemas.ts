@@ -1,0 +1,108 @@
+import { z } from 'zod';
+
+import {
+  idText,
+  jsonObject,
+  list,
+  listOf,
+  longText,
+  MAX_ID_CHARS,
+  MAX_PARTS,
+  MAX_TOOLS,
+} from '../../shared/bounds.ts';
+
+/** The field for what codex notes about an item. */
+export const NOTES = 'internal_chat_message_metadata_passthrough';
+
+const id = z.string().max(MAX_ID_CHARS).nullish();
+const status = z.string().nullish();
+const notes = { [NOTES]: jsonObject.nullish() };
+
+const caller = jsonObject.nullish();
+/** Fields of a call that only a backend reads. */
+const callFields = { caller, async: z.boolean().nullish() };
+
+/** Other names under which a compaction comes back. */
+const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
+
+/** Only what is read: clients replay whole output items, with fields that nobody needs. */
+export const schemas = {
+  message: z.object({
+    type: z.literal('message').optional(),
+    id,
+    status,
+    ...notes,
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content: z.union([longText, list(MAX_PARTS)]),
+    phase: z.enum(['commentary', 'final_answer']).nullish(),
+  }),
+  reasoning: z.object({
+    type: z.literal('reasoning'),
+    id,
+    status,
+    ...notes,
+    summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
+    content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
+    encrypted_content: z.string().nullish(),
+  }),
+  function_call: z.object({
+    type: z.literal('function_call'),
+    id,
+    status,
+    ...notes,
+    call_id: idText,
+    name: idText,
+    namespace: z.string().nullish(),
+    arguments: longText,
+    ...callFields,
+  }),
+  function_call_output: z.object({
+    type: z.enum(['function_call_output', 'tool_output']),
+    id,
+    status,
+    ...notes,
+    call_id: idText,
+    output: z.unknown(),
+    caller,
+    name: z.string().nullish(),
+    namespace: z.string().nullish(),
+  }),
+  custom_tool_call: z.object({
+    type: z.literal('custom_tool_call'),
+    id,
+    status,
+    ...notes,
+    call_id: idText,
+    name: idText,
+    namespace: z.string().nullish(),
+    input: longText,
+    ...callFields,
+  }),
+  custom_tool_call_output: z.object({
+    type: z.literal('custom_tool_call_output'),
+    id,
+    status,
+    ...notes,
+    call_id: idText,
+    output: z.unknown(),
+    caller,
+  }),
+  compaction: z.object({
+    type: z.enum(['compaction', ...COMPACTION_TOO]),
+    id,
+    ...notes,
+    encrypted_content: z.string(),
+  }),
+  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
+  additional_tools: z.looseObject({
+    type: z.literal('additional_tools'),
+    role: z.literal('developer'),
+    tools: list(MAX_TOOLS),
+  }),
+  item_reference: z.object({ type: z.literal('item_reference').nullish(), id: idText }),
+  /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
+  raw: z.looseObject({ type: idText, id }),
+} as const;
+
+export type ItemType = keyof typeof schemas;
+export const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);

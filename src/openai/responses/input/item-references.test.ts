@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+
+import { refused } from '../../../../test/support/refused.ts';
+import type { Item } from '../../../canonical/request/item.ts';
+import { readInput } from './input-items.ts';
+
+const user = { role: 'user', content: 'hi' };
+const said: Item = {
+  kind: 'message',
+  role: 'assistant',
+  parts: [{ kind: 'text', text: 'hello' }],
+  id: 'msg_1',
+};
+const silent: Item = { ...said, id: 'msg_2', parts: [{ kind: 'text', text: '' }] };
+const KNOWN: Readonly<Record<string, Item>> = { msg_1: said, msg_2: silent };
+
+const read = (...references: readonly unknown[]) =>
+  readInput([user, ...references], (id) => KNOWN[id] ?? null);
+const reference = (id: string) => ({ type: 'item_reference', id });
+
+describe('an item reference', () => {
+  it('is the item that it refers to, also without a type', () => {
+    const expected = { items: [{}, said], places: ['input[0]', 'input[1]'], unread: [] };
+    expect(read(reference('msg_1'))).toMatchObject(expected);
+    expect(read({ id: 'msg_1' })).toMatchObject(expected);
+    expect(read({ id: 'msg_1', type: null })).toMatchObject(expected);
+  });
+
+  it('to an empty message is left out, also where the message is not known any more', () => {
+    const { items, unread } = read(reference('msg_2'), reference('msg_empty_4f'), reference('msg_empty_4f'));
+    expect([items.length, unread]).toEqual([1, []]);
+  });
+
+  it('to reasoning that is not known any more is left out and named', () => {
+    const { items, unread } = read(reference('rs_gone'), reference('msg_1'));
+    expect([items.slice(1), unread]).toEqual([[said], ['input[1]']]);
+  });
+
+  it('to anything else that is not known is refused', () => {
+    expect(refused(() => read(reference('fc_gone')))).toMatchObject({
+      status: 400,
+      code: 'unsupported_value',
+      param: 'input[1]',
+      message:
+        "Item with id fc_gone not found at 'input[1]': items are not stored here, only those of the last hour's answers are kept in memory. Send the item itself (with 'store: false' clients do so by themselves).",
+    });
+  });
+
+  it('twice in one request is refused, so that a small body cannot become a large one', () => {
+    expect(refused(() => read(reference('msg_1'), reference('msg_1')))).toMatchObject({
+      status: 400,
+      code: 'invalid_value',
+      param: 'input[2]',
+      message:
+        "Duplicate item found with id msg_1 at 'input[2]'. Remove duplicate items from your input and try again.",
+    });
+  });
+
+  it('must name an item', () => {
+    expect(refused(() => read({ type: 'item_reference' }))).toMatchObject({ param: 'input[1].id' });
+    expect(refused(() => read({ id: 'msg_1', text: 'x' }))).toMatchObject({ param: 'input[1].type' });
+  });
+});

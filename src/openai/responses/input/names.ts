@@ -1,0 +1,35 @@
+import type { Setting } from '../../../canonical/request/path.ts';
+import { quoted } from '../../../kit/text/quote.ts';
+import { SHARED_SETTINGS, type ParameterNames } from '../../shared/parameter-names.ts';
+import type { ToolForm } from '../../shared/read-tools.ts';
+import type { ReadFormat } from './format.ts';
+
+const SETTINGS: Readonly<Record<Setting, string>> = {
+  ...SHARED_SETTINGS,
+  instructions: 'instructions',
+  items: 'input',
+  'reasoning.effort': 'reasoning.effort',
+  format: 'text.format',
+  verbosity: 'text.verbosity',
+  maxOutputTokens: 'max_output_tokens',
+  include: 'include',
+};
+
+interface Spelling {
+  readonly places: readonly string[];
+  /** Where the body says something of a tool. */
+  readonly placeOf: ToolForm['placeOf'];
+  /** Which of its two names the output format has; left out: that of this API. */
+  readonly format?: Pick<ReadFormat, 'param' | 'place'>;
+}
+
+const OWN_FORMAT: Spelling['format'] & object = { param: 'text.format', place: 'text.format' };
+
+export const responsesNames = ({ places, placeOf, format = OWN_FORMAT }: Spelling): ParameterNames => ({
+  settings: { ...SETTINGS, format: format.param },
+  formatPlace: format.place,
+  places,
+  tool: (index) => `tools[${index}]`,
+  toolField: (index, field) => `${placeOf(index)}.${field}`,
+  include: (value) => `include.${quoted(value)}`,
+});

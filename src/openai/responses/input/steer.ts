@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { list, longText, MAX_ITEMS } from '../../shared/bounds.ts';
+import { bodyObject } from '../../chat/common.ts';
+import { unreadFields } from '../../shared/unread-fields.ts';
+import { parseBody } from '../../shared/validation.ts';
+import { readInput } from './input-items.ts';
+
+/** The app-server takes no more in one call. */
+const MAX_CHARS = 1024 * 1024;
+
+const steerSchema = z.object({ input: z.union([longText, list(MAX_ITEMS)]) });
+
+export interface SteerAsk {
+  readonly texts: readonly string[];
+  readonly ignored: readonly string[];
+}
+
+/** What is to be said to a model that answers: texts of a user, because nothing else can be said in between. */
+export const readSteer = (body: unknown): SteerAsk => {
+  const object = bodyObject(body);
+  const { input } = parseBody(steerSchema, object);
+  const { items, places, unread } = readInput(input);
+  const texts = items.flatMap((item, index) => {
+    if (item.kind !== 'message' || item.role !== 'user') throw unsayable(places[index] ?? 'input');
+    return item.parts.map((part) => {
+      if (part.kind !== 'text') throw unsayable(places[index] ?? 'input');
+      return part.text;
+    });
+  });
+  if (texts.every((text) => text.trim() === '')) {
+    throw gatewayError('invalid_value', { param: 'input', message: "Invalid 'input': it says nothing." });
+  }
+  if (texts.reduce((sum, text) => sum + text.length, 0) > MAX_CHARS) {
+    throw gatewayError('invalid_value', {
+      param: 'input',
+      message: `Invalid 'input': a running response can be told at most ${MAX_CHARS} characters at once.`,
+    });
+  }
+  return { texts, ignored: [...unreadFields(steerSchema, object, ''), ...unread] };
+};
+
+const unsayable = (param: string) =>
+  gatewayError('unsupported_value', {
+    param,
+    message: `Unsupported value: '${param}'. A running response can only be steered by texts of a user.`,
+  });

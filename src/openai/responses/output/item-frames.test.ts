@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+
+import { responseMeta } from '../../../../test/support/response-meta.ts';
+import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
+import { ItemRenderer, type Told } from './item-frames.ts';
+
+/** What old kinds of items look like stands in `render-items.test.ts`; here is what came with later ones. */
+
+const META = responseMeta();
+
+/** The frames of one item's events. */
+const told = (...events: readonly TurnEvent[]): unknown[] => {
+  const [first] = events;
+  if (first?.type !== 'item-started') throw new Error('the item does not start');
+  const renderer = new ItemRenderer(first.item, 0, META);
+  const framesOf = (event: TurnEvent): Iterable<Told> => {
+    if (event.type === 'item-started') return renderer.start();
+    if (event.type === 'item-delta') return renderer.delta(event);
+    if (event.type === 'item-status') return renderer.status(event);
+    return event.type === 'item-ended' ? renderer.end(event.item) : [];
+  };
+  return events.flatMap((event) => [...framesOf(event)].map(([type, payload]) => ({ type, ...payload })));
+};
+
+describe('the frames of an item', () => {
+  const place = { item_id: 'm', output_index: 0, content_index: 0 };
+
+  it('a call of a custom tool has events of its own', () => {
+    const head = {
+      kind: 'tool-call',
+      id: 'c',
+      tool: 'custom',
+      callId: 'call_1',
+      name: 'patch',
+      input: '',
+    } as const;
+    const call = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
+    const at = { item_id: 'c', output_index: 0 };
+    expect(
+      told(
+        { type: 'item-started', item: head },
+        { type: 'item-delta', itemId: 'c', at: 'input', delta: '***' },
+        { type: 'item-ended', item: { ...head, input: '***', status: 'completed' } },
+      ),
+    ).toEqual([
+      {
+        type: 'response.output_item.added',
+        output_index: 0,
+        item: { ...call, status: 'in_progress', input: '' },
+      },
+      { type: 'response.custom_tool_call_input.delta', ...at, delta: '***' },
+      { type: 'response.custom_tool_call_input.done', ...at, input: '***' },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { ...call, status: 'completed', input: '***' },
+      },
+    ]);
+  });
+
+  it('what a hosted call is doing is told under its type', () => {
+    const item = { kind: 'hosted-call', id: 'w', raw: { type: 'web_search_call' } } as const;
+    const events = told(
+      { type: 'item-started', item },
+      { type: 'item-status', itemId: 'w', status: 'searching' },
+      { type: 'item-ended', item },
+    );
+    expect(events[1]).toEqual({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'w' });
+  });
+
+  it('what its backend says besides comes along, and is not said twice', () => {
+    const head = { kind: 'hosted-call', id: 'c', raw: { type: 'code_interpreter_call', code: '' } } as const;
+    const ended = { ...head, raw: { ...head.raw, code: '1' } } as const;
+    const at = { item_id: 'c', output_index: 0 };
+    const delta = { type: 'item-delta', itemId: 'c', at: 'input', delta: '1' } as const;
+    const of = 'code_interpreter_call_code';
+    const status = { type: 'item-status', itemId: 'c' } as const;
+    const started = { type: 'item-started', item: head } as const;
+    const done = { type: `response.${of}.done`, ...at, code: '1' };
+    const types = (...events: readonly TurnEvent[]) =>
+      told(started, ...events, { type: 'item-ended', item: ended }).slice(1, -1);
+    expect(
+      types(
+        delta,
+        { ...status, status: 'done', of, more: { code: '1' } },
+        { ...status, status: 'partial_image', more: { partial_image_b64: 'AA==' } },
+      ),
+    ).toEqual([
+      { type: `response.${of}.delta`, ...at, delta: '1' },
+      done,
+      { type: 'response.code_interpreter_call.partial_image', ...at, partial_image_b64: 'AA==' },
+    ]);
+    expect(types(delta)[1]).toEqual(done);
+    expect(types()).toEqual([]);
+  });
+
+  it('citations and log probabilities are told as they come', () => {
+    const annotation = { type: 'url_citation', url: 'https://example.org' };
+    const logprobs = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }];
+    const head = { kind: 'message', id: 'm', role: 'assistant', parts: [] } as const;
+    const events = told(
+      { type: 'item-started', item: head },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a', logprobs },
+      { type: 'item-delta', itemId: 'm', at: 'text', delta: '', annotation },
+      {
+        type: 'item-ended',
+        item: {
+          ...head,
+          parts: [{ kind: 'text', text: 'a', annotations: [annotation], logprobs }],
+          status: 'completed',
+        },
+      },
+    );
+    expect(events.slice(2, 5)).toEqual([
+      { type: 'response.output_text.delta', ...place, delta: 'a', logprobs },
+      { type: 'response.output_text.annotation.added', ...place, annotation_index: 0, annotation },
+      { type: 'response.output_text.done', ...place, text: 'a', logprobs },
+    ]);
+  });
+});

@@ -1,0 +1,188 @@
+import { Accumulator } from '../../../canonical/events/accumulate.ts';
+import {
+  isMessage,
+  isReasoning,
+  type ItemStatus,
+  type Message,
+  type Produced,
+} from '../../../canonical/request/item.ts';
+import {
+  itemIdOf,
+  joinedDelta,
+  type ItemDelta,
+  type TurnEnded,
+  type TurnEvent,
+} from '../../../canonical/events/turn-event.ts';
+import type { IdSource } from '../../../kit/ambient.ts';
+import { breathe } from '../../../kit/async/event-loop.ts';
+import { JoinedText, movedAnnotation, SEPARATOR } from '../../shared/joined-text.ts';
+import { Line } from '../../shared/line.ts';
+import { mintPlaceholderId } from './placeholder.ts';
+
+export interface MessageFirstOptions {
+  readonly ids: IdSource;
+  /** False where the text must be one JSON value. */
+  readonly showCommentary: boolean;
+}
+
+/**
+ * All text of an answer in one message at `output[0]`, everything else after it in the model's order, no
+ * reasoning. A model may write more text after a call, so calls are held back until the turn has ended.
+ */
+export async function* messageFirst(
+  events: AsyncIterable<TurnEvent>,
+  options: MessageFirstOptions,
+): AsyncGenerator<TurnEvent> {
+  const arranger = new MessageFirst(options);
+  for await (const event of events) {
+    for (const told of arranger.next(event)) {
+      yield told;
+      // What was held back is told at once, and there may be thousands of calls.
+      if (told.type === 'item-ended') await breathe();
+    }
+  }
+}
+
+/** One of the model's messages, as far as it was told. */
+interface Source {
+  chars: number;
+  annotations: number;
+  logprobs: number;
+}
+
+class MessageFirst {
+  readonly #options: MessageFirstOptions;
+  readonly #hidden = new Set<string>();
+  readonly #line = new Line();
+  readonly #sources = new Map<string, Source>();
+  /** The message that all text goes into, and what it says so far. */
+  #head: Produced<Message> | null = null;
+  #status: ItemStatus = 'completed';
+  readonly #said = new Accumulator();
+  readonly #text = new JoinedText();
+  readonly #refusal = new JoinedText();
+  /** Refusals come after all text: told when the turn has ended. Null: the model did not refuse. */
+  #refused: string | null = null;
+  /** Events of all other items. */
+  readonly #held: TurnEvent[] = [];
+
+  constructor(options: MessageFirstOptions) {
+    this.#options = options;
+  }
+
+  *next(event: TurnEvent): Generator<TurnEvent> {
+    if (event.type === 'turn-ended') {
+      yield* this.#end(event);
+      return;
+    }
+    const itemId = itemIdOf(event);
+    if (itemId === null) {
+      yield event;
+      return;
+    }
+    if (event.type === 'item-started') this.#place(event.item);
+    if (this.#hidden.has(itemId)) return;
+    if (!this.#sources.has(itemId)) this.#hold(event);
+    else for (const one of this.#line.take(event, itemId)) yield* this.#merge(one);
+  }
+
+  #place(head: Produced): void {
+    const isHidden =
+      isReasoning(head) || (isMessage(head) && head.phase === 'commentary' && !this.#options.showCommentary);
+    if (isHidden) this.#hidden.add(head.id);
+    else if (isMessage(head)) this.#sources.set(head.id, { chars: 0, annotations: 0, logprobs: 0 });
+  }
+
+  #hold(event: TurnEvent): void {
+    const last = this.#held.at(-1);
+    const joined = last === undefined ? null : joinedDelta(last, event);
+    if (joined === null) this.#held.push(event);
+    else this.#held[this.#held.length - 1] = joined;
+  }
+
+  /** What an event of one message says of the one message that is shown. */
+  *#merge(event: TurnEvent): Generator<TurnEvent> {
+    if (event.type === 'item-started' && isMessage(event.item)) {
+      if (this.#head === null) yield this.#tell({ type: 'item-started', item: this.#begin(event.item) });
+    } else if (event.type === 'item-delta') {
+      yield* this.#delta(event);
+    } else if (event.type === 'item-ended' && isMessage(event.item)) {
+      this.#status = event.item.status ?? 'completed';
+      yield* this.#leftOver(event.item);
+    }
+  }
+
+  /** A final answer stays one; commentary does not, because the answer may follow in the same message. */
+  #begin({ phase, ...message }: Produced<Message>): Produced<Message> {
+    this.#head = { ...message, ...(phase === 'final_answer' ? { phase } : {}) };
+    return this.#head;
+  }
+
+  *#delta(event: ItemDelta): Generator<TurnEvent> {
+    const { itemId, at, delta, logprobs, annotation } = event;
+    const source = this.#sources.get(itemId);
+    if (source === undefined || this.#head === null) return;
+    if (at === 'refusal') this.#refused = (this.#refused ?? '') + this.#refusal.add(itemId, delta);
+    if (at !== 'text') return;
+    const added = this.#text.add(itemId, delta);
+    source.chars += delta.length;
+    source.annotations += annotation === undefined ? 0 : 1;
+    source.logprobs += logprobs?.length ?? 0;
+    yield this.#tell({
+      ...event,
+      itemId: this.#head.id,
+      delta: added,
+      ...(annotation === undefined ? {} : { annotation: movedAnnotation(annotation, this.#startOf(source)) }),
+    });
+  }
+
+  /** Where the text of a message begins in the whole text. */
+  #startOf({ chars }: Source): number {
+    const { length } = this.#text;
+    if (chars > 0) return length - chars;
+    return length === 0 ? 0 : length + SEPARATOR.length;
+  }
+
+  /** Citations and log probabilities that came only with the end of a message. */
+  *#leftOver({ id, parts }: Produced<Message>): Generator<TurnEvent> {
+    const source = this.#sources.get(id);
+    if (source === undefined) return;
+    const texts = parts.flatMap((part) => (part.kind === 'text' ? [part] : []));
+    const empty = { type: 'item-delta', itemId: id, at: 'text', delta: '' } as const;
+    const logprobs = texts.flatMap((part) => part.logprobs ?? []).slice(source.logprobs);
+    if (logprobs.length > 0) yield* this.#delta({ ...empty, logprobs });
+    for (const annotation of texts.flatMap((part) => part.annotations ?? []).slice(source.annotations)) {
+      yield* this.#delta({ ...empty, annotation });
+    }
+  }
+
+  *#end(event: TurnEnded): Generator<TurnEvent> {
+    if (this.#head !== null) yield* this.#endMessage(this.#head);
+    // A turn that failed before it said anything has no message, not even an empty one.
+    else if (this.#held.length > 0 || event.outcome.kind !== 'failed') yield* this.#placeholder();
+    yield* this.#held;
+    yield event;
+  }
+
+  *#endMessage({ id }: Produced<Message>): Generator<TurnEvent> {
+    if (this.#refused !== null) {
+      yield this.#tell({ type: 'item-delta', itemId: id, at: 'refusal', delta: this.#refused });
+    }
+    yield* this.#said.endOpen(this.#status);
+  }
+
+  *#placeholder(): Generator<TurnEvent> {
+    const id = mintPlaceholderId(this.#options.ids);
+    const head = { kind: 'message', id, role: 'assistant', parts: [] } as const;
+    yield { type: 'item-started', item: head };
+    yield {
+      type: 'item-ended',
+      item: { ...head, parts: [{ kind: 'text', text: '' }], status: 'completed' },
+    };
+  }
+
+  #tell(event: TurnEvent): TurnEvent {
+    this.#said.add(event);
+    return event;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Reply } from '../../../canonical/events/accumulate.ts';
+import { staysBesideCompaction } from '../../../canonical/request/compaction.ts';
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { rawOf, type Item, type Message, type Part } from '../../../canonical/request/item.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
+import type { IdSource } from '../../../kit/ambient.ts';
+import type { JsonObject } from '../../../kit/json/json.ts';
+import { projectItem, projectUsage, type ResponseMeta } from './project.ts';
+
+/** What a compacted conversation needs beside the reply. */
+export interface CompactionMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
+  /** The conversation as it was sent. */
+  readonly items: readonly Item[];
+}
+
+/** The whole compacted conversation: sent back as input it is what the next answer is made of. */
+export const projectCompaction = (reply: Reply, meta: CompactionMeta, ids: IdSource) => {
+  const compactions = reply.items.filter(({ kind }) => kind === 'compaction');
+  if (reply.outcome.kind === 'incomplete' || compactions.length === 0) throw unfinished(reply);
+  return {
+    id: meta.id,
+    object: 'response.compaction' as const,
+    created_at: meta.createdAt,
+    output: [
+      ...meta.items.filter(staysBesideCompaction).flatMap((item) => projectKept(item, ids)),
+      ...compactions.map((item) => projectItem(item, { includeEncryptedReasoning: false })),
+    ],
+    usage: projectUsage(reply.usage, meta.usagePolicy),
+  };
+};
+
+/** This API has no word for an answer that is only begun. */
+const unfinished = ({ outcome }: Reply) =>
+  gatewayError('upstream_error', {
+    message:
+      outcome.kind === 'incomplete'
+        ? `The compaction is incomplete (${outcome.reason}).`
+        : 'The conversation was not compacted.',
+  });
+
+const projectKept = (item: Item, ids: IdSource): readonly JsonObject[] => {
+  if (item.kind === 'message') return [projectMessage(item, item.id ?? ids.mint('msg'))];
+  return item.kind === 'loaded-tools' ? [rawOf({ ...item, id: item.id ?? ids.mint('at') })] : [];
+};
+
+const projectMessage = ({ role, parts }: Message, id: string): JsonObject => ({
+  id,
+  type: 'message',
+  status: 'completed',
+  role,
+  content: parts.map(projectPart),
+});
+
+/** As a client sends it, with what it may leave out. */
+const projectPart = (part: Part): JsonObject => {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'input_text', text: part.text };
+    case 'image':
+      return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
+    case 'file':
+      return part.raw;
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text };
+    default:
+      return assertNever(part);
+  }
+};

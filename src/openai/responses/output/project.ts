@@ -1,0 +1,285 @@
+import type { Reply } from '../../../canonical/events/accumulate.ts';
+import type { Failure } from '../../../canonical/failure/failure.ts';
+import {
+  isSummary,
+  rawOf,
+  type ItemStatus,
+  type Part,
+  type Produced,
+  type RawItem,
+} from '../../../canonical/request/item.ts';
+import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { RawTool, Tool } from '../../../canonical/request/tool.ts';
+import type { Usage } from '../../../canonical/events/usage.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import type { CreateResponse } from '../input/schema.ts';
+import { wrapSummary } from '../own-summary.ts';
+
+/** What a response object needs beside the reply. */
+export interface ResponseMeta {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** What the client sent, to be said again; its input is not, and it is large. */
+  readonly given: Omit<CreateResponse, 'input'>;
+  readonly tools: readonly Tool[];
+  readonly effort: string | null;
+  /** Of the request, or of the alias that it names. */
+  readonly serviceTier: string | null;
+  readonly includeEncryptedReasoning: boolean;
+  /** Whether codex itself reads it. */
+  readonly isForCodex: boolean;
+  readonly usagePolicy: 'exact' | 'zeros';
+}
+
+export type ResponseBody = ReturnType<typeof responseFields> & {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly output: readonly OutputItem[];
+};
+
+/** The response as it stands in `response.created` and `response.in_progress`. */
+export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
+  ...responseFields(meta),
+  status: 'in_progress',
+  output: [],
+});
+
+/** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
+export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => {
+  const ended = projectOutcome(reply.outcome, meta);
+  return {
+    ...responseFields(meta),
+    ...ended,
+    completed_at: ended.status === 'completed' ? Math.floor(reply.endedAt / 1000) : null,
+    output: reply.items.map((item) => projectItem(item, meta)),
+    usage: projectUsage(reply.usage, meta.usagePolicy),
+  };
+};
+
+/** Everything that is known before the turn runs. All keys are there in every response object. */
+const responseFields = (meta: ResponseMeta) => {
+  const { given } = meta;
+  return {
+    id: meta.id,
+    object: 'response' as const,
+    created_at: meta.createdAt,
+    created: meta.createdAt,
+    completed_at: null as number | null,
+    error: null as { code: string; message: string } | null,
+    incomplete_details: null as { reason: string } | null,
+    instructions: given.instructions ?? null,
+    max_output_tokens: given.max_output_tokens ?? null,
+    max_tool_calls: given.max_tool_calls ?? null,
+    model: given.model,
+    parallel_tool_calls: given.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: given.prompt_cache_key ?? null,
+    ...(given.prompt_cache_retention ? { prompt_cache_retention: given.prompt_cache_retention } : {}),
+    reasoning: {
+      effort: meta.effort,
+      summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
+      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
+    },
+    safety_identifier: given.safety_identifier ?? null,
+    // What the tier really was is not said upstream; `auto` means the default here.
+    service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
+    store: false,
+    background: false,
+    temperature: given.temperature ?? 1,
+    top_p: given.top_p ?? 1,
+    presence_penalty: given.presence_penalty ?? 0,
+    frequency_penalty: given.frequency_penalty ?? 0,
+    top_logprobs: given.top_logprobs ?? 0,
+    text: { format: projectFormat(given), verbosity: given.text?.verbosity ?? 'medium' },
+    tool_choice: given.tool_choice ?? 'auto',
+    tools: meta.tools.map(projectTool),
+    truncation: given.truncation ?? 'disabled',
+    usage: null as ReturnType<typeof projectUsage>,
+    metadata: given.metadata ?? {},
+    ...(typeof given.user === 'string' ? { user: given.user } : {}),
+  };
+};
+
+/** Functions say all that can be said of them; other tools what the client said. */
+const projectTool = (tool: Tool) => {
+  switch (tool.kind) {
+    case 'function': {
+      const { kind: type, name, description, parameters, strict, more } = tool;
+      return { type, name, description, parameters, strict: strict ?? false, ...more };
+    }
+    case 'custom': {
+      const { kind: type, name, description, format, more } = tool;
+      return {
+        type,
+        name,
+        ...(description === null ? {} : { description }),
+        format: format ?? { type: 'text' },
+        ...more,
+      };
+    }
+    case 'namespace':
+      return tool.raw;
+    case 'hosted':
+      return tool.raw.type === 'mcp' ? withoutCredentials(tool.raw) : tool.raw;
+    default:
+      return assertNever(tool);
+  }
+};
+
+const HIDDEN = '<redacted>';
+
+/** An answer is kept in more places than its request. */
+const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
+  ...tool,
+  ...('authorization' in tool ? { authorization: HIDDEN } : {}),
+  ...(isJsonObject(headers)
+    ? { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, HIDDEN])) }
+    : {}),
+});
+
+const projectFormat = (given: ResponseMeta['given']) => {
+  const format = given.text?.format;
+  if (!format || format.type === 'text') return { type: 'text' as const };
+  if (format.type === 'json_object') return { type: 'json_object' as const };
+  return {
+    type: 'json_schema' as const,
+    name: format.name,
+    ...(typeof format.description === 'string' ? { description: format.description } : {}),
+    schema: format.schema,
+    strict: format.strict ?? false,
+  };
+};
+
+const projectOutcome = (outcome: Outcome, meta: ResponseMeta) => {
+  switch (outcome.kind) {
+    case 'completed':
+    case 'tool-calls':
+      return { status: 'completed' as const, error: null, incomplete_details: null };
+    case 'incomplete':
+      return { status: 'incomplete' as const, error: null, incomplete_details: { reason: outcome.reason } };
+    case 'failed':
+      return {
+        status: 'failed' as const,
+        error: { code: responseErrorCode(outcome.failure, meta), message: outcome.failure.message },
+        incomplete_details: null,
+      };
+    default:
+      return assertNever(outcome);
+  }
+};
+
+/** Codes beyond that list by which codex knows what to do. */
+const KNOWN_TO_CODEX: ReadonlySet<Failure['kind']> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+]);
+
+/** A response's own error has a closed list of codes; the `error` event beside it has the exact one. */
+const responseErrorCode = (failed: Failure, { isForCodex }: ResponseMeta): string => {
+  if (isForCodex && KNOWN_TO_CODEX.has(failed.kind)) return failed.kind;
+  if (failed.status === 429) return 'rate_limit_exceeded';
+  if (failed.kind === 'invalid_image') return 'invalid_image';
+  return failed.status >= 400 && failed.status < 500 ? 'invalid_prompt' : 'server_error';
+};
+
+export const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePolicy']) => {
+  if (usage === null && policy === 'exact') return null;
+  return {
+    input_tokens: usage?.inputTokens ?? 0,
+    input_tokens_details: {
+      cached_tokens: usage?.cachedInputTokens ?? 0,
+      cache_write_tokens: usage?.cacheWriteInputTokens ?? 0,
+    },
+    output_tokens: usage?.outputTokens ?? 0,
+    output_tokens_details: { reasoning_tokens: usage?.reasoningTokens ?? 0 },
+    total_tokens: usage?.totalTokens ?? 0,
+  };
+};
+
+export type OutputItem = ReturnType<typeof projectItem>;
+
+/** An item as the Responses API writes it; one that is open has only what is known since its start. */
+export const projectItem = (
+  item: Produced,
+  meta: Pick<ResponseMeta, 'includeEncryptedReasoning'>,
+  isOpen = false,
+) => {
+  switch (item.kind) {
+    case 'message':
+      return {
+        id: item.id,
+        type: 'message' as const,
+        status: statusOf(item, isOpen),
+        role: 'assistant' as const,
+        content: item.parts.flatMap(projectPart),
+        ...(item.phase === undefined ? {} : { phase: item.phase }),
+      };
+    case 'reasoning':
+      return {
+        id: item.id,
+        type: 'reasoning' as const,
+        summary: item.summary.map(summaryPart),
+        ...((item.content ?? []).length === 0 ? {} : { content: item.content?.map(reasoningPart) }),
+        ...(meta.includeEncryptedReasoning && item.encryptedContent !== undefined
+          ? { encrypted_content: item.encryptedContent }
+          : {}),
+      };
+    case 'tool-call':
+      return {
+        id: item.id,
+        ...(item.tool === 'function'
+          ? { type: 'function_call' as const }
+          : { type: 'custom_tool_call' as const }),
+        status: statusOf(item, isOpen),
+        call_id: item.callId,
+        name: item.name,
+        ...(item.namespace === undefined ? {} : { namespace: item.namespace }),
+        ...(item.tool === 'function' ? { arguments: item.input } : { input: item.input }),
+        ...item.more,
+      };
+    case 'hosted-call':
+      return { ...rawOf(item), ...(item.status === 'incomplete' ? { status: cutStatus(item.raw) } : {}) };
+    case 'opaque':
+      return rawOf(item);
+    case 'compaction':
+      return {
+        id: item.id,
+        type: 'compaction' as const,
+        encrypted_content: isSummary(item) ? wrapSummary(item.summary) : item.encryptedContent,
+      };
+    default:
+      return assertNever(item);
+  }
+};
+
+/** What such a call is that was cut: some have a word for it, and the others can fail. */
+const cutStatus = ({ type }: RawItem): string => CUT[type] ?? 'failed';
+
+const CUT: Readonly<Record<string, string>> = {
+  computer_call: 'incomplete',
+  local_shell_call: 'incomplete',
+  shell_call: 'incomplete',
+  tool_search_call: 'incomplete',
+  apply_patch_call: 'in_progress',
+};
+
+/** A model says text or refuses; it sends no images here. */
+const projectPart = (
+  part: Part,
+): readonly (ReturnType<typeof textPart> | ReturnType<typeof refusalPart>)[] => {
+  if (part.kind === 'text') return [textPart(part.text, part.annotations, part.logprobs)];
+  return part.kind === 'refusal' ? [refusalPart(part.text)] : [];
+};
+
+export const textPart = (
+  text: string,
+  annotations: readonly unknown[] = [],
+  logprobs: readonly unknown[] = [],
+) => ({ type: 'output_text' as const, annotations, logprobs, text });
+export const refusalPart = (refusal: string) => ({ type: 'refusal' as const, refusal });
+export const summaryPart = (text: string) => ({ type: 'summary_text' as const, text });
+export const reasoningPart = (text: string) => ({ type: 'reasoning_text' as const, text });
+
+const statusOf = ({ status = 'completed' }: { readonly status?: ItemStatus }, isOpen: boolean) =>
+  isOpen ? ('in_progress' as const) : status;

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+
+import { rendered } from '../../../../test/support/rendered.ts';
+import { END } from '../../../../test/support/told-items.ts';
+import { failure } from '../../../canonical/failure/failure.ts';
+import { DONE } from '../../shared/sse.ts';
+
+/** The laws hold for any turn (test/laws); here stand the exact frames around the items. */
+
+describe('the frame of the stream', () => {
+  it('begins with the response as it stands, and ends with it whole and [DONE]', async () => {
+    const all = await rendered([END]);
+    expect(all.map(({ event }) => event)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.completed',
+      'done',
+    ]);
+    expect(
+      all.map(({ data }) => (data === DONE ? data : (data as { sequence_number: number }).sequence_number)),
+    ).toEqual([0, 1, 2, DONE]);
+    expect(all[0]?.data).toMatchObject({ response: { id: 'resp_1', status: 'in_progress', usage: null } });
+    expect(all[2]?.data).toMatchObject({ response: { id: 'resp_1', status: 'completed', output: [] } });
+  });
+
+  it('a limit: response.incomplete', async () => {
+    const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+    const all = await rendered([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
+    expect(all.at(-2)).toMatchObject({
+      event: 'response.incomplete',
+      data: { response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } },
+    });
+  });
+
+  it('a failure: the error in both forms, then response.failed', async () => {
+    const failed = failure('rate_limit_exceeded', { message: 'Slow down.' });
+    const outcome = { kind: 'failed', failure: failed } as const;
+    const all = await rendered([{ type: 'turn-ended', outcome, usage: null, at: 1_800_000_000_000 }]);
+    expect(all.slice(2)).toEqual([
+      {
+        event: 'error',
+        data: {
+          type: 'error',
+          sequence_number: 2,
+          code: 'rate_limit_exceeded',
+          message: 'Slow down.',
+          param: null,
+          error: {
+            type: 'rate_limit_error',
+            code: 'rate_limit_exceeded',
+            message: 'Slow down.',
+            param: null,
+          },
+        },
+      },
+      {
+        event: 'response.failed',
+        data: expect.objectContaining({
+          response: expect.objectContaining({
+            status: 'failed',
+            error: { code: 'rate_limit_exceeded', message: 'Slow down.' },
+          }),
+        }),
+      },
+      { event: 'done', data: DONE },
+    ]);
+  });
+});

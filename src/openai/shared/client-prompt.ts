@@ -1,0 +1,37 @@
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
+
+export interface ClientPrompt {
+  readonly instructions: string | null;
+  readonly items: readonly Item[];
+  /** Where each item stood in the body. */
+  readonly places: readonly string[];
+}
+
+/**
+ * A deployment may refuse its clients a system prompt; what is left out is named. Throws if nothing would be left to
+ * answer.
+ */
+export const withoutClientPrompt = (
+  prompt: ClientPrompt,
+): ClientPrompt & { readonly ignored: readonly string[] } => {
+  const isPrompt = (item: Item | undefined): boolean =>
+    item?.kind === 'message' && (item.role === 'system' || item.role === 'developer');
+  const { items, places } = prompt;
+  const [firstPlace] = places;
+  if (items.every(isPrompt) && firstPlace !== undefined) {
+    throw gatewayError('invalid_value', {
+      param: firstPlace,
+      message: `Invalid '${firstPlace}': this server ignores system and developer messages, and the request has no others. Send a user message.`,
+    });
+  }
+  return {
+    instructions: null,
+    items: items.filter((item) => !isPrompt(item)),
+    places: places.filter((_, index) => !isPrompt(items[index])),
+    ignored: [
+      ...(prompt.instructions === null ? [] : ['instructions']),
+      ...places.filter((_, index) => isPrompt(items[index])),
+    ],
+  };
+};

@@ -1,0 +1,28 @@
+import type { TurnEnded } from '../../canonical/events/turn-event.ts';
+import { addUsage, type Usage } from '../../canonical/events/usage.ts';
+
+export type UsagePolicy = 'exact' | 'zeros';
+
+/** The usage of all choices together; null when the upstream did not give all the numbers. */
+export const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
+  const given = turns.map((turn) => turn.usage);
+  // A sum of some is not exact.
+  if (policy === 'exact' && given.includes(null)) return null;
+  const usage = given.reduce<Usage | null>(addUsage, null);
+  return {
+    prompt_tokens: usage?.inputTokens ?? 0,
+    completion_tokens: usage?.outputTokens ?? 0,
+    total_tokens: usage?.totalTokens ?? 0,
+    prompt_tokens_details: {
+      cached_tokens: usage?.cachedInputTokens ?? 0,
+      cache_write_tokens: usage?.cacheWriteInputTokens ?? 0,
+      audio_tokens: 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage?.reasoningTokens ?? 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+};

@@ -1,0 +1,23 @@
+import type { Failure } from '../../canonical/failure/failure.ts';
+import type { Json } from '../../kit/json/json.ts';
+
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+    readonly [more: string]: Json | undefined;
+  };
+}
+
+/** OpenAI's error object: all four keys are always there. */
+export const errorBody = (failed: Failure): ErrorBody => ({
+  error: {
+    message: failed.message,
+    type: failed.type,
+    param: failed.param,
+    code: failed.code,
+    ...failed.more,
+  },
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+import { bodyObject } from '../chat/common.ts';
+import { unreadFields } from './unread-fields.ts';
+import { parseBody } from './validation.ts';
+
+/** More than anybody writes about an answer. */
+const MAX_REASON = 10_000;
+
+const feedbackSchema = z.object({
+  classification: z.enum(['bug', 'bad_result', 'good_result', 'other']),
+  reason: z.string().max(MAX_REASON).nullish(),
+});
+
+/** What somebody thinks of an answer. */
+export const readFeedback = (body: unknown) => {
+  const object = bodyObject(body);
+  const { classification, reason } = parseBody(feedbackSchema, object);
+  return {
+    feedback: { classification, reason: reason ?? null },
+    ignored: unreadFields(feedbackSchema, object, ''),
+  };
+};

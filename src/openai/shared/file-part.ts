@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+import type { FilePart, RawPart } from '../../canonical/request/item.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { readBreakpoint } from './cache-breakpoint.ts';
+import { missing } from './validation.ts';
+
+/** What both APIs say of a file. */
+export const fileFields = {
+  file_data: z.string().nullish(),
+  file_id: z.string().nullish(),
+  filename: z.string().nullish(),
+} as const;
+
+/** Whether its backend takes files is not known here, nor what it can read. Nothing is fetched from its URL. */
+export const filePart = (given: RawPart, param: string): FilePart => {
+  const { file_data: data, file_id: id, file_url: url } = given;
+  if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);
+  const { prompt_cache_breakpoint: breakpoint, ...fields } = given;
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return {
+    kind: 'file',
+    raw: Object.fromEntries(said) as RawPart,
+    ...readBreakpoint({ prompt_cache_breakpoint: isJsonObject(breakpoint) ? breakpoint : null }),
+  };
+};

@@ -1,0 +1,73 @@
+import type { PartPlace, Path, Setting } from '../../canonical/request/path.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { quoted } from '../../kit/text/quote.ts';
+
+/** What the caller of one request calls the parts of its turn request. */
+export interface ParameterNames {
+  readonly settings: Readonly<Record<Setting, string>>;
+  /** Where each item of the conversation stood in the body. */
+  readonly places: readonly string[];
+  readonly tool: (index: number) => string;
+  readonly toolField: (index: number, field: string) => string;
+  /** Where an API has a place of its own for parts. */
+  readonly part?: (place: PartPlace) => string;
+  readonly include: (value: string) => string;
+  /** Where the fields of the output schema stand. */
+  readonly formatPlace: string;
+}
+
+/** The settings that every API calls the same. */
+export const SHARED_SETTINGS = {
+  model: 'model',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  maxToolCalls: 'max_tool_calls',
+  'reasoning.summary': 'reasoning.summary',
+  'reasoning.context': 'reasoning.context',
+  'reasoning.mode': 'reasoning.mode',
+  serviceTier: 'service_tier',
+  stop: 'stop',
+  'sampling.temperature': 'temperature',
+  'sampling.topP': 'top_p',
+  'sampling.presencePenalty': 'presence_penalty',
+  'sampling.frequencyPenalty': 'frequency_penalty',
+  'sampling.seed': 'seed',
+  'logprobs.top': 'top_logprobs',
+  truncation: 'truncation',
+  contextManagement: 'context_management',
+  'cache.key': 'prompt_cache_key',
+  'cache.retention': 'prompt_cache_retention',
+  'cache.options': 'prompt_cache_options',
+  'cache.breakpoints': 'prompt_cache_breakpoint',
+  callFields: 'caller',
+  accessPrograms: 'access_programs',
+  imageOptions: 'image',
+  metadata: 'metadata',
+  clientMetadata: 'client_metadata',
+  user: 'user',
+  safetyIdentifier: 'safety_identifier',
+} as const satisfies Partial<Record<Setting, string>>;
+
+export const parameterName = (path: Path, names: ParameterNames): string => {
+  if (typeof path === 'string') return names.settings[path];
+  if ('item' in path) return placeOf(path.item, names);
+  if ('imageDetail' in path) return `${partName(path.imageDetail, names)}.detail`;
+  if ('file' in path) return partName(path.file, names);
+  if ('include' in path) return names.include(path.include);
+  if ('tool' in path) return names.tool(path.tool);
+  if ('toolField' in path) {
+    const { item, tool, field } = path.toolField;
+    if (item === undefined) return names.toolField(tool, quoted(field));
+    return `${placeOf(item, names)}.tools[${tool}].${quoted(field)}`;
+  }
+  if ('formatField' in path) return `${names.formatPlace}.${path.formatField}`;
+  if ('callNamespace' in path) return `${placeOf(path.callNamespace, names)}.namespace`;
+  return assertNever(path);
+};
+
+const partName = (place: PartPlace, names: ParameterNames): string =>
+  names.part?.(place) ?? `${placeOf(place.item, names)}.${place.of}[${place.part}]`;
+
+const placeOf = (item: number, { places, settings }: ParameterNames): string =>
+  places[item] ?? settings.items;

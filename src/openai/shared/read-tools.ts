@@ -1,0 +1,196 @@
+import { z } from 'zod';
+
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import {
+  refKey,
+  refsOf,
+  type CustomTool,
+  type FunctionTool,
+  type NamespaceMember,
+  type RawTool,
+  type Tool,
+  type ToolChoice,
+  type ToolRef,
+} from '../../canonical/request/tool.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { customFields, functionFields } from './fields.ts';
+import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';
+import { schemaBudget, schemaProblem } from './schema-problem.ts';
+import { parseBody, readTagged } from './validation.ts';
+import { quoted } from '../../kit/text/quote.ts';
+
+/** A function as both APIs describe it, whatever they wrap it in. */
+export interface FunctionBody {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: FunctionTool['parameters'] | undefined;
+  readonly strict?: boolean | null | undefined;
+  /** What else was said of it. */
+  readonly [further: string]: unknown;
+}
+
+export const toFunctionTool = ({
+  name,
+  description,
+  parameters,
+  strict,
+  ...more
+}: FunctionBody): FunctionTool => ({
+  kind: 'function',
+  name,
+  description: description ?? null,
+  parameters: parameters ?? null,
+  strict: strict ?? null,
+  ...furtherFields(more),
+});
+
+/** A field that is null says as much as one that is absent. */
+const furtherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
+  const said = Object.entries(given).filter(([, value]) => value !== null);
+  return said.length === 0 ? {} : { more: Object.fromEntries(said) as JsonObject };
+};
+
+/** A custom tool, the format in the words of the Responses API. */
+export interface CustomBody {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly format?: CustomTool['format'] | undefined;
+  readonly [further: string]: unknown;
+}
+
+const toCustomTool = ({ name, description, format, ...more }: CustomBody): CustomTool => ({
+  kind: 'custom',
+  name,
+  description: description ?? null,
+  format: format ?? null,
+  ...furtherFields(more),
+});
+
+export const FORMATS = ['text', 'grammar'] as const;
+export const grammarSchema = z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: longText });
+
+/** What the input of a custom tool must look like. */
+const readFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
+  if (!format) return null;
+  if (readTagged(format, 'type', FORMATS, at).tag === 'grammar') parseBody(grammarSchema, format, at);
+  return format;
+};
+
+/** How an API writes the tools that the client runs. All others are written alike, and go on as they are. */
+export interface ToolReaders {
+  readonly function: (value: unknown, at: string) => FunctionBody;
+  readonly custom: (value: unknown, at: string) => CustomBody;
+}
+
+const functionSchema = z.looseObject({ type: z.literal('function'), ...functionFields });
+const customSchema = z.looseObject({ type: z.literal('custom'), ...customFields });
+
+/** As Responses writes them, and whoever puts them into a namespace. */
+export const PLAIN_READERS: ToolReaders = {
+  function(value, at) {
+    const { type: _, ...tool } = parseBody(functionSchema, value, at);
+    return tool;
+  },
+  custom(value, at) {
+    const { type: _, format, ...tool } = parseBody(customSchema, value, at);
+    return { ...tool, format: readFormat(format, `${at}.format`) };
+  },
+};
+
+/** How the tools of a body are written, and where it says something of one of them. */
+export interface ToolForm {
+  readonly readers: ToolReaders;
+  readonly placeOf: (index: number) => string;
+}
+
+export const PLAIN_FORM: ToolForm = { readers: PLAIN_READERS, placeOf: (index) => `tools[${index}]` };
+
+/** The tools of a request, or of one of its items. Which of them its backend has is not known here. */
+export const readToolList = (
+  given: readonly unknown[],
+  readers: ToolReaders,
+  place = 'tools',
+): readonly Tool[] => {
+  refuseTooManyParts([{ tools: given as Json }], place);
+  return given.map((value, index) => {
+    const at = `${place}[${index}]`;
+    const type = parseBody(idText, isJsonObject(value) ? value['type'] : undefined, `${at}.type`);
+    if (type === 'function') return toFunctionTool(readers.function(value, at));
+    if (type === 'custom') return toCustomTool(readers.custom(value, at));
+    const raw: RawTool = { ...(value as RawTool), type };
+    if (type !== 'namespace') return { kind: 'hosted', raw };
+    const { name, tools } = parseBody(namespaceSchema, raw, at);
+    return { kind: 'namespace', name, raw, members: readMembers(tools, `${at}.tools`) };
+  });
+};
+
+const namespaceSchema = z.object({ name: idText, tools: list(MAX_TOOLS) });
+
+const readMembers = (given: readonly unknown[], place: string): readonly NamespaceMember[] =>
+  given.map((value, index) => {
+    const at = `${place}[${index}]`;
+    const { tag: tool } = readTagged(value, 'type', ['function', 'custom'], at);
+    return { tool, name: PLAIN_READERS[tool](value, at).name };
+  });
+
+/**
+ * What is wrong with tools whatever their backend: a name that comes twice, and a schema that is none.
+ * `placeOf` says where in the body a tool is described.
+ */
+export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: number) => string): void => {
+  const seen = new Set<string>();
+  const budget = schemaBudget();
+  for (const [index, tool] of tools.entries()) {
+    if (tool.kind === 'hosted') continue;
+    const { name } = tool;
+    if (seen.has(name)) {
+      const param = `${placeOf(tool, index)}.name`;
+      throw gatewayError('invalid_value', {
+        param,
+        message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
+      });
+    }
+    seen.add(name);
+    const wrong =
+      tool.kind === 'function' && tool.parameters !== null ? schemaProblem(tool.parameters, budget) : null;
+    if (wrong === null) continue;
+    throw gatewayError('invalid_value', {
+      param: `${placeOf(tool, index)}.parameters`,
+      code: 'invalid_function_parameters',
+      message: `Invalid schema for function '${quoted(name)}': ${wrong}`,
+    });
+  }
+};
+
+/** The choices that are a word; null for a choice that is not. */
+export const readChoiceWord = (given: unknown, tools: readonly Tool[]): ToolChoice | null => {
+  if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
+  if (given === 'none') return { mode: 'none' };
+  if (given !== 'required') return null;
+  if (tools.length === 0) {
+    throw gatewayError('invalid_value', {
+      param: 'tool_choice',
+      message: "Tool choice 'required' must be specified with 'tools' parameter.",
+    });
+  }
+  return { mode: 'required' };
+};
+
+export const TOOL_CHOICES = ['none', 'auto', 'required', 'function', 'custom', 'allowed_tools'] as const;
+
+/** The names of `allowed_tools`: as many as there are tools, so they are not looked for one by one. */
+export const checkDeclared = (
+  refs: readonly ToolRef[],
+  tools: readonly Tool[],
+  paramOf: (index: number) => string,
+  place: 'tools' | 'functions' = 'tools',
+): void => {
+  const declared = new Set(tools.flatMap(refsOf).map(refKey));
+  const index = refs.findIndex((ref) => !declared.has(refKey(ref)));
+  const ref = refs[index];
+  if (ref === undefined) return;
+  throw gatewayError('invalid_value', {
+    param: paramOf(index),
+    message: `Tool choice '${quoted(ref.kind === 'hosted' ? ref.raw.type : ref.name)}' not found in '${place}' parameter.`,
+  });
+};

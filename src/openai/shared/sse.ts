@@ -1,0 +1,45 @@
+import type { Usage } from '../../canonical/events/usage.ts';
+import { writeJsonSteps } from '../../kit/json/json-writer.ts';
+import type { Steps } from '../../kit/async/event-loop.ts';
+
+/** One server-sent event before it is bytes. */
+export interface Frame {
+  /** Null: a frame without an `event:` line, as Chat sends them. */
+  readonly event: string | null;
+  readonly data: unknown;
+  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
+  readonly note?: string;
+}
+
+/**
+ * The usage in the frame was counted by this server. The answer's head says it in the header of the same name where that
+ * is known in advance; a stream's head is sent long before.
+ */
+export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;
+
+/** The note of a frame with the usage of these turns. */
+export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): Pick<Frame, 'note'> =>
+  turns.some(({ usage }) => usage?.isCounted === true) ? { note: `${COUNTED.header}: ${COUNTED.value}` } : {};
+
+/** The last word of every stream. Some clients wait for it, none mind it. */
+export const DONE = '[DONE]';
+
+/** The text of a frame that holds a book, made in steps. */
+export function* encodeFrameSteps(frame: Frame): Steps<readonly string[]> {
+  return [headOf(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
+}
+
+/** The frame's whole text, so that it is written at once: a reader never sees half an event. */
+export const encodeFrame = (frame: Frame): string => {
+  const data = frame.data === DONE ? DONE : JSON.stringify(frame.data);
+  return `${headOf(frame)}${data}\n\n`;
+};
+
+/** A note is a block of its own: simple parsers look at the first line of a block only. */
+const headOf = ({ event, note }: Frame): string => {
+  const head = event === null ? 'data: ' : `event: ${event}\ndata: `;
+  return note === undefined ? head : `: ${note}\n\n${head}`;
+};
+
+/** A comment: keeps idle connections open and is ignored by every client. */
+export const KEEPALIVE = ': keepalive\n\n';

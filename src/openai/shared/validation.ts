@@ -1,0 +1,183 @@
+import { z } from 'zod';
+
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { quoted } from '../../kit/text/quote.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+
+/** Parses a value; the first thing that is wrong becomes a 400 in OpenAI's words. */
+export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
+  const result = schema.safeParse(value, { reportInput: true, error: kindOfNumber });
+  if (result.success) return result.data;
+  const issue = deepestIssue(result.error.issues);
+  throw describeIssue(issue, joinPath(at, issue.path));
+};
+
+/** `input[2].content[0].text`, as OpenAI writes a place in a body. */
+const joinPath = (at: string, path: readonly PropertyKey[]): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    const name = quoted(String(key));
+    return text === '' ? name : `${text}.${name}`;
+  }, at);
+
+type Issue = z.core.$ZodIssue;
+
+/** An issue holds the value; only here is known what its parameter takes, so that becomes the message. */
+const kindOfNumber = ({ code, origin, schema }: z.core.$ZodRawIssue): string | undefined => {
+  if ((code !== 'too_big' && code !== 'too_small') || origin !== 'number') return undefined;
+  return schema instanceof z.ZodNumber && schema.isInt ? 'integer' : 'decimal';
+};
+
+/** In a union the branch that got furthest knows best what the client meant. */
+const deepestIssue = (issues: readonly Issue[]): Issue => {
+  const first = issues[0];
+  if (first === undefined) throw new Error('a failed parse has an issue');
+  if (first.code !== 'invalid_union' || first.errors.length === 0) return first;
+  const branches = first.errors
+    .map((branch) => deepestIssue(branch))
+    .toSorted((a, b) => b.path.length - a.path.length);
+  // A value of the right type that breaks a rule was meant for that branch, too.
+  const best = branches.find((one) => one.path.length > 0 || !OTHER_TYPE.has(one.code));
+  if (best === undefined) return first;
+  return { ...best, path: [...first.path, ...best.path] };
+};
+
+/** What a branch says to a value that was meant for another one. */
+const OTHER_TYPE: ReadonlySet<Issue['code']> = new Set(['invalid_type', 'invalid_value', 'invalid_union']);
+
+const describeIssue = (issue: Issue, param: string): GatewayError => {
+  const got = nameOf(issue.input);
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return missing(param);
+      return gatewayError('invalid_type', {
+        param,
+        message: `Invalid type for '${param}': expected ${article(issue.expected)}, but got ${got} instead.`,
+      });
+    case 'invalid_union':
+      if (issue.input === undefined) return missing(param);
+      return gatewayError('invalid_type', {
+        param,
+        message: `Invalid type for '${param}': ${got} is not one of the forms that this parameter takes.`,
+      });
+    case 'invalid_value':
+      if (issue.input === undefined) return missing(param);
+      return invalidChoice(param, issue.input, issue.values.map(String));
+    case 'too_big':
+      return outOfRange(issue, param, 'above', Number(issue.maximum));
+    case 'too_small':
+      return outOfRange(issue, param, 'below', Number(issue.minimum));
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
+      return gatewayError('invalid_value', {
+        param,
+        message: `Invalid '${param}': ${quoted(issue.message)}`,
+      });
+    default:
+      return gatewayError('invalid_value', { param, message: `Invalid '${param}'.` });
+  }
+};
+
+export const missing = (param: string): GatewayError =>
+  gatewayError('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
+
+/** OpenAI has a code of its own for this. */
+export const emptyArray = (param: string): GatewayError =>
+  gatewayError('invalid_value', {
+    param,
+    code: 'empty_array',
+    message: `Invalid '${param}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
+  });
+
+export const invalidChoice = (param: string, value: unknown, supported: readonly string[]): GatewayError =>
+  gatewayError('invalid_value', {
+    param,
+    message: `Invalid value: ${quote(value)}. Supported values are: ${list(supported.map((one) => `'${one}'`))}.`,
+  });
+
+const list = (values: readonly string[]): string => {
+  if (values.length < 2) return values.join('');
+  if (values.length === 2) return values.join(' and ');
+  return `${values.slice(0, -1).join(', ')}, and ${values.at(-1)}`;
+};
+
+const quote = (value: unknown): string =>
+  `'${quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'))}'`;
+
+/** What stands where an object was expected, as JSON. */
+export const notAnObject = (param: string, value: unknown): GatewayError =>
+  gatewayError('invalid_type', {
+    param,
+    message: `Invalid type for '${param}': expected an object, but got ${quoted(JSON.stringify(value) ?? 'nothing')} instead.`,
+  });
+
+/** The object at a place, and which of these its tag names. */
+export const readTagged = <Tag extends string>(
+  value: unknown,
+  key: 'type' | 'role',
+  tags: readonly Tag[],
+  at: string,
+): { readonly tag: Tag; readonly object: JsonObject } => {
+  if (!isJsonObject(value)) throw notAnObject(at, value);
+  const given = value[key];
+  if (given === undefined) throw missing(`${at}.${key}`);
+  const tag = tags.find((one) => one === given);
+  if (tag === undefined) throw invalidChoice(`${at}.${key}`, given, tags);
+  return { tag, object: value };
+};
+
+/** OpenAI has a code of its own for each kind of bound. */
+const outOfRange = (
+  issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
+  param: string,
+  side: 'above' | 'below',
+  bound: number,
+): GatewayError => {
+  const { origin, input, inclusive = true, message: kind } = issue;
+  const limit = side === 'above' ? 'max' : 'min';
+  const limitWord = side === 'above' ? 'maximum' : 'minimum';
+  if (origin === 'string' || origin === 'array') {
+    const length = (input as string | readonly unknown[]).length;
+    const noun = origin === 'string' ? 'a string' : 'an array';
+    const tooWhat = side === 'above' ? 'too long' : 'too short';
+    return gatewayError('invalid_value', {
+      param,
+      code: `${origin}_${side}_${limit}_length`,
+      message: `Invalid '${param}': ${origin} ${tooWhat}. Expected ${noun} with ${limitWord} length ${bound}, but got ${noun} with length ${length} instead.`,
+    });
+  }
+  const comparison = side === 'above' ? (inclusive ? '<=' : '<') : inclusive ? '>=' : '>';
+  return gatewayError('invalid_value', {
+    param,
+    code: `${kind}_${side}_${limit}_value`,
+    message: `Invalid '${param}': ${kind} ${side} ${limitWord} value. Expected a value ${comparison} ${bound}, but got ${String(input)} instead.`,
+  });
+};
+
+const article = (expected: string): string => {
+  const words: Record<string, string> = {
+    string: 'a string',
+    number: 'a decimal',
+    int: 'an integer',
+    boolean: 'a boolean',
+    array: 'an array',
+    object: 'an object',
+    record: 'an object',
+    null: 'null',
+  };
+  return words[expected] ?? `a ${expected}`;
+};
+
+const nameOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number that is too large';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal';
+  if (typeof value === 'object') return 'an object';
+  return `a ${typeof value}`;
+};
