@@ -1,7 +1,7 @@
 import type { BackendState } from './banner.ts';
 import { gatewayError } from './canonical/failure/failure.ts';
 import { directLogin, type Backend } from './codex/home/backend.ts';
-import { createLoginWatch } from './codex/home/login-watch.ts';
+import { createLoginWatch } from './codex/login/login-watch.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Config } from './config/schema.ts';
 import { demoScript } from './demo/demo-script.ts';

@@ -1,13 +1,13 @@
 import path from 'node:path';
 
 import type { Backend, LoginBackend } from './codex/home/backend.ts';
-import { createAccountModels } from './codex/home/account-models.ts';
-import { askAccount } from './codex/home/ask-account.ts';
-import { cleanCatalogue, type Catalogue } from './codex/home/catalogue.ts';
-import { keepLists } from './codex/home/kept-lists.ts';
+import { createAccountModels } from './codex/models/account-models.ts';
+import { askAccount } from './codex/models/ask-account.ts';
+import { cleanCatalogue, type Catalogue } from './codex/models/catalogue.ts';
+import { keepLists } from './codex/models/kept-lists.ts';
 import { lanesOf, type CodexHomes } from './codex/home/prepare-home.ts';
-import { readLogin } from './codex/home/read-login.ts';
-import { createProviderModels } from './codex/relay/provider-models.ts';
+import { readLogin } from './codex/login/read-login.ts';
+import { createProviderModels } from './codex/models/provider-models.ts';
 import type { ModelSource } from './engine/model-directory.ts';
 import type { Clock } from './kit/ambient.ts';
 import type { Logger } from './observe/log.ts';

@@ -1,7 +1,7 @@
 import { signedOutEngine, type ChosenBackend } from './backend.ts';
 import type { BackendState } from './banner.ts';
 import type { Backend } from './codex/home/backend.ts';
-import type { Catalogue } from './codex/home/catalogue.ts';
+import type { Catalogue } from './codex/models/catalogue.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
 import type { Relay } from './codex/relay/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';

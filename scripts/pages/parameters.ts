@@ -2,7 +2,7 @@ import { profileOf, type BackendProfile } from '../../src/codex/capabilities/pro
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { fateOf } from '../../src/codex/capabilities/way.ts';
 import { directLogin } from '../../src/codex/home/backend.ts';
-import type { Lane } from '../../src/codex/translate/approach.ts';
+import type { Lane } from '../../src/codex/translate/request-strategy.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../../src/openai/completions/parameters.ts';
 import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/parameters.ts';

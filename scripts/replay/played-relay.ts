@@ -9,7 +9,7 @@ import type { Relay } from '../../src/codex/relay/relay.ts';
 import { editedBody } from '../../src/codex/relay/send-once.ts';
 import { Ticket } from '../../src/codex/relay/ticket.ts';
 import { uuidV7 } from '../../src/codex/relay/uuid-v7.ts';
-import type { WireSignal } from '../../src/codex/sources/wire-signal.ts';
+import type { WireSignal } from '../../src/codex/sources/upstream-event.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type Told } from './read-story.ts';
 

@@ -1,4 +1,4 @@
-import type { LoginFacts } from '../codex/home/read-login.ts';
+import type { LoginFacts } from '../codex/login/read-login.ts';
 
 /** `ChatGPT, a***@example.com, plan plus` */
 export const describeLogin = ({ kind, account, plan }: LoginFacts): string =>

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 import { findCodexBinary } from '../codex/binary.ts';
-import type { SignIn } from '../codex/home/sign-in.ts';
+import type { SignIn } from '../codex/login/sign-in.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { CommandContext } from './command.ts';

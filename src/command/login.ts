@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { readLogin } from '../codex/home/read-login.ts';
-import { signIn } from '../codex/home/sign-in.ts';
+import { readLogin } from '../codex/login/read-login.ts';
+import { signIn } from '../codex/login/sign-in.ts';
 import type { Run } from './command.ts';
 import { describeLogin } from './describe-login.ts';
 import { signInOptions } from './login-home.ts';

@@ -1,4 +1,4 @@
-import { signOut } from '../codex/home/sign-in.ts';
+import { signOut } from '../codex/login/sign-in.ts';
 import type { Run } from './command.ts';
 import { signInOptions } from './login-home.ts';
 

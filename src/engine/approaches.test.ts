@@ -4,7 +4,7 @@ import { functionTool, turnRequest } from '../../test/support/turn-request.ts';
 import { failure } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { Approach } from '../codex/translate/approach.ts';
+import type { Approach } from '../codex/translate/request-strategy.ts';
 import { Approaches, type ApproachesOptions } from './approaches.ts';
 
 const lanes = {

@@ -2,7 +2,7 @@ import type { Failure } from '../canonical/failure/failure.ts';
 import { circumstancesOf, type TurnRequest } from '../canonical/request/turn-request.ts';
 import { isOnlyOnFull, needsFullLane } from '../codex/capabilities/lanes.ts';
 import { hasNamespace } from '../codex/translate/fit-tools.ts';
-import type { Approach, Lane } from '../codex/translate/approach.ts';
+import type { Approach, Lane } from '../codex/translate/request-strategy.ts';
 import { wholeHistory, withoutReasoning } from '../codex/translate/fit-history.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/collections/recent.ts';

@@ -12,7 +12,7 @@ import { changedByCodex } from '../codex/capabilities/format.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
 import type { Relay } from '../codex/relay/relay.ts';
-import type { Approach } from '../codex/translate/approach.ts';
+import type { Approach } from '../codex/translate/request-strategy.ts';
 import { fitEffort } from '../codex/translate/fit-effort.ts';
 import { withoutFiles } from '../codex/translate/fit-files.ts';
 import {

@@ -2,7 +2,7 @@ import { GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import { isToolCall } from '../canonical/request/item.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { Approach } from '../codex/translate/approach.ts';
+import type { Approach } from '../codex/translate/request-strategy.ts';
 import type { History } from '../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Approaches } from './approaches.ts';

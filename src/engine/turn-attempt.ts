@@ -11,7 +11,7 @@ import { RpcSource } from '../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../codex/sources/source.ts';
 import { WireSource } from '../codex/sources/wire-source.ts';
-import type { WireSignal } from '../codex/sources/wire-signal.ts';
+import type { WireSignal } from '../codex/sources/upstream-event.ts';
 import { injectedOf, toInjectItems } from '../codex/translate/inject-items.ts';
 import { shapeOf, toThreadStart } from '../codex/translate/thread-start.ts';
 import type { Lease } from '../codex/worker/supervisor.ts';

@@ -1,5 +1,5 @@
 import { failure, type Failure } from '../canonical/failure/failure.ts';
-import type { WireSignal } from '../codex/sources/wire-signal.ts';
+import type { WireSignal } from '../codex/sources/upstream-event.ts';
 import { Silence } from '../kit/async/idle-timer.ts';
 
 export interface TurnWatchOptions {

@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/canonical/events/outcome.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
-import { detectLogin } from '../../src/codex/home/login.ts';
+import { detectLogin } from '../../src/codex/login/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';

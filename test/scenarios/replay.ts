@@ -8,7 +8,7 @@ import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
-import type { WireReport, WireSignal } from '../../src/codex/sources/wire-signal.ts';
+import type { WireReport, WireSignal } from '../../src/codex/sources/upstream-event.ts';
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';

@@ -2,7 +2,7 @@ import { partsOf, type ImageDetail } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { allTools, type Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Lane } from '../translate/approach.ts';
+import type { Lane } from '../translate/request-strategy.ts';
 
 /** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at, less reasoning. */
 export const needsFullLane = (request: TurnRequest): boolean =>

@@ -4,7 +4,7 @@ import type { Refusal } from '../../canonical/failure/refusal.ts';
 import type { RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { Lane } from '../translate/approach.ts';
+import type { Lane } from '../translate/request-strategy.ts';
 import { isOnlyOnFull } from './lanes.ts';
 import type { BackendProfile } from './profile.ts';
 

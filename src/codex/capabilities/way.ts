@@ -1,6 +1,6 @@
 import type { Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Lane } from '../translate/approach.ts';
+import type { Lane } from '../translate/request-strategy.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { SETTINGS, type Fate } from './settings.ts';
 import { tierAt } from './tiers.ts';

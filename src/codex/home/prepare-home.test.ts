@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findCodexBinary } from '../binary.ts';
 import { directLogin, type Backend } from './backend.ts';
 import { configToml } from './config-toml.ts';
-import { detectLogin, readLoginStatus } from './login.ts';
+import { detectLogin, readLoginStatus } from '../login/login.ts';
 import { prepareHomes } from './prepare-home.ts';
 
 const binary = findCodexBinary();

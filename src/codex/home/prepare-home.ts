@@ -9,11 +9,11 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type Backend } from './backend.ts';
-import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
+import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from '../models/catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { LoginStore } from './login-store.ts';
+import { LoginStore } from '../login/login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import { atOnce, inTurns, type Steps } from '../../kit/async/event-loop.ts';
 import { isContent, isRead } from '../sources/answer-events.ts';
-import type { WireSignal } from '../sources/wire-signal.ts';
+import type { WireSignal } from '../sources/upstream-event.ts';
 import { isKeepalive } from './keepalive.ts';
 import { PassedBytes } from './passed-bytes.ts';
 import { readEventSteps, type BeyondLimit } from './read-event.ts';

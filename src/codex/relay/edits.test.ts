@@ -14,7 +14,7 @@ import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts'
 import type { Item } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { EDIT_FIELDS, type EditField } from '../capabilities/profile.ts';
-import type { Approach } from '../translate/approach.ts';
+import type { Approach } from '../translate/request-strategy.ts';
 import { toInjectItems } from '../translate/inject-items.ts';
 import {
   NEUTRAL_INSTRUCTIONS,

@@ -7,7 +7,7 @@ import type { BackendProfile, EditField } from '../capabilities/profile.ts';
 import { tierAt } from '../capabilities/tiers.ts';
 import { isAsked, plainValues } from '../capabilities/wants.ts';
 import { hasPlaceFor } from '../capabilities/way.ts';
-import type { Approach } from '../translate/approach.ts';
+import type { Approach } from '../translate/request-strategy.ts';
 import type { Injected } from '../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';

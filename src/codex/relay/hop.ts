@@ -15,7 +15,7 @@ import type { Answers } from './put-back.ts';
 import type { Repair } from './repair-event.ts';
 import { sourceOf, streamFailure } from './http-failure.ts';
 import type { EditField } from '../capabilities/profile.ts';
-import type { WireSignal } from '../sources/wire-signal.ts';
+import type { WireSignal } from '../sources/upstream-event.ts';
 
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {

@@ -13,7 +13,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { BackendProfile } from '../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../capabilities/tool-kinds.ts';
-import type { Lane } from '../translate/approach.ts';
+import type { Lane } from '../translate/request-strategy.ts';
 import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 
 export interface ToolsPlace {

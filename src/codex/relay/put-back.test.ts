@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { WireSignal } from '../sources/wire-signal.ts';
+import type { WireSignal } from '../sources/upstream-event.ts';
 import { Answers } from './put-back.ts';
 
 type Item = JsonObject & { readonly type: string };

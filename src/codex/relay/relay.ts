@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../kit/json/json-bytes.ts';
 import { inTurns } from '../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../loopback.ts';
-import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
+import type { WireReport, WireSignal } from '../sources/upstream-event.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import type { InputFindings, ThreadShape } from './edits.ts';
 import { forward } from './forward.ts';

@@ -5,7 +5,7 @@ import type { StoryKind } from '../../canonical/context/trace.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { EditField } from '../capabilities/profile.ts';
 import { unsaidOf } from '../capabilities/wants.ts';
-import type { WireReport, WireSignal } from '../sources/wire-signal.ts';
+import type { WireReport, WireSignal } from '../sources/upstream-event.ts';
 import type { AffinityKey } from './affinity.ts';
 import {
   requestEdits,

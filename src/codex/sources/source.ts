@@ -5,7 +5,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';
-import type { WireSignal } from './wire-signal.ts';
+import type { WireSignal } from './upstream-event.ts';
 
 /** Where the events of one turn come from. It holds the turn's state and does no IO. */
 export interface TurnSource {

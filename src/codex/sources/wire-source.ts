@@ -13,7 +13,7 @@ import { AnswerItems, hasHead, nameOf, type Place } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { Telling } from './telling.ts';
-import type { AnswerEnded, WireReport } from './wire-signal.ts';
+import type { AnswerEnded, WireReport } from './upstream-event.ts';
 import { readUsage } from './wire-usage.ts';
 
 export interface WireSourceOptions extends SourceOptions {

@@ -11,7 +11,7 @@ import {
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { Approach } from './approach.ts';
+import type { Approach } from './request-strategy.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
-import type { Approach } from './approach.ts';
+import type { Approach } from './request-strategy.ts';
 import { declaredSchema } from './declared-schema.ts';
 
 /** What a deployment decides about every thread. */

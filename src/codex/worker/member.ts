@@ -2,7 +2,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { HealthWatch } from './health.ts';
 import type { Ailment, Candidate, Wear, WearLimits } from './lifecycle.ts';
 import type { Vitals } from './vitals.ts';
-import { WearWatch } from './wear-watch.ts';
+import { WearWatch } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
 export interface MemberOptions {

@@ -8,7 +8,7 @@ import { startFailure } from './start-failure.ts';
 import { Starts } from './starts.ts';
 import type { Vitals } from './vitals.ts';
 import { createWaitingRoom } from './waiting-room.ts';
-import { IDLE_INTERVAL_MS } from './wear-watch.ts';
+import { IDLE_INTERVAL_MS } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
 export interface WorkerPool {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { LoginFacts } from '../../codex/home/read-login.ts';
+import type { LoginFacts } from '../../codex/login/read-login.ts';
 import { judgeLogin } from './login-check.ts';
 
 const NOW = new Date('2026-11-16T12:00:00Z');

@@ -1,5 +1,5 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import type { Login } from './backend.ts';
+import type { Login } from '../home/backend.ts';
 
 /** What may be said about a login: never a token, and an address only so far that its owner knows it. */
 export interface LoginFacts {

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { parseJsonObject } from '../../kit/json/json.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
-import { makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
+import { makePrivateDirectory, readIfPresent, writeAtomically } from '../home/files.ts';
 
 /** What the backend listed for an account the last time that it answered. */
 export interface KeptList {

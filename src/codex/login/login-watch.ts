@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 
 import { parseJsonObject } from '../../kit/json/json.ts';
-import type { Login } from './backend.ts';
+import type { Login } from '../home/backend.ts';
 import { detectLogin } from './login.ts';
-import type { CodexHomes } from './prepare-home.ts';
+import type { CodexHomes } from '../home/prepare-home.ts';
 import { readLogin } from './read-login.ts';
 
 /** The login that is there now. */

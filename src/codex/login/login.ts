@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 
 import { parseJsonObject } from '../../kit/json/json.ts';
-import type { Login } from './backend.ts';
-import type { CodexHome, CodexHomes } from './prepare-home.ts';
+import type { Login } from '../home/backend.ts';
+import type { CodexHome, CodexHomes } from '../home/prepare-home.ts';
 
 const COMMAND_TIMEOUT_MS = 30_000;
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { LoginStore } from './login-store.ts';
 import { createLoginWatch } from './login-watch.ts';
-import type { CodexHome, CodexHomes } from './prepare-home.ts';
+import type { CodexHome, CodexHomes } from '../home/prepare-home.ts';
 
 let dir = '';
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 
-import type { LoginBackend } from './backend.ts';
+import type { LoginBackend } from '../home/backend.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
-import { readIfPresent } from './files.ts';
+import { readIfPresent } from '../home/files.ts';
 import { startListener, type ListedAnswer } from './models-listener.ts';
-import type { CodexHomes } from './prepare-home.ts';
+import type { CodexHomes } from '../home/prepare-home.ts';
 
 export type AccountAnswer =
   | { readonly kind: 'listed'; readonly models: readonly AccountModel[] }

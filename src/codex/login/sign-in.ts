@@ -4,11 +4,11 @@ import path from 'node:path';
 
 import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
-import type { Environment } from './environment.ts';
-import { readIfPresent } from './files.ts';
+import type { Environment } from '../home/environment.ts';
+import { readIfPresent } from '../home/files.ts';
 import { readLoginFile, replaceLogin, UnusableLogin } from './login-file.ts';
-import { requirePrivateState } from './private-folders.ts';
-import { createRunDirectory } from './run-directories.ts';
+import { requirePrivateState } from '../home/private-folders.ts';
+import { createRunDirectory } from '../home/run-directories.ts';
 
 /**
  * Signing in and out with `codex login` and `codex logout`, in a home that is made for it and goes with
