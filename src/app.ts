@@ -5,7 +5,7 @@ import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from './codex/binary.ts';
 import { prepareHomes, type CodexHomes } from './codex/home/prepare-home.ts';
-import { openConversations } from './codex/relay/conversations.ts';
+import { openConversations } from './codex/relay/server/conversations.ts';
 import type { WorkerDescription } from './codex/worker/supervisor.ts';
 import type { Config } from './config/schema.ts';
 import { shownSettings } from './config/shown-settings.ts';

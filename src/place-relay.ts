@@ -1,10 +1,15 @@
 import type { Backend, LoginBackend } from './codex/home/backend.ts';
-import type { Conversations } from './codex/relay/conversations.ts';
-import { CookieJar } from './codex/relay/cookies.ts';
-import { openDispatcher } from './codex/relay/dispatcher.ts';
+import type { Conversations } from './codex/relay/server/conversations.ts';
+import { CookieJar } from './codex/relay/transport/cookies.ts';
+import { openDispatcher } from './codex/relay/transport/dispatcher.ts';
 import { LISTED_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
-import type { RenewedLogin } from './codex/relay/renewals.ts';
-import { startRelay, type Relay, type RelayAddresses, type RelayTargets } from './codex/relay/relay.ts';
+import type { RenewedLogin } from './codex/relay/transport/renewals.ts';
+import {
+  startRelay,
+  type Relay,
+  type RelayAddresses,
+  type RelayTargets,
+} from './codex/relay/server/relay.ts';
 import type { Config } from './config/schema.ts';
 import { assertNever } from './kit/assert-never.ts';
 import { systemAmbient } from './kit/system-ambient.ts';

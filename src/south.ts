@@ -3,7 +3,7 @@ import type { BackendState } from './banner.ts';
 import type { Backend } from './codex/home/backend.ts';
 import type { Catalogue } from './codex/models/catalogue.ts';
 import type { CodexHomes } from './codex/home/prepare-home.ts';
-import type { Relay } from './codex/relay/relay.ts';
+import type { Relay } from './codex/relay/server/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';
 import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { BackendState } from '../banner.ts';
 import { loadConfig } from '../config/load.ts';
-import { openDispatcher } from '../codex/relay/dispatcher.ts';
+import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
 import { ok, skipped, type Finding } from './doctor/finding.ts';

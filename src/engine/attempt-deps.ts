@@ -1,4 +1,4 @@
-import type { Relay } from '../codex/relay/relay.ts';
+import type { Relay } from '../codex/relay/server/relay.ts';
 import type { ThreadSettings } from '../codex/translate/thread-start.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { McpAccess } from './mcp-access.ts';

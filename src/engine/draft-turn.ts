@@ -11,7 +11,7 @@ import { isLifted, lostOfTools, refusedTools } from '../codex/capabilities/tool-
 import { changedByCodex } from '../codex/capabilities/format.ts';
 import { unsaidOf } from '../codex/capabilities/wants.ts';
 import { willSay } from '../codex/capabilities/way.ts';
-import type { Relay } from '../codex/relay/relay.ts';
+import type { Relay } from '../codex/relay/server/relay.ts';
 import type { Approach } from '../codex/translate/request-strategy.ts';
 import { fitEffort } from '../codex/translate/fit-effort.ts';
 import { withoutFiles } from '../codex/translate/fit-files.ts';

@@ -9,7 +9,7 @@ import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { AppServer } from '../codex/app-server.ts';
 import { mcpTrouble, silentFor } from '../codex/failures/mcp-trouble.ts';
 import type { ParamsOf, ResultOf } from '../codex/protocol/methods.ts';
-import { RESOURCE_TOOLS, type McpShape } from '../codex/relay/mcp-namespaces.ts';
+import { RESOURCE_TOOLS, type McpShape } from '../codex/relay/request/mcp-namespaces.ts';
 import { RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
 import {
   endedCall,

@@ -5,7 +5,7 @@ import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { AppServer, ThreadSignal } from '../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../codex/protocol/methods.ts';
-import type { RelayTicket } from '../codex/relay/relay.ts';
+import type { RelayTicket } from '../codex/relay/server/relay.ts';
 import { RequestTimeout } from '../codex/rpc/errors.ts';
 import { RpcSource } from '../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../codex/sources/mcp-calls.ts';

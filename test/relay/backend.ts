@@ -9,7 +9,12 @@ import { afterEach, expect, vi } from 'vitest';
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
-import { startRelay, type Relay, type RelayOptions, type RelayTicket } from '../../src/codex/relay/relay.ts';
+import {
+  startRelay,
+  type Relay,
+  type RelayOptions,
+  type RelayTicket,
+} from '../../src/codex/relay/server/relay.ts';
 import type { WireSignal } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';

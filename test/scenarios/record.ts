@@ -9,7 +9,7 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
-import { startRelay, type Relay } from '../../src/codex/relay/relay.ts';
+import { startRelay, type Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';

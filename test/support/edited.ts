@@ -1,11 +1,11 @@
-import { Answers } from '../../src/codex/relay/put-back.ts';
+import { Answers } from '../../src/codex/relay/request/put-back.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   requestEdits,
   type BackendLimits,
   type EditContext,
   type ThreadShape,
-} from '../../src/codex/relay/edits.ts';
+} from '../../src/codex/relay/request/edits.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { turnRequest } from './turn-request.ts';

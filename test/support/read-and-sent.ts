@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { failureOf } from '../../src/canonical/failure/failure.ts';
 import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
-import { requestEdits } from '../../src/codex/relay/edits.ts';
+import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { draftTurn } from '../../src/engine/draft-turn.ts';

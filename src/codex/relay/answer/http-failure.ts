@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { Failure } from '../../../canonical/failure/failure.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import { isBlockPage } from '../../failures/block-page.ts';
+import { classify, NOTHING_SAID, type UpstreamSaid } from '../../failures/classify.ts';
+import { readError, readErrorBody, type UpstreamError } from '../../failures/read-error.ts';
+import { hostOf } from '../../failures/unreachable.ts';
+import { retryAfterOf } from '../request/headers.ts';
+
+/** Who answers, when, and what of our request it must not quote to the client. */
+export interface Source {
+  readonly host: string;
+  readonly nowMs: number;
+  readonly secrets: readonly string[];
+}
+
+export const sourceOf = (target: string, sent: IncomingHttpHeaders, apiKey: string | null): Source => ({
+  host: hostOf(target),
+  nowMs: Date.now(),
+  secrets: [
+    apiKey ?? '',
+    (sent.authorization ?? '').replace(/^bearer /i, ''),
+    String(sent['chatgpt-account-id'] ?? ''),
+  ],
+});
+
+interface HttpError {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An HTTP error of the backend as the client gets it. */
+export const httpFailure = (
+  { status, headers, body }: HttpError,
+  { host, nowMs, secrets }: Source,
+): Failure => {
+  const mitigated = headers['cf-mitigated'];
+  const said: UpstreamSaid = {
+    ...withBothTimes(readErrorBody(body), nowMs),
+    status,
+    retryAfterSeconds: retryAfterOf(headers, nowMs),
+    host,
+    isBlockPage: isBlockPage(status, body, mitigated === undefined ? null : String(mitigated)),
+  };
+  return classify(said, secrets);
+};
+
+/** The failure in an `error` event or a `response.failed`, whose error is nested in one way or the other. */
+export const streamFailure = (event: JsonObject, source: Source): Failure => {
+  const response = isJsonObject(event['response']) ? event['response'] : {};
+  const nested = [response['error'], event['error']].find(isJsonObject);
+  const read = readError(nested ?? { ...event, type: undefined });
+  const status = [event['status'], event['status_code']].find((one) => typeof one === 'number' && one >= 400);
+  const said: UpstreamSaid = {
+    ...NOTHING_SAID,
+    ...withBothTimes(read, source.nowMs),
+    status: typeof status === 'number' ? status : null,
+    host: source.host,
+  };
+  return classify(said, source.secrets);
+};
+
+/** A backend says it in one way or the other, and a client needs the time and the wait. */
+const withBothTimes = (read: UpstreamError, nowMs: number): UpstreamError => {
+  const now = nowMs / 1000;
+  const { resetsAt, resetsInSeconds } = read;
+  if (resetsAt !== null) return { ...read, resetsInSeconds: resetsInSeconds ?? resetsAt - now };
+  return resetsInSeconds === null ? read : { ...read, resetsAt: now + resetsInSeconds };
+};

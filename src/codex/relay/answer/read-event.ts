@@ -1,0 +1,50 @@
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../../kit/json/json-reader.ts';
+import { atOnce, type Steps } from '../../../kit/async/event-loop.ts';
+
+/** What an event may hold. The app-server skips events beyond this depth; the rest is as for requests of clients. */
+const LIMITS: JsonLimits = { depth: 128, members: 10_000, values: 2_000_000 };
+/** Longer ones are parsed in steps. */
+const LONG_CHARS = 64 * 1024;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+
+/** Why an event is not read. */
+export type BeyondLimit = 'too-deep' | 'too-wide';
+
+/** Null: no JSON object. */
+type ReadEvent = JsonObject | null | BeyondLimit;
+
+export const isLongEvent = (data: string): boolean => data.length > LONG_CHARS;
+
+/** At once, for an event that is not long. */
+export const readEvent = (data: string): ReadEvent =>
+  hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLong(data));
+
+/** One that is not long takes no step. */
+export function* readEventSteps(data: string): Steps<ReadEvent> {
+  return isLongEvent(data) ? yield* readLong(data) : readEvent(data);
+}
+
+function* readLong(data: string): Steps<ReadEvent> {
+  try {
+    const value = yield* readJsonSteps(Buffer.from(data), LIMITS);
+    return isJsonObject(value) ? value : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    if (error instanceof JsonLimitError) return error.limit === 'depth' ? 'too-deep' : 'too-wide';
+    throw error;
+  }
+}
+
+/** Most events are short and flat: they cannot be beyond the limits. */
+const hasFewBrackets = (data: string): boolean => {
+  let brackets = 0;
+  for (let at = 0; at < data.length; at += 1) {
+    const code = data.charCodeAt(at);
+    if (code !== OPEN_BRACKET && code !== OPEN_BRACE) continue;
+    brackets += 1;
+    if (brackets > LIMITS.depth) return false;
+  }
+  return true;
+};

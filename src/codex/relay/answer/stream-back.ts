@@ -1,0 +1,122 @@
+import { once } from 'node:events';
+
+import { endlessFailure, silentFailure, unfinishedFailure } from '../../failures/classify.ts';
+import { hostOf } from '../../failures/unreachable.ts';
+import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
+import { passOn } from './beginning.ts';
+import { isConnectionError } from '../transport/connection.ts';
+import { callerHeaders } from '../request/headers.ts';
+import {
+  isEventStream,
+  passedBack,
+  toStreamFailure,
+  type ForwardOptions,
+  type Hop,
+  type ModelCall,
+} from '../server/hop.ts';
+import { sourceOf } from './http-failure.ts';
+import type { Patience } from '../transport/idle-timeout.ts';
+import type { BegunAnswer } from '../transport/send-once.ts';
+
+/** A backend that has said its last word and leaves the connection open is not waited for. */
+const LINGER_MS = 500;
+
+/**
+ * Streams an answer back and reads it on its way: what is read there is the turn's content. The app-server gets it
+ * byte for byte, except for events that it would not accept, which are repaired. However the answer ends, that is told.
+ */
+export const streamBack = async (
+  hop: Hop,
+  call: ModelCall | null,
+  { answer, chunks, beginning }: BegunAnswer,
+  patience: Patience,
+  options: ForwardOptions,
+): Promise<void> => {
+  const { outgoing, signal } = hop;
+  let isLingering = false;
+  const onLife = (): void => {
+    if (!isLingering) patience.heard();
+    call?.onLife('heard');
+  };
+  const reader =
+    call === null
+      ? null
+      : readerOf(hop, call, {
+          onLife,
+          onUnreadable: options.onUnreadable,
+          mintCallId: options.mintCallId,
+          onRepaired: options.onRepaired,
+          onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
+        });
+  const isRead = reader !== null && isEventStream(answer.headers);
+  if (call !== null) {
+    const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
+    call.headers = callerHeaders(answer.headers, secrets);
+    call.tell('wire-head', { status: answer.statusCode, head: call.headers });
+  }
+  try {
+    outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
+    reader?.begin();
+    for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
+      if (!isRead) onLife();
+      // First read, then passed on: what the app-server does about a chunk comes after we have told it.
+      const reading = reader?.push(chunk);
+      const read = reading instanceof Promise ? await reading : reading;
+      const passed = isRead && read !== undefined ? read : chunk;
+      if (call !== null && reader?.isEndless === true) {
+        call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
+        reader.end('cut');
+        // Now, and not behind what was said before: nobody reads that to its end.
+        outgoing.destroy();
+        return;
+      }
+      // What was just read has ended the turn: the app-server is not to act on it.
+      signal.throwIfAborted();
+      if (passed.length > 0 && !outgoing.write(passed))
+        await patience.without(once(outgoing, 'drain', { signal }));
+      if (reader?.isOver === true && !isLingering) {
+        isLingering = true;
+        patience.shorten(LINGER_MS);
+      }
+    }
+    reportUnfinished(hop, call, reader, isRead, options);
+    const rest = reader?.end('cut');
+    outgoing.end(isRead ? rest : undefined);
+  } catch (error) {
+    if (patience.isAtEnd && !isLingering) {
+      call?.onSignal({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
+    } else if (!signal.aborted) reportUnfinished(hop, call, reader, isRead, options);
+    const rest = reader?.end(signal.aborted ? 'left' : 'cut');
+    if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
+    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
+    // was said before, and that is all.
+    if (signal.aborted) outgoing.destroy();
+    else if (patience.isAtEnd && isLingering) outgoing.end();
+    else outgoing.socket?.destroySoon();
+    if (!patience.isAtEnd && !isConnectionError(error)) throw error;
+  }
+};
+
+const NO_STREAM = 'answered with something other than an event stream';
+
+/** Tells the client why its answer is not complete, where the backend has given no reason. */
+const reportUnfinished = (
+  hop: Hop,
+  call: ModelCall | null,
+  reader: AnswerReader | null,
+  isStream: boolean,
+  { onUnfinished }: ForwardOptions,
+): void => {
+  const cause = reader?.unfinished ?? null;
+  if (call === null || cause === null) return;
+  const failed = unfinishedFailure(hostOf(hop.target), isStream ? cause : NO_STREAM);
+  onUnfinished?.(failed.message);
+  call.onSignal({ kind: 'refused', failure: failed });
+};
+
+const readerOf = (
+  hop: Hop,
+  { onSignal }: ModelCall,
+  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure' | 'signal'>,
+): AnswerReader =>
+  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+
+import { NO_CACHE, turnRequest } from '../../../../test/support/turn-request.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { affinityKey, type AffinityOptions } from './affinity.ts';
+import { uuidV7 } from './uuid-v7.ts';
+
+const withKey = (value: string): TurnRequest =>
+  turnRequest({
+    conversation: 'c',
+    cache: { ...NO_CACHE, key: value },
+  });
+
+const conversations = { idOf: (key: string) => `id of ${key}`, close: async () => {} };
+const PROVIDER: AffinityOptions = { conversations, cacheKeys: 'any' };
+const CHATGPT: AffinityOptions = { conversations, cacheKeys: 'uuid' };
+
+const LONG = 'k'.repeat(65);
+const OWN_UUID = uuidV7(Date.now());
+
+describe('the affinity key', () => {
+  it.each([
+    ['is the id of the conversation', turnRequest({ conversation: 'c' }), PROVIDER, 'id of c', 'id of c'],
+    ['is so for a login too', turnRequest({ conversation: 'c' }), CHATGPT, 'id of c', 'id of c'],
+    [
+      'is the key of the client as it is in the body, and never in headers',
+      withKey('my key\r\nx-evil: 1 ✨'),
+      PROVIDER,
+      'my key\r\nx-evil: 1 ✨',
+      'id of c',
+    ],
+    [
+      'is short enough for a backend',
+      withKey(LONG),
+      PROVIDER,
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      'id of c',
+    ],
+    ['is the id where other keys would be replaced', withKey('my key'), CHATGPT, 'id of c', 'id of c'],
+    ['is the UUID of the client', withKey(OWN_UUID), CHATGPT, OWN_UUID, OWN_UUID],
+    ['is the UUID of the client for a provider', withKey(OWN_UUID), PROVIDER, OWN_UUID, OWN_UUID],
+  ])('%s', (_, request, options, cacheKey, session) => {
+    expect(affinityKey(request, options)).toEqual({ cacheKey, session });
+  });
+
+  it('tells long keys of the client apart', () => {
+    expect(affinityKey(withKey(`${LONG}a`), PROVIDER).cacheKey).not.toBe(
+      affinityKey(withKey(`${LONG}b`), PROVIDER).cacheKey,
+    );
+  });
+});

@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest';
+import {
+  body,
+  CHATGPT,
+  edited,
+  ENCRYPTED,
+  everything,
+  nothing,
+  PROVIDER,
+  SESSION,
+  SHAPE,
+} from '../../../../test/support/edited.ts';
+import { NO_SAMPLING, turnRequest } from '../../../../test/support/turn-request.ts';
+import type { Item } from '../../../canonical/request/item.ts';
+import type { JsonObject } from '../../../kit/json/json.ts';
+import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
+import type { Approach } from '../../translate/request-strategy.ts';
+import { toInjectItems } from '../../translate/inject-items.ts';
+import {
+  NEUTRAL_INSTRUCTIONS,
+  requestEdits,
+  type BackendLimits,
+  type InputFindings,
+  type ThreadShape,
+} from './edits.ts';
+describe('sent edits', () => {
+  it('change nothing but the cache key where nothing was asked for', () => {
+    expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
+  });
+
+  it("hold the client's instructions in their own field, where the backend can be told", () => {
+    const apply = (
+      instructions: string | null,
+      profile: BackendLimits['profile'],
+      shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
+    ): unknown => {
+      const { as = 'field', lane = 'full', ...rest } = shape;
+      const approach: Approach = { ...SHAPE.approach, instructions: as, lane };
+      const edits = requestEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
+        profile,
+        refuses: new Set(),
+      });
+      return edits.apply(body, nothing)['instructions'];
+    };
+    expect(apply('Be kind.', PROVIDER)).toBe('Be kind.');
+    expect(apply('', PROVIDER)).toBe('');
+    expect(apply(null, PROVIDER)).toBeUndefined();
+    expect(apply('Be kind.', PROVIDER, { as: 'message' })).toBeUndefined();
+    expect(apply('Be kind.', CHATGPT)).toBe('Be kind.');
+    expect(apply(null, CHATGPT)).toBe('');
+    expect(apply('Be kind.', CHATGPT, { as: 'message' })).toBe(NEUTRAL_INSTRUCTIONS);
+    expect(apply('Be kind.', CHATGPT, { developerInstructions: 'Be kind.' })).toBe('');
+    expect(apply('Be kind.', CHATGPT, { as: 'message', lane: 'lite' })).toBeUndefined();
+  });
+
+  it('give a model its own name back, wherever codex says it', () => {
+    const twin = { ...SESSION, slug: 'gpt-5.5--full' };
+    const approach = { ...SHAPE.approach, slug: twin.slug };
+    const edits = requestEdits(turnRequest(), { ...SHAPE, approach }, twin, {
+      ...everything,
+      profile: CHATGPT,
+    });
+    const client_metadata = { meta: '{"model":"gpt-5.5--full","thread_id":"thread-1"}' };
+    expect(edits.apply({ model: 'gpt-5.5--full', client_metadata }, nothing)).toEqual({
+      model: 'gpt-5.5',
+      instructions: '',
+      prompt_cache_key: 'cache-key',
+      client_metadata: { meta: '{"model":"gpt-5.5","thread_id":"session-1"}' },
+    });
+  });
+
+  it('leave to the lite lane what it has no place for', () => {
+    const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
+    const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
+    const edits = requestEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
+  });
+
+  it('know which service tiers a ChatGPT login has', () => {
+    const tierOf = (serviceTier: string | null, codex: JsonObject = {}): unknown => {
+      const edits = requestEdits(turnRequest({ serviceTier }), SHAPE, SESSION, {
+        profile: CHATGPT,
+        refuses: new Set(),
+      });
+      return edits.apply({ ...body, ...codex }, nothing)['service_tier'];
+    };
+    expect(tierOf('priority')).toBe('priority');
+    expect(tierOf('fast')).toBe('priority');
+    expect(tierOf('flex', { service_tier: 'flex' })).toBeUndefined();
+    expect(tierOf('default', { service_tier: 'default' })).toBeUndefined();
+  });
+
+  it("put the client's items in place of the app-server's, and say what was found", () => {
+    const found: InputFindings[] = [];
+    const items = [
+      { kind: 'message', role: 'system', id: 'msg_own', parts: [{ kind: 'text', text: 'Be kind.' }] },
+    ] as const;
+    const shape = { ...SHAPE, injected: { instructions: null, items } };
+    const edits = requestEdits(turnRequest({ items }), shape, SESSION, everything);
+    const input = [
+      { type: 'message', id: 'msg_x', role: 'developer', content: [] },
+      { type: 'message', id: 'px_0', role: 'developer', content: [] },
+    ];
+    const applied = edits.apply({ input }, { ...nothing, onInput: (one) => found.push(one) });
+    expect(applied['input']).toEqual([
+      {
+        type: 'message',
+        id: 'msg_own',
+        role: 'system',
+        content: [{ type: 'input_text', text: 'Be kind.' }],
+      },
+    ]);
+    expect(found).toEqual([{ added: 1, missing: 0, isLost: false }]);
+  });
+
+  it('set plain parameters as they are', () => {
+    const request = {
+      sampling: { temperature: 0.3, topP: 0.9, presencePenalty: 1, frequencyPenalty: -1, seed: 7 },
+      logprobs: { top: 2, isNeeded: false },
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      user: 'u',
+      safetyIdentifier: 's',
+      cache: { key: null, retention: '24h', options: { x: 1 } },
+    } as const;
+    expect(edited({ ...request, maxOutputTokens: 50, serviceTier: 'default' })).toEqual({
+      ...body,
+      prompt_cache_key: 'cache-key',
+      temperature: 0.3,
+      top_p: 0.9,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      seed: 7,
+      top_logprobs: 2,
+      truncation: 'auto',
+      metadata: { a: 'b' },
+      user: 'u',
+      safety_identifier: 's',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { x: 1 },
+      max_output_tokens: 50,
+      service_tier: 'default',
+    });
+  });
+
+  it('say the format in full, keep the verbosity of codex, and add one that codex drops', () => {
+    const schema = { type: 'object' };
+    const full = { kind: 'json-schema', name: 'n', description: 'd', schema, strict: true } as const;
+    expect(edited({ format: full })['text']).toEqual({
+      verbosity: 'low',
+      format: { type: 'json_schema', name: 'n', description: 'd', schema, strict: true },
+    });
+    expect(edited({ format: { ...full, description: null, strict: null } }, {})['text']).toEqual({
+      format: { type: 'json_schema', name: 'n', schema },
+    });
+    expect(edited({ format: { kind: 'json-object' } }, {})['text']).toEqual({
+      format: { type: 'json_object' },
+    });
+    expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
+    const told = { ...SHAPE, saysVerbosity: true };
+    const edits = requestEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
+    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
+  });
+
+  it('add to what is included, once', () => {
+    const logprobs = 'message.output_text.logprobs';
+    const include = [logprobs, logprobs];
+    expect(edited({ include })['include']).toEqual([ENCRYPTED, logprobs]);
+    const refusing = requestEdits(turnRequest({ include }), SHAPE, SESSION, {
+      ...everything,
+      refuses: new Set<EditField>([ENCRYPTED]),
+    });
+    expect(refusing.apply(body, nothing)['include']).toEqual([logprobs]);
+    expect(edited({ include }, {})['include']).toEqual([logprobs]);
+  });
+
+  it("name one session in codex's metadata", () => {
+    const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
+    expect(edited({}, { client_metadata }, CHATGPT)).toEqual({
+      prompt_cache_key: 'cache-key',
+      instructions: '',
+      client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
+    });
+  });
+
+  it('leave out what the backend does not take, and what it has refused', () => {
+    const request = turnRequest({
+      sampling: { ...NO_SAMPLING, temperature: 0.3, topP: 0.9 },
+      maxOutputTokens: 9,
+      serviceTier: 'flex',
+      toolChoice: { mode: 'required' },
+    });
+    const codex: JsonObject = { ...body, service_tier: 'flex' };
+    const chatgpt = requestEdits(request, SHAPE, SESSION, {
+      profile: { ...PROVIDER, takes: new Set<EditField>(['tool_choice', 'prompt_cache_key', ENCRYPTED]) },
+      refuses: new Set(),
+    });
+    expect(chatgpt.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED, 'tool_choice']));
+    expect(chatgpt.apply(codex, nothing)).toEqual({
+      ...codex,
+      prompt_cache_key: 'cache-key',
+      tool_choice: 'required',
+    });
+    const learnt = requestEdits(request, SHAPE, SESSION, {
+      profile: { ...PROVIDER, takes: new Set(EDIT_FIELDS) },
+      refuses: new Set<EditField>(['temperature', 'service_tier', 'seed']),
+    });
+    expect(learnt.fields.has('temperature')).toBe(false);
+    const { prompt_cache_key: _, service_tier: __, ...rest } = codex;
+    const without = new Set<EditField>(['max_output_tokens', 'prompt_cache_key']);
+    expect(learnt.apply(codex, { ...nothing, without })).toEqual({
+      ...rest,
+      top_p: 0.9,
+      tool_choice: 'required',
+    });
+  });
+
+  it('leave out of the input what the backend refuses there, once it has said so or from the start', () => {
+    const prompt_cache_breakpoint = { mode: 'explicit' };
+    const items: readonly Item[] = [
+      {
+        kind: 'message',
+        role: 'user',
+        parts: [{ kind: 'text', text: 'hi', cacheBreakpoint: prompt_cache_breakpoint }],
+      },
+      { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}', more: { async: true } },
+    ];
+    const injected = { instructions: null, items };
+    const inputOf = (refuses: readonly EditField[], without: readonly EditField[]): unknown => {
+      const limits = { profile: PROVIDER, refuses: new Set(refuses) };
+      const edits = requestEdits(turnRequest({ items }), { ...SHAPE, injected }, SESSION, limits);
+      const asked = { ...body, input: toInjectItems(injected, 'places') };
+      return edits.apply(asked, { ...nothing, without: new Set(without) })['input'];
+    };
+    const expected = (part: object, call: object): unknown => [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi', ...part }] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', ...call },
+    ];
+    expect(inputOf([], [])).toEqual(expected({ prompt_cache_breakpoint }, { async: true }));
+    expect(inputOf([], ['prompt_cache_breakpoint'])).toEqual(expected({}, { async: true }));
+    expect(inputOf(['prompt_cache_breakpoint'], ['call_fields'])).toEqual(expected({}, {}));
+  });
+});

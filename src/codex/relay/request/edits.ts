@@ -1,0 +1,252 @@
+import { partsOf } from '../../../canonical/request/item.ts';
+import { released, toolsLeft } from '../../../canonical/request/tool.ts';
+import type { OutputFormat, TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
+import { tierAt } from '../../capabilities/tiers.ts';
+import { isAsked, plainValues } from '../../capabilities/wants.ts';
+import { hasPlaceFor } from '../../capabilities/way.ts';
+import type { Approach } from '../../translate/request-strategy.ts';
+import type { Injected } from '../../translate/inject-items.ts';
+import type { AffinityKey } from './affinity.ts';
+import { exactInput, restoreInput } from './exact-input.ts';
+import { inBackendNames, type Session } from './headers.ts';
+import type { McpShape } from './mcp-namespaces.ts';
+import { setOwnFields } from './own-fields.ts';
+import type { Answers } from './put-back.ts';
+import { toolChoiceField, writeTools } from './own-tools.ts';
+
+/** What the app-server was given to make its model requests of. */
+export interface ThreadShape {
+  readonly approach: Approach;
+  readonly injected: Injected;
+  /** What the app-server itself puts in front of all that; null: nothing. */
+  readonly developerInstructions: string | null;
+  /** Whether the app-server says itself how much the model is to write. */
+  readonly saysVerbosity: boolean;
+  /** Null: there are no MCP servers. */
+  readonly mcp: McpShape | null;
+}
+
+export interface RequestEdits {
+  /** What will be set, so that a refusal can be told from one that is not our doing. */
+  readonly fields: ReadonlySet<EditField>;
+  apply(body: JsonObject, context: EditContext): JsonObject;
+}
+
+export interface EditContext {
+  /** What the backend has refused since. */
+  readonly without: ReadonlySet<EditField>;
+  /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
+  readonly isFirstRequest: boolean;
+  readonly answers: Answers;
+  readonly onInput: (found: InputFindings) => void;
+}
+
+/** What had to be done to the input, which should be nothing. */
+export interface InputFindings {
+  readonly added: number;
+  readonly missing: number;
+  readonly isLost: boolean;
+}
+
+/** What a backend takes, and what of that it was found to refuse for this model. */
+export interface BackendLimits {
+  readonly profile: BackendProfile;
+  readonly refuses: ReadonlySet<EditField>;
+}
+
+/** A canonical request and what its backend takes → what the relay sets on the model request. */
+export const requestEdits = (
+  request: TurnRequest,
+  shape: ThreadShape,
+  session: Session & AffinityKey,
+  { profile, refuses }: BackendLimits,
+): RequestEdits => {
+  const { approach } = shape;
+  const plain = plainFields(request, profile);
+  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
+  const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
+  const fields = new Set(asked.filter((field) => !refuses.has(field)));
+  const exactWith = (without: ReadonlySet<EditField>): readonly JsonObject[] =>
+    exactInput(shape.injected, {
+      systemRole: takes('system_role'),
+      imageDetail: takes('image_detail'),
+      files: !without.has('input_file'),
+      cacheBreakpoints: takes('prompt_cache_breakpoint') && !without.has('prompt_cache_breakpoint'),
+      callFields: takes('call_fields') && !without.has('call_fields'),
+    });
+  const exact = exactWith(refuses);
+  const { developerInstructions } = shape;
+  return {
+    fields,
+    apply(body, { without, isFirstRequest, answers, onInput }) {
+      const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
+      const edited: Record<string, Json | undefined> = { ...body };
+      if (body['model'] === approach.slug) edited['model'] = request.model;
+      for (const [field, value] of plain) if (sets(field)) edited[field] = value;
+      // codex sends these by itself: what the backend refuses must go.
+      for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
+      if (typeof edited['service_tier'] === 'string' && tierAt(edited['service_tier'], profile) === null) {
+        delete edited['service_tier'];
+      }
+      if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
+      const include = new Set([
+        ...listIn(body, 'include').filter((value) => value !== ENCRYPTED || sets(ENCRYPTED)),
+        ...(sets('include') ? request.include : []),
+      ]);
+      if (include.size > 0) edited['include'] = [...include];
+      else delete edited['include'];
+      if (sets('tool_choice')) {
+        // Behind the first answer of a turn the call has been made: forced again and again, it would never end.
+        const choice = isFirstRequest ? request.toolChoice : released(request.toolChoice);
+        edited['tool_choice'] = toolChoiceField(choice, profile);
+      }
+      if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
+      if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
+      if (sets('tools')) {
+        // The model sees them all where the backend can be told which of them may be called.
+        const isTold = request.toolChoice.mode === 'auto' || sets('tool_choice');
+        const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
+        Object.assign(
+          edited,
+          writeTools(body, tools, {
+            lane: approach.lane,
+            profile,
+            session: session.session,
+            mcp: shape.mcp,
+          }),
+        );
+      }
+      if (isJsonObject(body['client_metadata'])) {
+        const own = sets('client_metadata') ? request.clientMetadata : null;
+        edited['client_metadata'] = { ...inSession(body['client_metadata'], session), ...own };
+      }
+      if (sets('reasoning.context') && approach.lane === 'full') {
+        const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
+        edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
+      }
+      if (approach.lane === 'full') setInstructions(edited, request, shape, profile);
+      if (!profile.isChatgpt) {
+        setOwnFields(edited, request, {
+          sets,
+          isWithheld: (field) => asked.includes(field) && !sets(field),
+        });
+      }
+      // A reviewer is told what the app-server writes for it.
+      if (Array.isArray(edited['input']) && request.isReview !== true) {
+        const isNews = INPUT_FIELDS.some((field) => without.has(field));
+        const own = isNews ? exactWith(new Set([...refuses, ...without])) : exact;
+        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
+          developerInstructions,
+          isFirstRequest,
+          answers,
+        });
+        edited['input'] = input;
+        onInput(found);
+      }
+      return edited;
+    },
+  };
+};
+
+/** What may be refused of the input. */
+const INPUT_FIELDS = ['input_file', 'prompt_cache_breakpoint', 'call_fields'] as const;
+
+/** For a backend that wants instructions in a request whose own stand elsewhere: it says nothing. */
+export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
+
+/** The field holds what the client wrote in it; a backend that insists on the field gets it in any case. */
+const setInstructions = (
+  edited: Record<string, Json | undefined>,
+  request: TurnRequest,
+  { approach, developerInstructions }: ThreadShape,
+  profile: BackendProfile,
+): void => {
+  const own = developerInstructions === null ? request.instructions : null;
+  if (approach.instructions === 'field') {
+    const text = own ?? (profile.wantsInstructions ? '' : null);
+    if (text !== null) edited['instructions'] = text;
+  } else if (profile.wantsInstructions) {
+    edited['instructions'] = NEUTRAL_INSTRUCTIONS;
+  }
+};
+
+const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
+
+/** codex tells its backend the thread's id and the model's name here too. */
+const inSession = (metadata: JsonObject, session: Session): JsonObject =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? inBackendNames(value, session) : value,
+    ]),
+  );
+
+/** What a Responses backend takes at the least. */
+const LEAST_OUTPUT_TOKENS = 16;
+
+/** Parameters that are a member of the request and nothing else. */
+const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap<EditField, Json> => {
+  const plain = new Map<EditField, Json>(plainValues(request));
+  // A smaller limit, which Chat allows, is kept by us.
+  if ((request.maxOutputTokens ?? 0) >= LEAST_OUTPUT_TOKENS) {
+    plain.set('max_output_tokens', request.maxOutputTokens);
+  }
+  const tier = tierAt(request.serviceTier, profile);
+  if (tier !== null) plain.set('service_tier', tier);
+  return plain;
+};
+
+/** What codex asks for in `include`. Models that do not reason have backends that refuse it. */
+const ENCRYPTED = 'reasoning.encrypted_content';
+
+const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[] => {
+  const asked: readonly (readonly [EditField, boolean])[] = [
+    ['prompt_cache_key', true],
+    [ENCRYPTED, true],
+    ['include', request.include.length > 0],
+    ['tool_choice', request.toolChoice.mode !== 'auto'],
+    // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
+    ['parallel_tool_calls', request.parallelToolCalls === false],
+    ['tools', request.tools.length > 0 || shape.mcp !== null],
+    ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
+    ['prompt_cache_breakpoint', isAsked('cache.breakpoints', request)],
+    ['call_fields', isAsked('callFields', request)],
+    ['reasoning.context', request.reasoning.context !== null],
+    ['reasoning.mode', isAsked('reasoning.mode', request)],
+    ['text.format', request.format.kind !== 'text'],
+    ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
+  ];
+  return asked.filter(([, isWanted]) => isWanted).map(([field]) => field);
+};
+
+const editText = (
+  body: JsonObject,
+  request: TurnRequest,
+  sets: (field: EditField) => boolean,
+): JsonObject => ({
+  ...(isJsonObject(body['text']) ? body['text'] : {}),
+  ...(sets('text.verbosity') ? { verbosity: request.verbosity } : {}),
+  ...(sets('text.format') ? { format: formatField(request.format) } : {}),
+});
+
+const formatField = (format: OutputFormat): JsonObject => {
+  switch (format.kind) {
+    case 'text':
+      return { type: 'text' };
+    case 'json-object':
+      return { type: 'json_object' };
+    case 'json-schema':
+      return {
+        type: 'json_schema',
+        name: format.name,
+        ...(format.description === null ? {} : { description: format.description }),
+        schema: format.schema,
+        ...(format.strict === null ? {} : { strict: format.strict }),
+      };
+    default:
+      return assertNever(format);
+  }
+};

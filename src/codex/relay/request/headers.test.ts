@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../../kit/json/json.ts';
+import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
+
+describe('headers on their way', () => {
+  it('of a request that is not ours are only freed of the connection', () => {
+    expect(
+      requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),
+    ).toEqual({ 'thread-id': 't1', 'accept-encoding': 'gzip' });
+  });
+
+  it('name the trace of the caller, and not half of another one', () => {
+    const session = { threadId: 't', session: 't', slug: 'm', model: 'm', clientMetadata: null };
+    const own = { traceparent: '00-codex', tracestate: 'codex=1' };
+    const trace = { traceparent: '00-caller', tracestate: null };
+    expect(requestHeaders(own, session, null)).toEqual(own);
+    expect(requestHeaders(own, { ...session, trace }, null)).toEqual({ traceparent: '00-caller' });
+    expect(requestHeaders({}, { ...session, trace: { ...trace, tracestate: 'a=b' } }, null)).toEqual({
+      traceparent: '00-caller',
+      tracestate: 'a=b',
+    });
+  });
+
+  it('of a request of ours name one session everywhere, and the key is ours', () => {
+    expect(
+      requestHeaders(
+        {
+          'thread-id': 't1',
+          'session-id': 't1',
+          'x-client-request-id': 't1',
+          'x-codex-window-id': 't1:0',
+          'x-codex-turn-metadata': '{"thread_id":"t1","turn_id":"u9","model":"m--full"}',
+          'x-forwarded-for': '10.0.0.1',
+          'cf-ray': 'x',
+          via: '1.1 somewhere',
+          'accept-encoding': 'gzip',
+          authorization: 'Bearer theirs',
+          'x-other': 't1',
+        },
+        { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm', clientMetadata: null },
+        'sk-ours',
+      ),
+    ).toEqual({
+      'thread-id': 's-s-s',
+      'session-id': 's-s-s',
+      'x-client-request-id': 's-s-s',
+      'x-codex-window-id': 's-s-s:0',
+      'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9","model":"m"}',
+      authorization: 'Bearer sk-ours',
+      'x-other': 't1',
+    });
+  });
+
+  it('say about a turn what codex noted about its own, if a header may hold it', () => {
+    const headers = { 'thread-id': 't1', 'x-codex-window-id': 't1:0', 'x-codex-turn-metadata': 'ours' };
+    const session = { threadId: 't1', session: 's', slug: 'm', model: 'm' };
+    const told = (notes: JsonObject) => requestHeaders(headers, { ...session, clientMetadata: notes }, null);
+    const plain = { 'thread-id': 's', 'x-codex-window-id': 's:0', 'x-codex-turn-metadata': 'ours' };
+    expect(
+      told({ 'x-codex-turn-metadata': '{"turn_id":"u"}', 'thread-id': 'x', 'x-codex-other': 'y' }),
+    ).toEqual({
+      ...plain,
+      'x-codex-turn-metadata': '{"turn_id":"u"}',
+    });
+    for (const odd of ['a\r\nb: c', 'é', '', 'x'.repeat(8 * 1024 + 1), 7]) {
+      expect(told({ 'x-codex-turn-metadata': odd })).toEqual(plain);
+    }
+  });
+
+  it('that the caller may see are few', () => {
+    expect(
+      callerHeaders(
+        {
+          'x-ratelimit-key': 'key k3y-of-0urs',
+          'x-request-id': 'req_1',
+          'x-ratelimit-remaining-tokens': '7',
+          'x-codex-primary-used-percent': '42',
+          'x-codex-plan-type': 'plus',
+          'x-codex-turn-state': 'opaque',
+          'set-cookie': ['secret=1'],
+          'openai-organization': 'org',
+          'retry-after': '3',
+        },
+        ['k3y-of-0urs'],
+      ),
+    ).toEqual({
+      'x-ratelimit-key': 'key ***',
+      'x-upstream-request-id': 'req_1',
+      'x-ratelimit-remaining-tokens': '7',
+      'x-codex-primary-used-percent': '42',
+      'x-codex-plan-type': 'plus',
+    });
+  });
+
+  it('say how long to wait in seconds, as a date, or in milliseconds', () => {
+    const now = Date.parse('2026-11-20T10:00:00Z');
+    const of = (headers: Record<string, string>): number | null => retryAfterOf(headers, now);
+    expect([
+      of({ 'retry-after': '7' }),
+      of({ 'retry-after': '0.2' }),
+      of({ 'retry-after': 'Fri, 20 Nov 2026 10:00:30 GMT' }),
+      of({ 'retry-after-ms': '1500' }),
+      of({ 'retry-after': '7', 'retry-after-ms': '1500' }),
+    ]).toEqual([7, 1, 30, 2, 7]);
+    expect([
+      of({}),
+      of({ 'retry-after': 'soon' }),
+      of({ 'retry-after': '-3' }),
+      of({ 'retry-after': 'Fri, 20 Nov 2026 09:00:00 GMT' }),
+      of({ 'retry-after-ms': 'x' }),
+    ]).toEqual([null, null, null, null, null]);
+  });
+});

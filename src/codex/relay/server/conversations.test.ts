@@ -1,0 +1,161 @@
+import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openConversations, type Conversations } from './conversations.ts';
+import { UUID_V7 } from '../request/uuid-v7.ts';
+
+let directory: string;
+let file: string;
+let troubles: unknown[];
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'conversations-'));
+  file = path.join(directory, 'state', 'conversations');
+  troubles = [];
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const keyOf = (index: number): string => index.toString(16).padStart(32, '0');
+
+const start = (max?: number): Promise<Conversations> =>
+  openConversations({
+    file,
+    ...(max === undefined ? {} : { max }),
+    onTrouble: (error) => void troubles.push(error),
+  });
+
+/** What another start knows of the first `count` conversations. */
+const idsAfterRestart = async (count: number, max?: number): Promise<string[]> => {
+  const again = await start(max);
+  const ids = idsOf(again, count);
+  await again.close();
+  return ids;
+};
+
+const idsOf = (conversations: Conversations, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => conversations.idOf(keyOf(index)));
+
+const linesOf = async (): Promise<string[]> => (await readFile(file, 'utf8')).split('\n').filter(Boolean);
+
+describe('a conversation', () => {
+  it('keeps its id, also after a restart, in a file for this user only', async () => {
+    const conversations = await start();
+    const ids = idsOf(conversations, 3);
+    expect(new Set(ids).size).toBe(3);
+    expect(ids[0]).toMatch(UUID_V7);
+    expect(idsOf(conversations, 3)).toEqual(ids);
+    await conversations.close();
+    expect(await linesOf()).toEqual(ids.map((id, index) => `${keyOf(index)} ${id}`));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await idsAfterRestart(3)).toEqual(ids);
+    expect(troubles).toEqual([]);
+  });
+
+  it('is forgotten when more than the bound were used after it', async () => {
+    const conversations = await start(3);
+    const [first, second] = idsOf(conversations, 3);
+    expect(conversations.idOf(keyOf(0))).toBe(first);
+    conversations.idOf(keyOf(3));
+    expect(conversations.idOf(keyOf(0))).toBe(first);
+    expect(conversations.idOf(keyOf(1))).not.toBe(second);
+    await conversations.close();
+  });
+});
+
+describe('the file', () => {
+  it('is bounded, and keeps a conversation that lives on', async () => {
+    const conversations = await start(10);
+    const first = conversations.idOf(keyOf(0));
+    for (let index = 1; index <= 500; index += 1) {
+      conversations.idOf(keyOf(index));
+      expect(conversations.idOf(keyOf(0))).toBe(first);
+      // As requests come: one batch after the other.
+      if (index % 5 === 0) await conversations.close();
+    }
+    await conversations.close();
+    expect((await linesOf()).length).toBeLessThanOrEqual(20);
+    expect(await idsAfterRestart(1, 10)).toEqual([first]);
+  });
+
+  it('survives a last line that was cut off, and whatever else is in it', async () => {
+    const conversations = await start();
+    const ids = idsOf(conversations, 2);
+    await conversations.close();
+    await appendFile(file, `nonsense\n\u0000\n${keyOf(7)} not-a-uuid\n${keyOf(8)} 0199`);
+    const again = await start();
+    expect(idsOf(again, 2)).toEqual(ids);
+    const third = again.idOf(keyOf(2));
+    await again.close();
+    expect(await idsAfterRestart(3)).toEqual([...ids, third]);
+    expect(troubles).toEqual([]);
+  });
+
+  it('may be shared: of two ids for one conversation the newer one stays', async () => {
+    const [one, two] = [await start(), await start()];
+    const ids = idsOf(one, 2);
+    await one.close();
+    const other = two.idOf(keyOf(0));
+    await two.close();
+    expect(await idsAfterRestart(2)).toEqual([other, ids[1]]);
+  });
+
+  it('is read up to its bound, however large it became', async () => {
+    const conversations = await start();
+    const last = conversations.idOf(keyOf(1));
+    await conversations.close();
+    const line = await readFile(file, 'utf8');
+    await writeFile(file, `${'x'.repeat(5_000_000)}\n${line}`);
+    const again = await start(100);
+    expect(again.idOf(keyOf(1))).toBe(last);
+    again.idOf(keyOf(2));
+    await again.close();
+    expect((await linesOf()).length).toBe(2);
+  });
+});
+
+describe('without a disk', () => {
+  it('ids are kept as long as the process lives, and the trouble is told once', async () => {
+    await writeFile(path.join(directory, 'state'), 'a file where a directory should be');
+    const conversations = await start();
+    const ids = idsOf(conversations, 3);
+    await conversations.close();
+    idsOf(conversations, 5);
+    await conversations.close();
+    expect(idsOf(conversations, 3)).toEqual(ids);
+    expect(troubles).toHaveLength(1);
+  });
+
+  it('what could not be written is written with the next one', async () => {
+    const conversations = await start();
+    const first = conversations.idOf(keyOf(0));
+    await conversations.close();
+    // Nothing can be added to a directory.
+    await rm(file);
+    await rm(path.dirname(file), { recursive: true });
+    const second = conversations.idOf(keyOf(1));
+    await conversations.close();
+    expect(troubles).toHaveLength(1);
+    await start();
+    const third = conversations.idOf(keyOf(2));
+    await conversations.close();
+    expect(await linesOf()).toEqual([`${keyOf(1)} ${second}`, `${keyOf(2)} ${third}`]);
+    expect(conversations.idOf(keyOf(0))).toBe(first);
+  });
+
+  it('a file of others is made private, and one that cannot be read costs its ids only', async () => {
+    const conversations = await start();
+    const ids = idsOf(conversations, 1);
+    await conversations.close();
+    await chmod(file, 0o644);
+    expect(await idsAfterRestart(1)).toEqual(ids);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await rm(file);
+    file = path.dirname(file);
+    const unreadable = await start();
+    expect(unreadable.idOf(keyOf(0))).toMatch(UUID_V7);
+    await unreadable.close();
+    expect(troubles).toHaveLength(1);
+  });
+});

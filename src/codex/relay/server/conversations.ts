@@ -1,0 +1,196 @@
+import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { isRealUuidV7, uuidV7 } from '../request/uuid-v7.ts';
+import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { within } from '../../../kit/async/within.ts';
+
+/** The id of each conversation as the backend knows it: the same for all its turns, also after a restart. */
+export interface Conversations {
+  /** `key` is `TurnRequest.conversation`. One that is not known gets an id. */
+  idOf(key: string): string;
+  /** Writes what is not written yet, if the disk lets it. */
+  close(): Promise<void>;
+}
+
+export interface ConversationsOptions {
+  readonly file: string;
+  /** The conversations that were used last are remembered; an older one gets another id. */
+  readonly max?: number;
+  readonly now?: () => number;
+  /** Told once: ids are not kept over a restart, and everything else goes on. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const MAX_CONVERSATIONS = 10_000;
+/** `<32 hex digits> <UUID>` and the end of the line. */
+const LINE_BYTES = 32 + 1 + 36 + 1;
+/** A disk that does not answer must not keep a server from stopping. */
+const CLOSE_WAIT_MS = 2_000;
+
+export const openConversations = async (options: ConversationsOptions): Promise<Conversations> => {
+  const { file, max = MAX_CONVERSATIONS, now = Date.now } = options;
+  const log = new ConversationLog(file, max, options.onTrouble);
+  /** In the order of their last use. `line`: the number of the newest line about it, among all of them. */
+  const known = new Map<string, { readonly id: string; readonly line: number }>();
+  let lines = 0;
+  const use = (key: string, id: string, line: number): void => {
+    known.delete(key);
+    known.set(key, { id, line });
+    forgetOldest(known, max);
+  };
+  const write = (key: string, id: string): void => {
+    log.append(key, id);
+    lines += 1;
+    use(key, id, lines);
+  };
+  for (const [key, id] of await log.read()) {
+    lines += 1;
+    use(key, id, lines);
+  }
+  return {
+    idOf(key) {
+      const found = known.get(key);
+      const id = found?.id ?? uuidV7(now());
+      // The file keeps the newest lines, so one about a conversation that lives on must not grow old.
+      if (found === undefined || lines - found.line >= max / 2) write(key, id);
+      else use(key, id, found.line);
+      return id;
+    },
+    close: () => log.close(),
+  };
+};
+
+/**
+ * One line for each conversation, newest last. Lines are only added, each batch in one piece, so
+ * several servers may share the file. It is rewritten when it has grown to twice its bound; a line
+ * that another server adds at that moment is lost, which costs one conversation its id after a restart.
+ */
+class ConversationLog {
+  readonly #file: string;
+  readonly #max: number;
+  readonly #onTrouble: (error: unknown) => void;
+  #unwritten = new Map<string, string>();
+  #writing: Promise<void> | null = null;
+  /** The last line may have been cut off: by a full disk, or by the end of the process. */
+  #isTorn = true;
+  #isTroubled = false;
+
+  constructor(file: string, max: number, onTrouble: (error: unknown) => void) {
+    this.#file = file;
+    this.#max = max;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** The newest lines, oldest first; what is no line of ours is passed over. */
+  async read(): Promise<ReadonlyMap<string, string>> {
+    try {
+      await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+      const entries = parse(await this.#tail());
+      // It can be read: whose it is does not matter then.
+      await chmod(this.#file, 0o600).catch(() => {});
+      return entries;
+    } catch (error) {
+      this.#trouble(error);
+      return new Map();
+    }
+  }
+
+  append(key: string, id: string): void {
+    this.#unwritten.delete(key);
+    this.#unwritten.set(key, id);
+    forgetOldest(this.#unwritten, this.#max);
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#writing !== null) await within(this.#writing, CLOSE_WAIT_MS);
+  }
+
+  /** What comes while a batch is being written is the next batch. */
+  async #write(): Promise<void> {
+    // Never within the call that asked for an id.
+    await Promise.resolve();
+    while (this.#unwritten.size > 0) {
+      const batch = this.#unwritten;
+      this.#unwritten = new Map();
+      try {
+        await this.#add(batch);
+      } catch (error) {
+        // Tried again with the next one: a disk that was full may have room by then.
+        this.#unwritten = newest([...batch, ...this.#unwritten], this.#max);
+        this.#isTorn = true;
+        this.#trouble(error);
+        return;
+      }
+    }
+  }
+
+  async #add(batch: ReadonlyMap<string, string>): Promise<void> {
+    const handle = await open(this.#file, 'a', 0o600);
+    let size: number;
+    try {
+      await handle.appendFile((this.#isTorn ? '\n' : '') + print(batch));
+      this.#isTorn = false;
+      ({ size } = await handle.stat());
+    } finally {
+      await handle.close();
+    }
+    if (size > 2 * this.#max * LINE_BYTES) await this.#rewrite();
+  }
+
+  async #rewrite(): Promise<void> {
+    const draft = `${this.#file}.${process.pid}.tmp`;
+    try {
+      await writeFile(draft, print(newest([...parse(await this.#tail())], this.#max)), { mode: 0o600 });
+      await rename(draft, this.#file);
+    } finally {
+      await rm(draft, { force: true });
+    }
+  }
+
+  /** No more of the file than it may hold, whatever became of it. */
+  async #tail(): Promise<string> {
+    const handle = await open(this.#file, 'r').catch(ignoreMissing);
+    if (handle === undefined) return '';
+    try {
+      const { size } = await handle.stat();
+      const length = Math.min(size, 3 * this.#max * LINE_BYTES);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
+      return buffer.subarray(0, bytesRead).toString('latin1');
+    } finally {
+      await handle.close();
+    }
+  }
+
+  #trouble(error: unknown): void {
+    if (this.#isTroubled) return;
+    this.#isTroubled = true;
+    this.#onTrouble(error);
+  }
+}
+
+const print = (entries: ReadonlyMap<string, string>): string =>
+  [...entries].map(([key, id]) => `${key} ${id}\n`).join('');
+
+const parse = (text: string): Map<string, string> => {
+  const entries = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [, key, id] = /^([0-9a-f]{32}) (\S{36})$/.exec(line) ?? [];
+    if (key === undefined || id === undefined || !isRealUuidV7(id, Infinity)) continue;
+    // The newest line about a conversation counts, and says where it stands.
+    entries.delete(key);
+    entries.set(key, id);
+  }
+  return entries;
+};
+
+const newest = (entries: readonly (readonly [string, string])[], max: number): Map<string, string> =>
+  new Map(entries.slice(-max));
+
+const ignoreMissing = (error: unknown): undefined => {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+  throw error;
+};

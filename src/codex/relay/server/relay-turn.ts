@@ -1,0 +1,148 @@
+import type { Failure } from '../../../canonical/failure/failure.ts';
+import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
+import type { Path } from '../../../canonical/request/path.ts';
+import type { StoryKind } from '../../../canonical/context/trace.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { EditField } from '../../capabilities/profile.ts';
+import { unsaidOf } from '../../capabilities/wants.ts';
+import type { WireReport, WireSignal } from '../../sources/upstream-event.ts';
+import type { AffinityKey } from '../request/affinity.ts';
+import {
+  requestEdits,
+  type InputFindings,
+  type BackendLimits,
+  type ThreadShape,
+  type RequestEdits,
+} from '../request/edits.ts';
+import type { Session } from '../request/headers.ts';
+import { Answers } from '../request/put-back.ts';
+import type { ModelCall } from './hop.ts';
+
+export interface TicketOptions {
+  readonly threadId: string;
+  readonly request: TurnRequest;
+  readonly shape: ThreadShape;
+  readonly affinity: AffinityKey;
+  readonly limits: BackendLimits;
+  readonly onSignal: (signal: WireSignal) => void;
+  readonly onLife: (sign: 'sent' | 'heard') => void;
+  readonly onInput: (found: InputFindings) => void;
+  readonly signIn: () => Failure | null;
+}
+
+/** One turn as the relay knows it: what to set on its model requests, and who hears of the answers. */
+export class Ticket implements WireReport, ModelCall {
+  readonly session: Session;
+  readonly model: string;
+  readonly onSignal: (signal: WireSignal) => void;
+  readonly onLife: (sign: 'sent' | 'heard') => void;
+  readonly edits: RequestEdits;
+  readonly answers = new Answers();
+  readonly #options: TicketOptions;
+  readonly #withheld = new Set<EditField>();
+  readonly #cut = new AbortController();
+  readonly #begun = Promise.withResolvers<void>();
+  /** The answer that is under way; resolved when there is none. */
+  #answering = Promise.withResolvers<void>();
+  #isInputLost = false;
+  /** Whether the model has answered once: what comes behind our items is then its own doing. */
+  #hasAnswer = false;
+  headers: Readonly<Record<string, string>> = {};
+
+  constructor(options: TicketOptions) {
+    const { threadId, request, shape, affinity, limits } = options;
+    const session = {
+      threadId,
+      session: affinity.session,
+      slug: shape.approach.slug,
+      model: request.model,
+      clientMetadata: request.clientMetadata,
+      // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
+      ...(request.trace === undefined || limits.profile.isChatgpt ? {} : { trace: request.trace }),
+    };
+    this.#options = options;
+    this.model = request.model;
+    this.session = session;
+    this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
+    this.onLife = options.onLife;
+    this.onSignal = (signal) => {
+      if (signal.kind === 'answer-started') {
+        this.#hasAnswer = true;
+        this.#answering = Promise.withResolvers();
+      }
+      if (signal.kind === 'answer-ended') this.#answering.resolve();
+      this.answers.see(signal);
+      if (signal.kind !== 'answer-said' && this.isTold)
+        this.tell('wire-signal', { signal: toldSignal(signal) });
+      options.onSignal(signal);
+    };
+  }
+
+  get budget(): ModelBudget {
+    return this.#options.request.budget;
+  }
+  get signal(): AbortSignal {
+    return this.#cut.signal;
+  }
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+  /** All that is to be told of the last answer has been told. */
+  get answered(): Promise<void> {
+    return this.#answering.promise;
+  }
+  get withheld(): ReadonlySet<EditField> {
+    return this.#withheld;
+  }
+  get isFirstRequest(): boolean {
+    return !this.#hasAnswer;
+  }
+  get signIn() {
+    return this.#options.signIn();
+  }
+  get limitsOutput(): boolean {
+    return this.#sets('max_output_tokens');
+  }
+  get ignored(): readonly Path[] {
+    const { request, shape } = this.#options;
+    const isSaid = (field: EditField): boolean =>
+      this.#sets(field) || (field === 'text.verbosity' && shape.saysVerbosity);
+    return [...unsaidOf(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
+  }
+
+  onInput(found: InputFindings): void {
+    this.#isInputLost ||= found.isLost;
+    this.#options.onInput(found);
+  }
+
+  get isTold(): boolean {
+    return this.#options.request.story !== undefined;
+  }
+
+  tell(kind: StoryKind, facts: object): void {
+    this.#options.request.story?.tell(kind, { thread: this.#options.threadId, ...facts });
+  }
+
+  withhold(field: EditField): void {
+    this.#withheld.add(field);
+  }
+
+  begin(): void {
+    this.#begun.resolve();
+  }
+
+  cut(): void {
+    this.#cut.abort();
+    // Nobody is to wait for what will not come.
+    this.#begun.resolve();
+    this.#answering.resolve();
+  }
+
+  #sets(field: EditField): boolean {
+    return this.edits.fields.has(field) && !this.#withheld.has(field);
+  }
+}
+
+/** Without what the last event of the answer has said. */
+const toldSignal = (signal: WireSignal): object =>
+  signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;

@@ -1,0 +1,41 @@
+import type { Dispatcher } from 'undici';
+
+import { isCertificateError } from '../../failures/unreachable.ts';
+
+const MAX_SHORT_BYTES = 256 * 1024;
+const SHORT_BODY_TIMEOUT_MS = 5_000;
+
+/** The body of an error or a token, as far as it comes soon and is not too long. */
+export const readShortBody = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const timer = setTimeout(() => answer.body.destroy(), SHORT_BODY_TIMEOUT_MS);
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_SHORT_BYTES) break;
+    }
+  } catch (error) {
+    if (!isConnectionError(error)) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(chunks);
+};
+
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+export const isTimeout = (code: string): boolean => TIMEOUTS.has(code);
+
+/** Those that no second try a moment later would change; nobody should wait for one. */
+const LASTING = new Set([...TIMEOUTS, 'UND_ERR_INVALID_ARG', 'ERR_INVALID_URL', 'ECONNREFUSED', 'ENOTFOUND']);
+export const isLasting = (code: string): boolean => LASTING.has(code) || isCertificateError(code);
+
+/** Errors of a connection have a code, and aborts a name; anything else is a mistake of ours. */
+export const isConnectionError = (error: unknown): boolean =>
+  codeOf(error) !== '' || (error instanceof Error && error.name === 'AbortError');
+
+export const codeOf = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? code : '';
+};

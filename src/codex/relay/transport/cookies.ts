@@ -1,0 +1,75 @@
+import { parseCookie } from 'undici';
+import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+
+/** More than Cloudflare and its customers set. */
+const MAX_COOKIES = 50;
+const MAX_COOKIE_BYTES = 4_096;
+const MAX_HEADER_BYTES = 16_384;
+
+interface Kept {
+  readonly value: string;
+  readonly path: string;
+  /** Null: as long as we run. */
+  readonly expiresAtMs: number | null;
+}
+
+/**
+ * The cookies of one host, in memory, as a browser keeps them. Cloudflare remembers by them whom it
+ * has let through; the app-server's own jar does not help, because it talks to us.
+ */
+export class CookieJar {
+  readonly #origin: string;
+  readonly #now: () => number;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(url: string, now: () => number = Date.now) {
+    this.#origin = new URL(url).origin;
+    this.#now = now;
+  }
+
+  isFor(url: string): boolean {
+    return URL.parse(url)?.origin === this.#origin;
+  }
+
+  /** Keeps what an answer from this address sets. */
+  keep(url: string, setCookie: string | readonly string[] | undefined): void {
+    if (setCookie === undefined || !this.isFor(url)) return;
+    for (const line of typeof setCookie === 'string' ? [setCookie] : setCookie) this.#keepOne(line);
+  }
+
+  /** The `cookie` header of a request to this address; null if there is nothing to say. */
+  headerFor(url: string): string | null {
+    if (!this.isFor(url)) return null;
+    const { pathname } = new URL(url);
+    const now = this.#now();
+    const pairs: string[] = [];
+    let bytes = 0;
+    for (const [name, { value, path, expiresAtMs }] of this.#kept) {
+      if (expiresAtMs !== null && expiresAtMs <= now) this.#kept.delete(name);
+      else if (isBelow(pathname, path) && bytes + name.length + value.length <= MAX_HEADER_BYTES) {
+        pairs.push(`${name}=${value}`);
+        bytes += name.length + value.length + 3;
+      }
+    }
+    return pairs.length === 0 ? null : pairs.join('; ');
+  }
+
+  #keepOne(line: string): void {
+    if (line.length > MAX_COOKIE_BYTES) return;
+    const cookie = parseCookie(line);
+    // What cannot stand in a header would be refused where it is sent.
+    if (cookie === null || cookie.name === '' || !/^[\x21-\x7e]*$/.test(cookie.name + cookie.value)) return;
+    const { name, value, maxAge, expires, path } = cookie;
+    const now = this.#now();
+    const until = maxAge === undefined ? expires : now + maxAge * 1000;
+    const expiresAtMs = until === undefined ? null : Number(until);
+    // The newest stand last, so that the oldest are forgotten first.
+    this.#kept.delete(name);
+    if (expiresAtMs !== null && expiresAtMs <= now) return;
+    this.#kept.set(name, { value, path: path?.startsWith('/') === true ? path : '/', expiresAtMs });
+    forgetOldest(this.#kept, MAX_COOKIES);
+  }
+}
+
+const isBelow = (pathname: string, path: string): boolean =>
+  pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`);

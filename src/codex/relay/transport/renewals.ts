@@ -1,0 +1,223 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { request as send, type Dispatcher } from 'undici';
+
+import type { Failure } from '../../../canonical/failure/failure.ts';
+import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { parseJsonObject, textIn } from '../../../kit/json/json.ts';
+import { timeoutFailure } from '../../failures/classify.ts';
+import { hostOf, unreachable } from '../../failures/unreachable.ts';
+import { codeOf, isConnectionError, isTimeout, readShortBody } from './connection.ts';
+import type { CookieJar } from './cookies.ts';
+import { requestHeaders } from '../request/headers.ts';
+import { httpFailure, sourceOf } from '../answer/http-failure.ts';
+
+export interface RenewalsOptions {
+  readonly dispatcher: Dispatcher;
+  readonly cookies: CookieJar | null;
+  /** A page of Cloudflare's came instead of an answer. */
+  readonly onBlocked: () => void;
+  /** The login is renewed far too often; this time it was not. */
+  readonly onRenewalHeld: () => void;
+  /** Where the login is kept. */
+  readonly login: RenewedLogin;
+}
+
+export interface RenewedLogin {
+  /** Called with new tokens before an app-server gets them. */
+  renewed(refreshToken: string | null, answer: string): Promise<void>;
+  /** The answer for a refresh token that has been replaced by other means; null: it has not. */
+  successorOf(refreshToken: string): Promise<string | null>;
+}
+
+/** A renewal as codex asks for it. */
+export interface Renewal {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface RenewalAnswer {
+  readonly status: number;
+  readonly body: Buffer | string;
+}
+
+/** A login is renewed every few hours; a start, or two workers at once, may need some more. */
+const SENT_AT_ONCE = 6;
+/** As many turns may find at the same time that their token has ended. */
+const ASKED_AT_ONCE = 256;
+const ONE_MORE_EVERY_MS = 30_000;
+/** A token that was given out this recently is not renewed again: its app-server gets the same answer once more. */
+const SHARED_FOR_MS = 10_000;
+const MAX_REMEMBERED = 64;
+const TIMEOUT_MS = 30_000;
+/** A turn that fails later than this after a renewal has a reason of its own. */
+const FAILURE_COUNTS_MS = 60_000;
+
+/** As of a service that is down for a moment: codex goes on with the tokens that it has. */
+const HELD: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
+
+/** A successful renewal, under the refresh token that it used up and under the one that it gave. */
+interface Remembered {
+  readonly answer: RenewalAnswer;
+  readonly at: number;
+}
+
+/**
+ * The renewals of one login. codex renews once per thread, without asking whether another thread has
+ * just done so, and a refresh token can be used once: so all who come with the same refresh token share one
+ * answer. Another refresh token, as of a new sign-in, has a renewal of its own. And codex renews a token that is about to end without a pause: on a machine whose clock is ahead
+ * every token looks so, and its service would be asked some hundred times a second.
+ */
+export class Renewals {
+  readonly #options: RenewalsOptions;
+  readonly #sent = new Allowance(SENT_AT_ONCE);
+  readonly #asked = new Allowance(ASKED_AT_ONCE);
+  readonly #underWay = new Map<string, Promise<RenewalAnswer>>();
+  readonly #used = new Map<string, Remembered>();
+  readonly #given = new Map<string, Remembered>();
+  #failure: { readonly failed: Failure; readonly at: number } | null = null;
+
+  constructor(options: RenewalsOptions) {
+    this.#options = options;
+  }
+
+  /** Why the login could not be renewed of late, where that is not the login's own fault. */
+  get failure(): Failure | null {
+    return this.#failure !== null && Date.now() - this.#failure.at < FAILURE_COUNTS_MS
+      ? this.#failure.failed
+      : null;
+  }
+
+  async renew(renewal: Renewal): Promise<RenewalAnswer> {
+    if (!this.#asked.take()) return this.#held();
+    const token = refreshTokenIn(renewal.body.toString('utf8'));
+    const remembered = this.#remembered(token);
+    if (remembered !== null) return remembered;
+    const underWay = this.#underWay.get(token);
+    if (underWay !== undefined) return underWay;
+    const renewing = this.#renewOnce(token, renewal).finally(() => this.#underWay.delete(token));
+    this.#underWay.set(token, renewing);
+    return renewing;
+  }
+
+  async #renewOnce(token: string, renewal: Renewal): Promise<RenewalAnswer> {
+    const known = await this.#successorOf(token);
+    if (known !== null) return known;
+    if (!this.#sent.take()) return this.#held();
+    const answer = await this.#send(renewal);
+    if (answer.status < 400) {
+      await this.#options.login.renewed(token === '' ? null : token, answer.body.toString('utf8'));
+      this.#remember(token, answer);
+      return answer;
+    }
+    // Another server with the same login may have been faster.
+    return (await this.#successorOf(token)) ?? answer;
+  }
+
+  #remembered(token: string): RenewalAnswer | null {
+    const used = this.#used.get(token);
+    if (used !== undefined) return used.answer;
+    const given = this.#given.get(token);
+    return given !== undefined && Date.now() - given.at < SHARED_FOR_MS ? given.answer : null;
+  }
+
+  #remember(token: string, answer: RenewalAnswer): void {
+    const given = refreshTokenIn(answer.body.toString('utf8'));
+    const remembered = { answer, at: Date.now() };
+    // A service that gives no other refresh token goes on taking the old one.
+    const isRotated = token !== '' && given !== '' && given !== token;
+    if (isRotated) this.#used.set(token, remembered);
+    this.#given.set(isRotated ? given : token, remembered);
+    forgetOldest(this.#used, MAX_REMEMBERED);
+    forgetOldest(this.#given, MAX_REMEMBERED);
+  }
+
+  async #successorOf(token: string): Promise<RenewalAnswer | null> {
+    const body = token === '' ? null : await this.#options.login.successorOf(token);
+    return body === null ? null : { status: 200, body };
+  }
+
+  #held(): RenewalAnswer {
+    this.#options.onRenewalHeld();
+    return HELD;
+  }
+
+  /** Sent once: its old token may be void even if the answer got lost on the way. */
+  async #send({ url, headers, body }: Renewal): Promise<RenewalAnswer> {
+    const { dispatcher, cookies } = this.#options;
+    try {
+      const cookie = cookies?.headerFor(url) ?? null;
+      const answer = await send(url, {
+        method: 'POST',
+        headers: { ...requestHeaders(headers, null, null), ...(cookie === null ? {} : { cookie }) },
+        body,
+        dispatcher,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      cookies?.keep(url, answer.headers['set-cookie']);
+      const text = await readShortBody(answer);
+      return this.#read(url, headers, answer, text);
+    } catch (error) {
+      if (!isConnectionError(error) && !isTimeUp(error)) throw error;
+      const code = codeOf(error);
+      const isLate = isTimeUp(error) || isTimeout(code);
+      this.#failed(isLate ? timeoutFailure(hostOf(url)) : unreachable(hostOf(url), code));
+      return { status: 502, body: '{}' };
+    }
+  }
+
+  #read(
+    url: string,
+    asked: IncomingHttpHeaders,
+    { statusCode: status, headers }: Dispatcher.ResponseData,
+    body: Buffer,
+  ): RenewalAnswer {
+    const answer = { status, body };
+    if (status < 400) {
+      this.#failure = null;
+      return answer;
+    }
+    const said = { status, headers, body: body.toString('utf8') };
+    const failed = httpFailure(said, sourceOf(url, asked, null));
+    // What the service says about the login itself, codex repeats in its own words.
+    if (failed.kind === 'upstream_blocked') {
+      this.#options.onBlocked();
+      this.#failed(failed);
+    } else this.#failure = null;
+    return answer;
+  }
+
+  #failed(failed: Failure): void {
+    this.#failure = { failed, at: Date.now() };
+  }
+}
+
+/** Empty where there is none. */
+const refreshTokenIn = (body: string): string => textIn(parseJsonObject(body) ?? {}, 'refresh_token');
+
+const isTimeUp = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
+/** So many at once, and then one more now and then. */
+class Allowance {
+  readonly #most: number;
+  #left: number;
+  #countedAtMs = Date.now();
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#left = most;
+  }
+
+  /** Whether there is one left; if so it is taken. */
+  take(): boolean {
+    const more = Math.floor((Date.now() - this.#countedAtMs) / ONE_MORE_EVERY_MS);
+    if (more > 0) {
+      this.#left = Math.min(this.#most, this.#left + more);
+      this.#countedAtMs += more * ONE_MORE_EVERY_MS;
+    }
+    if (this.#left === 0) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
