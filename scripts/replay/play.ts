@@ -7,7 +7,7 @@ import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/http/check-format.ts';
 import { dialectsOf } from '../../src/http/dialects.ts';

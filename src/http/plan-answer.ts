@@ -1,7 +1,7 @@
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from '../engine/engine.ts';
-import { repairCalls } from '../engine/repair-calls.ts';
-import { retryWhole } from '../engine/retry-whole.ts';
+import { repairCalls } from '../engine/steps/repair-calls.ts';
+import { retryWhole } from '../engine/steps/retry-whole.ts';
 import type { TurnAsk } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { TurnDeps } from './serve-turn.ts';

@@ -1,10 +1,10 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { answerShortly } from '../engine/answer-shortly.ts';
+import { answerShortly } from '../engine/steps/answer-shortly.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { shortModelOf } from '../engine/short-model.ts';
+import { shortModelOf } from '../engine/plan/short-model.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnAsk } from './endpoint.ts';

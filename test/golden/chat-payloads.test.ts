@@ -8,7 +8,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
-import { draftTurn } from '../../src/engine/draft-turn.ts';
+import { draftTurn } from '../../src/engine/plan/draft-turn.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/openai/shared/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';

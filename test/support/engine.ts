@@ -1,11 +1,11 @@
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { Approaches } from '../../src/engine/approaches.ts';
+import { Approaches } from '../../src/engine/plan/request-strategies.ts';
 import type { Engine } from '../../src/engine/engine.ts';
-import { ReasoningMemory } from '../../src/engine/reasoning-memory.ts';
-import { createEngine, type EngineDeps } from '../../src/engine/run-turn.ts';
-import { SpareThreads } from '../../src/engine/spare-threads.ts';
-import { UnreadTotal } from '../../src/engine/unread-total.ts';
+import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
+import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
+import { SpareThreads } from '../../src/engine/attempt/pre-started-threads.ts';
+import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';

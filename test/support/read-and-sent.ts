@@ -6,7 +6,7 @@ import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
-import { draftTurn } from '../../src/engine/draft-turn.ts';
+import { draftTurn } from '../../src/engine/plan/draft-turn.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { parameterName, type ParameterNames } from '../../src/openai/shared/parameter-names.ts';
 import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';

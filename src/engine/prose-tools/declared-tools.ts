@@ -11,7 +11,7 @@ import {
 } from '../../canonical/request/tool.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import { ONE_INPUT } from '../custom-as-functions.ts';
+import { ONE_INPUT } from '../plan/custom-as-functions.ts';
 import type { WrittenCall } from './written-call.ts';
 
 /** A tool as a model is told of it in prose: a function, whatever it is. */

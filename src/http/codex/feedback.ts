@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { CodexDesk } from '../../engine/codex-desk.ts';
+import type { CodexDesk } from '../../engine/codex-account.ts';
 import { readFeedback } from '../../openai/shared/feedback.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { readBody, type BodyDeps } from '../read-body.ts';

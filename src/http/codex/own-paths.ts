@@ -1,5 +1,5 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
-import type { CodexDesk } from '../../engine/codex-desk.ts';
+import type { CodexDesk } from '../../engine/codex-account.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Endpoint } from '../endpoint.ts';

@@ -8,7 +8,7 @@ import type {
 } from '../../canonical/models/account.ts';
 import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import type { ModelInfo, ModelNames } from '../../canonical/models/model-names.ts';
-import type { ListedMcp } from '../../engine/mcp-tools.ts';
+import type { ListedMcp } from '../../engine/mcp/mcp-tools.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Every model, also those that are not offered. What is not known of one is null. */

@@ -1,5 +1,5 @@
-import type { CodexDesk } from '../../engine/codex-desk.ts';
-import type { McpDirectory } from '../../engine/mcp-directory.ts';
+import type { CodexDesk } from '../../engine/codex-account.ts';
+import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Route } from '../server.ts';
 import { feedbackRoute, type FeedbackDeps } from './feedback.ts';

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+
+import { functionTool } from '../../../test/support/turn-request.ts';
+import { CallableTools } from '../../canonical/request/tool.ts';
+import { answerCall } from './answer-call.ts';
+
+const answersTo = (params: unknown): readonly unknown[] => {
+  const said: unknown[] = [];
+  const call = { kind: 'tool-call', params, respond: (result: unknown) => void said.push(result) } as const;
+  answerCall(call, new CallableTools([functionTool('f')]));
+  return said;
+};
+const unsupported = (text: string): unknown => ({
+  contentItems: [{ type: 'inputText', text }],
+  success: false,
+});
+
+describe('a call that the app-server asks for', () => {
+  it('goes unanswered where the client runs the tool', () => {
+    expect(answersTo({ tool: 'f' })).toEqual([]);
+  });
+
+  it('is not supported otherwise', () => {
+    expect(answersTo({ tool: 'g' })).toEqual([unsupported('unsupported call: "g"')]);
+    expect(answersTo({ tool: 'f', namespace: 'n' })).toEqual([unsupported('unsupported call: "f"')]);
+    expect(answersTo(null)).toEqual([unsupported('unsupported call: null')]);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Lease } from '../../codex/worker/supervisor.ts';
+import { SpareThreads, threadKind, type ThreadKind } from './pre-started-threads.ts';
+
+const kind = (model: string): ThreadKind => threadKind({ model, baseInstructions: '' });
+
+/** A worker that starts threads t1, t2 … or refuses to. */
+const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
+  let started = 0;
+  const closed: string[] = [];
+  const lease = {
+    isCurrent: () => options.isCurrent ?? true,
+    appServer: {
+      async request(method: string, params: { readonly threadId: string }) {
+        if (options.isBroken === true) throw new Error('gone');
+        if (method === 'thread/unsubscribe') return void closed.push(params.threadId);
+        started += 1;
+        return { thread: { id: `t${started}` } };
+      },
+    },
+  } as unknown as Lease;
+  return { lease, started: () => started, closed };
+};
+
+const at = (now: () => number): SpareThreads => new SpareThreads({ now });
+const twice = async (spares: SpareThreads, lease: Lease, of: ThreadKind): Promise<void> => {
+  await spares.prepare(lease, of);
+  await spares.prepare(lease, of);
+};
+
+describe('SpareThreads', () => {
+  it('has one ready for a kind that came twice, and gives it once', async () => {
+    const spares = at(() => 0);
+    const { lease, started, closed } = worker();
+    await spares.prepare(lease, kind('a'));
+    expect([spares.take(lease, kind('a')), started()]).toEqual([null, 0]);
+    await spares.prepare(lease, kind('a'));
+    expect([
+      spares.take(lease, kind('b')),
+      spares.take(lease, kind('a')),
+      spares.take(lease, kind('a')),
+    ]).toEqual([null, 't1', null]);
+    expect([started(), closed]).toEqual([1, []]);
+  });
+
+  it('keeps one of a kind, also when many ask for it at once', async () => {
+    const spares = at(() => 0);
+    const { lease, started } = worker();
+    await spares.prepare(lease, kind('a'));
+    await Promise.all(Array.from({ length: 5 }, () => spares.prepare(lease, kind('a'))));
+    expect(started()).toBe(1);
+  });
+
+  it('belongs to its worker', async () => {
+    const spares = at(() => 0);
+    const [one, other] = [worker(), worker()];
+    await twice(spares, one.lease, kind('a'));
+    expect([spares.take(other.lease, kind('a')), spares.take(one.lease, kind('a'))]).toEqual([null, 't1']);
+  });
+
+  it('is closed, not given, when it is old', async () => {
+    let now = 0;
+    const spares = at(() => now);
+    const { lease, closed } = worker();
+    await twice(spares, lease, kind('a'));
+    now = 5 * 60_000;
+    expect([spares.take(lease, kind('a')), closed]).toEqual([null, ['t1']]);
+  });
+
+  it('is not started on a worker that is being replaced, nor for a huge kind', async () => {
+    const spares = at(() => 0);
+    const retiring = worker({ isCurrent: false });
+    const current = worker();
+    await twice(spares, retiring.lease, kind('a'));
+    await twice(spares, current.lease, kind('x'.repeat(70_000)));
+    expect([retiring.started(), current.started()]).toEqual([0, 0]);
+  });
+
+  it('gives up the one that waited longest when there are too many kinds', async () => {
+    const spares = at(() => 0);
+    const { lease, closed } = worker();
+    for (let index = 0; index < 9; index += 1) await twice(spares, lease, kind(`m${index}`));
+    expect([spares.take(lease, kind('m0')), spares.take(lease, kind('m8')), closed]).toEqual([
+      null,
+      't9',
+      ['t1'],
+    ]);
+  });
+
+  it('holds no more than that, also when many kinds are on their way at once', async () => {
+    const spares = at(() => 0);
+    const { lease, closed } = worker();
+    const kinds = Array.from({ length: 20 }, (_, index) => kind(`m${index}`));
+    await Promise.all(kinds.map((one) => twice(spares, lease, one)));
+    expect([
+      kinds.filter((one) => spares.take(lease, one) !== null).length,
+      // Those that were given up on their way are closed when they come.
+      closed.length,
+    ]).toEqual([8, 12]);
+  });
+
+  it('a failure leaves nothing behind', async () => {
+    const spares = at(() => 0);
+    const options = { isBroken: true };
+    const { lease } = worker(options);
+    await twice(spares, lease, kind('a'));
+    expect(spares.take(lease, kind('a'))).toBeNull();
+    options.isBroken = false;
+    await spares.prepare(lease, kind('a'));
+    expect(spares.take(lease, kind('a'))).toBe('t1');
+  });
+});

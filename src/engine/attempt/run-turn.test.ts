@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+
+import { CLOSED, fakePool, run, settled } from '../../../test/support/fake-pool.ts';
+import { ACCEPTED, END, messageTold } from '../../../test/support/told-items.ts';
+import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
+import { engineOn } from '../../../test/support/engine.ts';
+import { functionTool, NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { BackendProfile } from '../../codex/capabilities/profile.ts';
+import type { EngineDeps } from './run-turn.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
+
+const outcomeOf = (events: readonly TurnEvent[]): unknown => {
+  const last = events.at(-1);
+  return last?.type === 'turn-ended' ? last.outcome : null;
+};
+
+describe('createEngine', () => {
+  it('starts a thread, injects the conversation, runs the turn, and gives the worker back', async () => {
+    const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
+    expect(await run(fake)).toEqual([ACCEPTED, ...messageTold('m', 'Hel', 'lo'), END]);
+    // The turn has ended by itself, so there is nothing to interrupt.
+    expect(fake.calls).toEqual(['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe']);
+    expect(fake.openLeases()).toBe(0);
+  });
+
+  it('names what nobody can tell the backend without a relay', async () => {
+    const fake = fakePool([(thread) => thread.answer('x')]);
+    const sampling = { ...NO_SAMPLING, temperature: 0.5 };
+    const [first] = await run(fake, { sampling, metadata: {} });
+    expect(first).toEqual({
+      type: 'turn-accepted',
+      ignored: ['sampling.temperature'],
+      limitsOutput: false,
+      headers: {},
+    });
+  });
+
+  it('plans to leave images by URL only to a backend that a relay can give them to', () => {
+    const { pool } = fakePool([]);
+    const relayTo = (profile: BackendProfile): EngineDeps['relay'] =>
+      ({ profile, refusedFor: () => new Set() }) as unknown as EngineDeps['relay'];
+    const takes = (relay: EngineDeps['relay']): unknown =>
+      engineOn(pool, { relay }).plan(turnRequest()).takesImageUrls;
+    expect([takes(relayTo(PROVIDER)), takes(relayTo(CHATGPT)), takes(null)]).toEqual([true, false, false]);
+  });
+
+  it('ends at the calls of the client, and interrupts the turn', async () => {
+    const fake = fakePool([
+      (thread) => {
+        thread.call({ tool: 'f' });
+        thread.send('rawResponseItem/completed', {
+          item: { type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: '{}' },
+        });
+        thread.send('rawResponse/completed', { responseId: 'r', usage: null });
+      },
+    ]);
+    const tools = [functionTool('f')];
+    const events = await run(fake, { tools });
+    expect(outcomeOf(events)).toEqual({ kind: 'tool-calls' });
+    await settled();
+    expect([fake.calls.slice(-2), fake.openLeases(), fake.answers]).toEqual([CLOSED, 0, []]);
+  });
+
+  it('answers a call of a tool that the client does not have', async () => {
+    const fake = fakePool([
+      (thread) => {
+        thread.call({ tool: 'f' });
+        thread.answer('x');
+      },
+    ]);
+    await run(fake);
+    expect(fake.answers).toMatchObject([{ success: false }]);
+  });
+
+  it('tells a failure as the end of the turn, without saying that it was accepted', async () => {
+    const fake = fakePool([
+      (thread) =>
+        thread.send('turn/completed', {
+          turn: {
+            id: 'turn-1',
+            status: 'failed',
+            error: { message: '', codexErrorInfo: 'contextWindowExceeded' },
+          },
+        }),
+    ]);
+    expect(await run(fake)).toEqual([
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('context_length_exceeded', { param: 'input' }) },
+        usage: null,
+        at: 1_800_000_000_000,
+      },
+    ]);
+  });
+});
+
+describe('a refused call', () => {
+  it('is thrown as a failure, and the worker is given back', async () => {
+    const refusal = new RpcError({ code: -32_600, message: 'items[0]: no' });
+    const fake = fakePool([], (method) => (method === 'thread/inject_items' ? refusal : null));
+    const error: unknown = await run(fake).catch((one: unknown) => one);
+    expect(error instanceof GatewayError && error.failure).toEqual(
+      failure('invalid_prompt', { message: 'items[0]: no' }),
+    );
+    await settled();
+    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['thread/unsubscribe', 0]);
+  });
+});
+
+describe('a lost worker', () => {
+  it('before anything was said: another one runs the turn', async () => {
+    const fake = fakePool([(thread) => thread.close(), (thread) => thread.answer('second')]);
+    const events = await run(fake);
+    expect(events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []))).toEqual(['second']);
+    expect(events.filter((event) => event.type === 'turn-accepted')).toHaveLength(1);
+    expect([fake.calls.filter((call) => call === 'turn/start').length, fake.openLeases()]).toEqual([2, 0]);
+  });
+
+  it.each([
+    ['lost', 'thread/start', new ConnectionClosed()],
+    ['lost', 'turn/start', new ConnectionClosed()],
+    ['forgetful', 'thread/inject_items', new RequestTimeout('thread/inject_items', 20_000)],
+    ['forgetful', 'turn/start', new RequestTimeout('turn/start', 20_000)],
+  ])(
+    'while the turn is being started, or one that forgets a call of it: the same (%s, %s)',
+    async (_, asked, error) => {
+      const fake = fakePool([() => {}, (thread) => thread.answer('second')], (method, attempt) =>
+        method === asked && attempt === 1 ? error : null,
+      );
+      expect(outcomeOf(await run(fake))).toEqual({ kind: 'completed' });
+    },
+  );
+
+  it('again and again: the client is told in the end', async () => {
+    const fake = fakePool([(thread) => thread.close()]);
+    expect(outcomeOf(await run(fake))).toEqual({ kind: 'failed', failure: failure('worker_lost') });
+    expect(fake.calls.filter((call) => call === 'turn/start')).toHaveLength(3);
+    expect(fake.openLeases()).toBe(0);
+  });
+
+  it('after something was said: the turn ends there, what is open too', async () => {
+    const fake = fakePool([
+      (thread) => {
+        thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
+        thread.send('item/agentMessage/delta', { itemId: 'm', delta: 'half' });
+        thread.close();
+      },
+    ]);
+    expect((await run(fake)).slice(-2)).toMatchObject([
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'half' }],
+          status: 'incomplete',
+        },
+      },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'failed', failure: failure('worker_lost') },
+        at: 1_800_000_000_000,
+      },
+    ]);
+    // Nobody is there to be interrupted.
+    expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/start', 0]);
+  });
+});

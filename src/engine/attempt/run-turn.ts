@@ -1,0 +1,165 @@
+import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import { isToolCall } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Approach } from '../../codex/translate/request-strategy.ts';
+import type { History } from '../../codex/translate/fit-history.ts';
+import type { WorkerPool } from '../../codex/worker/supervisor.ts';
+import type { Approaches } from '../plan/request-strategies.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
+import { draftTurn, type Draft, type DraftDeps } from '../plan/draft-turn.ts';
+import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
+import type { Engine } from '../engine.ts';
+import type { ApprovedResults } from '../mcp/mcp-turn.ts';
+import type { BackendMemory } from '../memory/reasoning-memory.ts';
+import { TurnAttempt } from './turn-attempt.ts';
+
+export interface EngineDeps extends AttemptDeps, DraftDeps {
+  readonly relay: AttemptDeps['relay'];
+  readonly settings: AttemptDeps['settings'];
+  readonly mcp: AttemptDeps['mcp'];
+  readonly workers: WorkerPool;
+  readonly approaches: Approaches;
+  /** What models thought before they called tools. */
+  readonly reasoning: BackendMemory;
+  /** So many items of it were put back into a conversation. */
+  readonly onRecalled: (items: number) => void;
+  /** A turn failed before it said anything, and in no other way either. */
+  readonly onRefused: (failed: Failure) => void;
+  /** Whether the login's tokens have been renewed since then. */
+  readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
+}
+
+/** A turn whose worker died before anything was said is run again, this often in all. */
+const ATTEMPTS = 3;
+
+/**
+ * A turn that meets the renewal of its login may find tokens that are just being replaced. codex says so in
+ * several ways. It is run again with the new ones, this often.
+ */
+const RERUNS = 2;
+const LOGIN_TROUBLE: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
+  'upstream_unauthorized',
+  'sign_in_required',
+  'upstream_error',
+]);
+/** codex may still be writing its new tokens to its home this long after it got them. */
+const RENEWAL_SETTLES_MS = 10_000;
+
+export const createEngine = (deps: EngineDeps): Engine => ({
+  plan(request) {
+    const history = deps.reasoning.recall(request);
+    const first = draftTurn(request, deps.approaches.first(request), deps, history);
+    const approved: ApprovedResults = new Map();
+    return {
+      ignored: [...first.unsaid, ...first.leftOut],
+      refused: first.refused,
+      takesImageUrls: deps.relay?.profile.takesImageUrls === true,
+      run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled, approved }),
+    };
+  },
+});
+
+/** What a client asks, and its conversation with what the client could not send of it. */
+interface Asked {
+  readonly request: TurnRequest;
+  readonly history: History;
+}
+
+interface Running {
+  readonly deps: EngineDeps;
+  readonly signal: AbortSignal;
+  readonly onSettled: (() => void) | undefined;
+  readonly approved: ApprovedResults;
+}
+
+/** Begins as planned. After a refusal that came before the answer began, the request is put in another way. */
+async function* runTurn(
+  asked: Asked,
+  first: Draft,
+  { deps, signal, onSettled, approved }: Running,
+): AsyncGenerator<TurnEvent> {
+  const { request } = asked;
+  const recalled = recalledIn(asked);
+  deps.onRecalled(recalled);
+  if (recalled > 0) request.story?.tell('recalled', asked.history);
+  /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
+  let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
+  let refused: Failure | null = null;
+  const tried: Approach[] = [first.approach];
+  let draft = first;
+  let reruns = 0;
+  for (let losses = 0; ;) {
+    if (request.budget.isSpent) throw new GatewayError(request.budget.exceeded());
+    const startedAt = deps.ambient.clock.now();
+    const lease = await deps.workers.lease(signal);
+    let hasCalled = false;
+    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
+    try {
+      for await (const event of draft.shown(turn.events())) {
+        if (event.type === 'turn-accepted') {
+          deps.approaches.worked(request, tried);
+          if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);
+          if (onSettled !== undefined) turn.whenLetGo(onSettled);
+        }
+        // There are clients that leave as soon as they have read a call.
+        const isCalled = event.type === 'item-ended' && isToolCall(event.item);
+        const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
+        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(request, turn.answer);
+        hasCalled ||= isCalled;
+        yield event;
+      }
+      return;
+    } catch (error) {
+      if (error instanceof WorkerLostEarly) losses += 1;
+      else if (!(error instanceof RefusedEarly)) throw error;
+      else {
+        const { refusal } = error;
+        const { failure } = refusal.outcome;
+        const mayAskAgain = !request.budget.isSpent;
+        if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
+          trial = 'now';
+          refused = failure;
+          draft = draftTurn(request, draft.approach, deps);
+          continue;
+        }
+        if (mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
+          reruns += 1;
+          continue;
+        }
+        trial = 'over';
+        const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
+        if (next === null) {
+          const failed = deps.approaches.told(failure);
+          deps.onRefused(failed);
+          yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
+          return;
+        }
+        draft = next;
+        tried.push(next.approach);
+      }
+    } finally {
+      turn.letGo();
+    }
+  }
+}
+
+const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: EngineDeps): Promise<boolean> =>
+  LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
+
+/** How many items the client did not send, or not whole. */
+const recalledIn = ({ request, history: { items, places } }: Asked): number =>
+  items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
+
+/** Null: there is no other way, or nothing of the conversation would be left in it. */
+const nextDraft = (
+  { request, history }: Asked,
+  tried: readonly Approach[],
+  refusal: Failure,
+  deps: EngineDeps,
+): Draft | null => {
+  const approach = deps.approaches.next({ ...request, items: history.items }, tried, refusal);
+  if (approach === null) return null;
+  const draft = draftTurn(request, approach, deps, history);
+  return draft.request.items.length === 0 ? null : draft;
+};

@@ -1,0 +1,318 @@
+import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
+import type { Produced } from '../../canonical/request/item.ts';
+import { allTools, CallableTools } from '../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { AppServer, ThreadSignal } from '../../codex/app-server.ts';
+import { isKnownNotification, type ParamsOf } from '../../codex/protocol/methods.ts';
+import type { RelayTicket } from '../../codex/relay/server/relay.ts';
+import { RequestTimeout } from '../../codex/rpc/errors.ts';
+import { RpcSource } from '../../codex/sources/rpc-source.ts';
+import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
+import type { TurnSource } from '../../codex/sources/source.ts';
+import { WireSource } from '../../codex/sources/wire-source.ts';
+import type { WireSignal } from '../../codex/sources/upstream-event.ts';
+import { injectedOf, toInjectItems } from '../../codex/translate/inject-items.ts';
+import { shapeOf, toThreadStart } from '../../codex/translate/thread-start.ts';
+import type { Lease } from '../../codex/worker/supervisor.ts';
+import { unlessAborted } from '../../kit/async/abort.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
+import { answerCall } from './answer-call.ts';
+import type { AttemptDeps } from './attempt-deps.ts';
+import { closeTurn } from './close-turn.ts';
+import type { Draft } from '../plan/draft-turn.ts';
+import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
+import { Mailbox } from './mailbox.ts';
+import { McpTurn, type ApprovedResults } from '../mcp/mcp-turn.ts';
+import { rpcFailure } from './rpc-failure.ts';
+import { threadKind, type ThreadKind } from './pre-started-threads.ts';
+import { startTurn, type StartedTurn } from './start-turn.ts';
+import { steerTurn } from './steer-turn.ts';
+import { tellSpare, toldAppServer } from './traced-app-server.ts';
+import { turnOddities } from './turn-anomalies.ts';
+import { TurnWatch } from './turn-watch.ts';
+
+/** More unread text than this means that nobody is reading. */
+const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
+
+interface Attempt {
+  readonly draft: Draft;
+  readonly signal: AbortSignal;
+  /** Whether there is another attempt if the worker dies. */
+  readonly mayRetry: boolean;
+  /** What came of calls that were agreed to, in this attempt or an earlier one. */
+  readonly approved: ApprovedResults;
+}
+
+/** One attempt at a turn on one worker: a fresh thread, the whole history, one model answer. */
+export class TurnAttempt {
+  readonly #deps: AttemptDeps;
+  readonly #lease: Lease;
+  readonly #appServer: AppServer;
+  readonly #request: TurnRequest;
+  readonly #draft: Draft;
+  readonly #mayRetry: boolean;
+  readonly #approved: ApprovedResults;
+  readonly #signal: AbortSignal;
+  readonly #mailbox: Mailbox;
+  readonly #callable: CallableTools;
+  readonly #watch: TurnWatch;
+  /** What arrives before the turn's id is known. */
+  #early: (ThreadSignal | WireSignal)[] | null = [];
+  #source: TurnSource | null = null;
+  #threadId: string | null = null;
+  #running: StartedTurn['running'] | null = null;
+  #unwatch: () => void = () => {};
+  #ticket: RelayTicket | null = null;
+  /** What the turn's thread was started with. */
+  #kind: ThreadKind | null = null;
+  /** Null: there are no MCP servers in this turn. */
+  #mcp: McpTurn | null = null;
+  #isLetGo = false;
+  #onLetGo: () => void = () => {};
+
+  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry, approved }: Attempt) {
+    const { request } = draft;
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#appServer =
+      request.story === undefined ? lease.appServer : toldAppServer(lease.appServer, request.story);
+    this.#request = request;
+    this.#draft = draft;
+    this.#mayRetry = mayRetry;
+    this.#approved = approved;
+    this.#signal = signal;
+    this.#mailbox = new Mailbox(
+      MAILBOX_MAX_BYTES,
+      deps.unread.account(() => this.#giveUpOnReader()),
+    );
+    this.#callable = new CallableTools(allTools(request), request.toolChoice);
+    this.#watch = new TurnWatch({
+      idleTimeoutMs: deps.idleTimeoutMs,
+      hasRelay: deps.relay !== null,
+      end: (failed) => this.#deliver(this.#source?.end({ kind: 'failed', failure: failed }) ?? []),
+    });
+  }
+
+  /** What the model's last answer holds. */
+  get answer(): readonly Produced[] {
+    return this.#source?.answer ?? [];
+  }
+
+  async *events(): AsyncGenerator<TurnEvent> {
+    const stop = (): void => {
+      // Nobody wants the rest, or nobody may have it any more.
+      this.#mailbox.giveUp(this.#signal.reason);
+      // A turn that is only being started is let go when its start has come to an end.
+      if (this.#source !== null) this.letGo();
+    };
+    this.#signal.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#start();
+      let isFirst = true;
+      for await (const event of this.#mailbox) {
+        if (isFirst) {
+          if (isFailed(event)) {
+            if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
+            if (this.#mayRetry) throw new WorkerLostEarly();
+          } else yield this.#accepted();
+          isFirst = false;
+        }
+        yield event;
+      }
+      this.#signal.throwIfAborted();
+    } finally {
+      this.#signal.removeEventListener('abort', stop);
+    }
+  }
+
+  /** There is no use in speaking to a model that has to be answered. */
+  async #steer(texts: readonly string[]): Promise<void> {
+    const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
+    this.#request.budget.grant();
+    await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
+  }
+
+  /**
+   * Ends what may still run upstream, without making the client wait for it. Called as soon as the
+   * turn has ended, because a reader may take its time, and again when the reader is done.
+   */
+  letGo(): void {
+    if (this.#isLetGo) return;
+    this.#isLetGo = true;
+    this.#watch.stop();
+    this.#unwatch();
+    this.#ticket?.close();
+    this.#close();
+    this.#mcp?.close();
+    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
+    this.#onLetGo();
+  }
+
+  /** Tells when nothing runs upstream any more, which may be so already. */
+  whenLetGo(listener: () => void): void {
+    if (this.#isLetGo) listener();
+    else this.#onLetGo = listener;
+  }
+
+  #close(): void {
+    void closeTurn(this.#appServer, this.#running, this.#threadId).then(() => this.#lease.release());
+  }
+
+  async #start(): Promise<void> {
+    const appServer = this.#appServer;
+    const { settings } = this.#deps;
+    const { approach } = this.#draft;
+    try {
+      this.#signal.throwIfAborted();
+      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
+      const start = toThreadStart(this.#request, settings, approach, this.#mcp?.config);
+      // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
+      const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
+      const spare = this.#deps.spares.take(this.#lease, kind);
+      this.#threadId = spare;
+      if (spare !== null) tellSpare(this.#request.story, spare, kind.start);
+      const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
+      this.#kind = kind;
+      this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
+      const request = await unlessAborted(this.#prepared(threadId), this.#signal);
+      const injected = injectedOf(request, settings, approach);
+      this.#ticket =
+        this.#deps.relay?.open(threadId, {
+          request,
+          shape: { ...shapeOf(this.#request, settings), approach, injected, mcp: this.#mcp },
+          onSignal: (signal) => this.#receive(signal),
+          onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
+        }) ?? null;
+      // Each of these goes through the whole conversation.
+      await breathe(this.#signal);
+      const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
+      if (items.length > 0 && request.isReview !== true) {
+        const injecting = appServer.request(
+          'thread/inject_items',
+          { threadId, items },
+          { signal: this.#signal },
+        );
+        await unlessAborted(injecting, this.#signal);
+      }
+      // Without a relay nobody sees the request leave.
+      if (this.#ticket === null) request.budget.take();
+      const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
+        this.#running = running;
+        // The client went while the turn was being started: nobody else will end it.
+        if (this.#isLetGo) this.#close();
+        return turnId;
+      });
+      this.#begin(await unlessAborted(starting, this.#signal));
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const failed = rpcFailure(error);
+      // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
+      const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
+      if (isLost && this.#mayRetry) throw new WorkerLostEarly();
+      throw new GatewayError(failed, { cause: error });
+    }
+  }
+
+  async #startThread(start: ParamsOf<'thread/start'>): Promise<string> {
+    const appServer = this.#appServer;
+    const { thread } = await (this.#mcp?.startThread(appServer, start) ??
+      appServer.request('thread/start', start));
+    this.#threadId = thread.id;
+    // The client went while the thread was being started: nobody else will close it.
+    if (this.#isLetGo) this.#close();
+    return thread.id;
+  }
+
+  /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
+  async #prepared(threadId: string): Promise<TurnRequest> {
+    const { request } = this.#draft;
+    return this.#mcp?.prepare(request, this.#appServer, threadId, this.#approved) ?? request;
+  }
+
+  #begin(turnId: string): void {
+    const options = {
+      turnId,
+      callable: this.#callable,
+      findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
+      parallelToolCalls: this.#request.parallelToolCalls !== false,
+      budget: this.#request.budget,
+      ambient: this.#deps.ambient,
+      onOddity: turnOddities(this.#deps.onOddity, this.#request.model),
+    };
+    const report = this.#ticket?.report ?? null;
+    this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
+    this.#watch.start();
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const signal of early) this.#receive(signal);
+    this.#ticket?.begin();
+  }
+
+  #receive(signal: ThreadSignal | WireSignal): void {
+    if (this.#source === null) {
+      this.#early?.push(signal);
+      return;
+    }
+    switch (signal.kind) {
+      case 'closed':
+        this.#running = null;
+        this.#threadId = null;
+        this.#deliver(this.#source.end({ kind: 'failed', failure: failure('worker_lost') }));
+        return;
+      case 'tool-call':
+        this.#watch.heard();
+        answerCall(signal, this.#callable);
+        return;
+      case 'notification':
+        this.#watch.heard();
+        if (signal.method === 'turn/completed') this.#running = null;
+        if (isKnownNotification(signal)) {
+          this.#deliver(this.#source.take({ kind: 'notified', notification: signal }));
+        }
+        return;
+      case 'answer-started':
+      case 'answer-said':
+      case 'answer-ended':
+      case 'refused':
+        this.#watch.wire(signal);
+        this.#deliver(this.#source.take(signal));
+        // codex asks again what became of calls that are not its own.
+        if (this.#source.isLastAnswer) this.#ticket?.askNoMore();
+    }
+    if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
+  }
+
+  #accepted(): TurnEvent {
+    this.#request.onSteerable?.((texts) => this.#steer(texts));
+    const report = this.#ticket?.report ?? null;
+    const { unsaid, leftOut } = this.#draft;
+    return {
+      type: 'turn-accepted',
+      ignored: [...(report?.ignored ?? unsaid), ...leftOut],
+      limitsOutput: report?.limitsOutput ?? false,
+      headers: report?.headers ?? {},
+    };
+  }
+
+  /** What was not read is gone, so the reader hears of nothing but that. */
+  #giveUpOnReader(): void {
+    this.#mailbox.giveUp(gatewayError('client_too_slow'));
+    this.#source?.end({ kind: 'failed', failure: failure('client_too_slow') });
+    this.letGo();
+  }
+
+  #deliver(events: readonly TurnEvent[]): void {
+    const [first] = events;
+    if (first === undefined) return;
+    this.#mcp?.count(events);
+    // What fails before the backend has begun to answer is a failure and nothing else.
+    const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
+    const hasRoom = this.#mailbox.push([...preface, ...events]);
+    if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();
+    if (this.#source?.ended === true) {
+      this.#mailbox.close();
+      this.letGo();
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { failure } from '../../canonical/failure/failure.ts';
+import { TurnWatch } from './turn-watch.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const IDLE_MS = 10_000;
+const setUp = (hasRelay: boolean) => {
+  const seen: unknown[] = [];
+  const watch = new TurnWatch({
+    idleTimeoutMs: IDLE_MS,
+    hasRelay,
+    end: (failed) => seen.push(failed),
+  });
+  watch.start();
+  const pass = (ms: number): unknown[] => {
+    vi.advanceTimersByTime(ms);
+    return seen.splice(0);
+  };
+  return { watch, pass };
+};
+const SILENT = failure('upstream_timeout', { message: 'The upstream was silent for 10 s.' });
+const BROKEN = failure('upstream_error');
+const WHOLE = { kind: 'answer-ended', how: 'completed', response: {} } as const;
+
+describe('the watch over a turn', () => {
+  it('ends a turn of which nothing is heard', () => {
+    const { watch, pass } = setUp(false);
+    expect(pass(9_999)).toEqual([]);
+    watch.heard();
+    expect(pass(9_999)).toEqual([]);
+    expect(pass(1)).toEqual([SILENT]);
+    expect(pass(100_000)).toEqual([]);
+  });
+
+  it('leaves the backend to the relay where there is one, and watches the app-server', () => {
+    const { watch, pass } = setUp(true);
+    expect(pass(39_999)).toEqual([]);
+    watch.heard();
+    expect(pass(39_999)).toEqual([]);
+    expect(pass(1)).toEqual([SILENT]);
+  });
+
+  it('waits for the reason when the app-server left an answer', () => {
+    const { watch, pass } = setUp(true);
+    watch.wire({ kind: 'answer-started' });
+    watch.wire({ kind: 'answer-ended', how: 'left' });
+    expect(pass(29_999)).toEqual([]);
+    watch.heard();
+    expect(pass(29_999)).toEqual([]);
+    // Not even then was anything told.
+    expect(pass(1)).toEqual([BROKEN]);
+  });
+
+  it('waits for what the app-server says about an answer that is whole', () => {
+    const { watch, pass } = setUp(true);
+    watch.wire(WHOLE);
+    expect(pass(29_999)).toEqual([]);
+    expect(pass(1)).toEqual([BROKEN]);
+  });
+
+  it('waits for the next answer when the app-server asks again', () => {
+    const { watch, pass } = setUp(true);
+    watch.wire(WHOLE);
+    watch.sent();
+    expect(pass(39_999)).toEqual([]);
+    expect(pass(1)).toEqual([SILENT]);
+  });
+
+  it('is patient while the app-server runs tools, and only then', () => {
+    const { watch, pass } = setUp(true);
+    watch.wire(WHOLE);
+    watch.tools(120_000);
+    expect(pass(119_999)).toEqual([]);
+    watch.tools(null);
+    expect(pass(29_999)).toEqual([]);
+    expect(pass(1)).toEqual([BROKEN]);
+  });
+
+  it('leaves no timer behind', () => {
+    const { watch, pass } = setUp(true);
+    watch.stop();
+    watch.wire(WHOLE);
+    watch.sent();
+    expect([pass(1_000_000), vi.getTimerCount()]).toEqual([[], 0]);
+  });
+});

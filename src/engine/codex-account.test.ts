@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+
+import { GatewayError } from '../canonical/failure/failure.ts';
+import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
+import { createCodexDesk, type CodexDeskOptions } from './codex-account.ts';
+
+const LIMITS = {
+  ordinaryUsageAllowed: true,
+  accountId: 'acc-secret',
+  rateLimits: {
+    limitId: 'codex',
+    limitName: null,
+    primary: { usedPercent: 42, windowDurationMins: 300, resetsAt: 1_794_790_000 },
+    secondary: null,
+    credits: { hasCredits: true, unlimited: false, balance: '9.99' },
+    planType: 'plus',
+    rateLimitReachedType: null,
+  },
+  rateLimitsByLimitId: {
+    codex: { limitId: 'codex' },
+    other: { limitId: 'other', limitName: 'Other', primary: null, secondary: null, credits: null },
+  },
+  rateLimitResetCredits: { availableCount: 2, credits: null },
+};
+
+/** An app-server that says this; it counts what it is asked, and whether everybody gave it back. */
+const setUp = (
+  says: Readonly<Record<string, unknown>>,
+  backend: CodexDeskOptions['backend'] = 'chatgpt',
+): { desk: ReturnType<typeof createCodexDesk>; asked: string[]; pass(ms: number): void; out(): number } => {
+  const asked: string[] = [];
+  let now = 0;
+  let out = 0;
+  const workers = {
+    async lease() {
+      out += 1;
+      return {
+        isCurrent: () => true,
+        release() {
+          out -= 1;
+        },
+        appServer: {
+          watchThread: () => () => {},
+          async request(method: string) {
+            asked.push(method);
+            const answer = says[method];
+            if (answer instanceof Error) throw answer;
+            return answer as never;
+          },
+        },
+      };
+    },
+  };
+  return {
+    desk: createCodexDesk({ backend, workers, clock: { now: () => now } }),
+    asked,
+    pass(ms) {
+      now += ms;
+    },
+    out: () => out,
+  };
+};
+
+const kindOf = async (asking: Promise<unknown>): Promise<unknown> =>
+  asking.then(
+    () => 'an answer',
+    (error: unknown) => (error instanceof GatewayError ? error.failure.kind : error),
+  );
+
+describe('the desk', () => {
+  it('asks once for all who want to know, for some seconds', async () => {
+    const { desk, asked, pass, out } = setUp({ 'account/rateLimits/read': LIMITS });
+    const [one, other] = await Promise.all([desk.rateLimits(), desk.rateLimits()]);
+    expect(one).toBe(other);
+    pass(9_999);
+    await desk.rateLimits();
+    expect(asked).toHaveLength(1);
+    pass(1);
+    await desk.rateLimits();
+    expect([asked.length, out()]).toEqual([2, 0]);
+  });
+
+  it('tells the limits with their windows, and nothing of whose they are', async () => {
+    const { desk } = setUp({ 'account/rateLimits/read': LIMITS });
+    const limits = await desk.rateLimits();
+    expect(limits).toMatchObject({
+      plan: 'plus',
+      isAllowed: true,
+      resetCredits: 2,
+      limits: [
+        { id: 'codex', primary: { usedPercent: 42, minutes: 300, resetsAt: 1_794_790_000 }, secondary: null },
+        { id: 'other', name: 'Other' },
+      ],
+    });
+    expect(JSON.stringify(limits)).not.toContain('acc-secret');
+  });
+
+  it('sends feedback, one at a time, and says who could not take it', async () => {
+    const { desk, asked } = setUp({ 'feedback/upload': { threadId: 'thread-1', promptHash: null } }, 'demo');
+    const feedback = { classification: 'bug', reason: null };
+    const both = await Promise.all([desk.sendFeedback(feedback), kindOf(desk.sendFeedback(feedback))]);
+    expect([both, asked]).toEqual([['thread-1', 'concurrency_limit'], ['feedback/upload']]);
+    expect(await desk.sendFeedback(feedback)).toBe('thread-1');
+  });
+
+  it('has nothing to ask where there is no ChatGPT account', async () => {
+    for (const backend of ['demo', 'provider', 'api-key', 'none'] as const) {
+      const { desk, asked } = setUp({}, backend);
+      expect(await desk.account()).toEqual({ backend, plan: null, isConfirmed: true });
+      expect([await desk.rateLimits(), await desk.usage(), asked]).toEqual([null, null, []]);
+    }
+  });
+
+  it('knows who is signed in also where the account cannot be asked', async () => {
+    const offline = new RpcError({ code: -32_603, message: 'error sending request for url (http://secret)' });
+    const { desk } = setUp({ 'account/read': offline, getAuthStatus: { authMethod: 'chatgpt' } });
+    expect(await desk.account()).toEqual({ backend: 'chatgpt', plan: null, isConfirmed: false });
+  });
+
+  it.each([
+    [
+      new RpcError({ code: -32_603, message: 'error sending request for url (http://secret)' }),
+      'upstream_error',
+    ],
+    [new RequestTimeout('account/usage/read', 15_000), 'upstream_timeout'],
+    [new ConnectionClosed(), 'worker_lost'],
+  ])('says what is wrong: %s', async (error, kind) => {
+    const { desk, asked, pass, out } = setUp({ 'account/usage/read': error });
+    expect(await kindOf(desk.usage())).toBe(kind);
+    expect(await kindOf(desk.usage())).toBe(kind);
+    expect([asked.length, out()]).toEqual([1, 0]);
+    pass(5_000);
+    expect(await kindOf(desk.usage())).toBe(kind);
+    expect(asked).toHaveLength(2);
+    await expect(desk.usage()).rejects.not.toThrow('secret');
+  });
+});

@@ -1,0 +1,140 @@
+import { GatewayError } from '../../canonical/failure/failure.ts';
+import { mcpSecrets, type McpServer } from '../../canonical/mcp/mcp-server.ts';
+import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
+import type { AppServer } from '../../codex/app-server.ts';
+import { mcpTrouble, silentFor } from '../../codex/failures/mcp-trouble.ts';
+import type { ResultOf } from '../../codex/protocol/methods.ts';
+import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
+import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
+import type { WorkerPool } from '../../codex/worker/supervisor.ts';
+import { hideSecrets } from '../../kit/text/hide-secrets.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import type { ReachableMcp } from './mcp-access.ts';
+import { rpcFailure } from '../attempt/rpc-failure.ts';
+
+type Status = ResultOf<'mcpServerStatus/list'>['data'][number];
+
+/** The app-server gives up on a server by itself: only if it does not, we do. */
+const MARGIN_MS = 5_000;
+
+/**
+ * The tools of a server that the thread was started with. Waits for the server's start; a server that is slow or
+ * dead is no error here. The thread's own connection is asked, so no further process is started, and nobody else
+ * of the app-server waits. Closing the thread ends the wait.
+ */
+export const listThreadTools = async (
+  appServer: AppServer,
+  threadId: string,
+  reachable: ReachableMcp,
+  maxMs = Infinity,
+): Promise<McpToolList> => {
+  const { server } = reachable;
+  const timeoutMs = Math.min(server.startupSeconds * 1000 + MARGIN_MS, maxMs);
+  // It may quote the token that it was started with.
+  const failed = (trouble: string): McpToolList => ({
+    status: 'failed',
+    trouble: hideSecrets(mcpSecrets(server))(trouble),
+  });
+  try {
+    const { data } = await appServer.request(
+      'mcpServerStatus/list',
+      { threadId, serverName: server.label, detail: 'toolsAndAuthOnly' },
+      { timeoutMs },
+    );
+    const status = data.find(({ name }) => name === server.label);
+    if (status?.runtimeStatus === 'connected' && status.toolsError === null) return connected(status);
+    // What the relay saw is nearer to the truth than what the app-server makes of it.
+    return failed(reachable.trouble() ?? troubleIn(status));
+  } catch (error) {
+    if (error instanceof RequestTimeout) {
+      return failed(reachable.trouble() ?? silentFor(timeoutMs));
+    }
+    if (error instanceof RpcError) return failed(reachable.trouble() ?? mcpTrouble(error.message));
+    throw error;
+  }
+};
+
+const troubleIn = (status: Status | undefined): string =>
+  status?.toolsError === undefined || status.toolsError === null
+    ? `is not connected (${status?.runtimeStatus ?? 'unknown'})`
+    : mcpTrouble(status.toolsError);
+
+const connected = ({ tools }: Status): McpToolList => ({
+  status: 'connected',
+  // The app-server gives them in another order each time.
+  tools: Object.values(tools)
+    .flatMap((tool): McpToolInfo[] =>
+      tool === undefined
+        ? []
+        : [
+            {
+              name: tool.name,
+              title: tool.title ?? null,
+              description: tool.description ?? null,
+              inputSchema: tool.inputSchema,
+              outputSchema: tool.outputSchema ?? null,
+              annotations: tool.annotations ?? null,
+            },
+          ],
+    )
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+});
+
+/** A tool in an `mcp_list_tools` item. What its server does not say is left out: some clients reject null there. */
+export const toListedTool = (tool: McpToolInfo): JsonObject => ({
+  name: tool.name,
+  ...(tool.title === null ? {} : { title: tool.title }),
+  ...(tool.description === null ? {} : { description: tool.description }),
+  input_schema: tool.inputSchema,
+  ...(tool.outputSchema === null ? {} : { output_schema: tool.outputSchema }),
+  ...(tool.annotations === null ? {} : { annotations: tool.annotations }),
+});
+
+export interface ListedMcp {
+  readonly server: McpServer;
+  readonly list: McpToolList;
+}
+
+export interface ListMcpOptions {
+  readonly workers: Pick<WorkerPool, 'lease'>;
+  readonly workdir: string;
+  /** No server is waited for longer than this. */
+  readonly maxMs: number;
+}
+
+/** The tools of all these servers, by way of a thread that is started for it and closed again. */
+export const listMcpTools = async (
+  servers: readonly ReachableMcp[],
+  { workers, workdir, maxMs }: ListMcpOptions,
+): Promise<readonly ListedMcp[]> => {
+  if (servers.length === 0) return [];
+  const lease = await workers.lease(new AbortController().signal);
+  const { appServer } = lease;
+  let threadId: string | null = null;
+  try {
+    const { thread } = await appServer.request('thread/start', {
+      modelProvider: PROVIDER_ID,
+      cwd: workdir,
+      baseInstructions: '',
+      dynamicTools: [],
+      environments: [],
+      ephemeral: true,
+      config: {
+        mcp_servers: Object.fromEntries(servers.map(({ server, config }) => [server.label, config])),
+      },
+    });
+    threadId = thread.id;
+    return await Promise.all(
+      servers.map(async (one) => ({
+        server: one.server,
+        list: await listThreadTools(appServer, thread.id, one, maxMs),
+      })),
+    );
+  } catch (error) {
+    throw new GatewayError(rpcFailure(error), { cause: error });
+  } finally {
+    // With it go the processes of the servers.
+    if (threadId !== null) await appServer.request('thread/unsubscribe', { threadId }).catch(() => {});
+    lease.release();
+  }
+};

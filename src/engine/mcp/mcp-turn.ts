@@ -1,0 +1,317 @@
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { Item, RawItem } from '../../canonical/request/item.ts';
+import { mcpNamespace, McpToolNames, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
+import type { McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
+import { isAmong, needsApproval, type McpUse } from '../../canonical/mcp/mcp-use.ts';
+import type { ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { AppServer } from '../../codex/app-server.ts';
+import { mcpTrouble, silentFor } from '../../codex/failures/mcp-trouble.ts';
+import type { ParamsOf, ResultOf } from '../../codex/protocol/methods.ts';
+import { RESOURCE_TOOLS, type McpShape } from '../../codex/relay/request/mcp-namespaces.ts';
+import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
+import {
+  endedCall,
+  endOfCall,
+  failedWith,
+  mcpCall,
+  type FindMcpTool,
+  type McpOutcome,
+  type McpTarget,
+} from '../../codex/sources/mcp-calls.ts';
+import { givenBy, type ApprovedCall } from '../../codex/translate/mcp-history.ts';
+import { mcpUseConfig } from '../../codex/translate/mcp-use-config.ts';
+import { fromOutputText } from '../../codex/translate/mcp-output.ts';
+import type { IdSource } from '../../kit/ambient.ts';
+import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import type { McpAccess, ReachableMcp } from './mcp-access.ts';
+import { listThreadTools, toListedTool } from './mcp-tools.ts';
+
+/** What a request wants of MCP servers. */
+export interface McpWish {
+  readonly uses: readonly McpUse[];
+  /** Servers of which the client has a list of tools. */
+  readonly listed: ReadonlySet<string>;
+  readonly approved: readonly ApprovedCall[];
+  /** How many calls there may be; null: any number. */
+  readonly maxCalls: number | null;
+}
+
+/** How approved calls ended, by their ids: they are run once, however often the turn is tried. */
+export type ApprovedResults = Map<string, McpOutcome>;
+
+interface Member {
+  readonly use: McpUse;
+  readonly reachable: ReachableMcp;
+  /** A client named it for this turn. */
+  readonly isNamed: boolean;
+  tools: readonly McpToolInfo[];
+  names: McpToolNames;
+}
+
+/** The app-server gives up on a server by itself: only if it does not, we do. */
+const MARGIN_MS = 10_000;
+/** The app-server does not answer a request of more than 128 levels. */
+const MAX_ARGUMENT_DEPTH = 100;
+
+/** The MCP servers of one turn: they start with its thread and end with it. */
+export class McpTurn implements McpShape {
+  readonly #wish: McpWish;
+  readonly #members: ReadonlyMap<string, Member>;
+  readonly #ids: IdSource;
+  #preface: TurnEvent[] = [];
+  #calls = 0;
+  /** The newest model request offered no tools. */
+  #isWithdrawn = false;
+
+  private constructor(wish: McpWish, members: readonly Member[], ids: IdSource) {
+    this.#wish = wish;
+    this.#members = new Map(members.map((member) => [mcpNamespace(member.use.server.label), member]));
+    this.#ids = ids;
+  }
+
+  /** Null: the request wants no servers. */
+  static async open(
+    wish: McpWish,
+    access: McpAccess,
+    signal: AbortSignal,
+    ids: IdSource,
+  ): Promise<McpTurn | null> {
+    if (wish.uses.length === 0) return null;
+    const members: Member[] = [];
+    try {
+      for (const use of wish.uses) {
+        const known = access.deployment.get(use.server.label);
+        const isNamed = known?.server !== use.server;
+        const reachable = isNamed ? await access.reach?.(use.server, signal) : known;
+        if (reachable === undefined) throw new Error('a server without a way to it was not refused');
+        members.push({ use, reachable, isNamed, tools: [], names: new McpToolNames([]) });
+      }
+    } catch (error) {
+      leave(members);
+      throw error;
+    }
+    return new McpTurn(wish, members, ids);
+  }
+
+  /** `config.mcp_servers` of `thread/start`. */
+  get config(): JsonObject {
+    return Object.fromEntries(
+      this.#all.map(({ use, reachable }) => [use.server.label, mcpUseConfig(reachable.config, use)]),
+    );
+  }
+
+  /** How long nothing may be heard while a tool runs. */
+  get callMs(): number {
+    return Math.max(...this.#all.map(({ use }) => use.server.callSeconds)) * 1000 + MARGIN_MS;
+  }
+
+  /** It waits for the servers. Throws a failure that names the one that is to blame. */
+  async startThread(
+    appServer: AppServer,
+    start: ParamsOf<'thread/start'>,
+  ): Promise<ResultOf<'thread/start'>> {
+    const timeoutMs = Math.max(...this.#all.map(({ use }) => use.server.startupSeconds)) * 1000 + MARGIN_MS;
+    try {
+      return await appServer.request('thread/start', start, { timeoutMs });
+    } catch (error) {
+      if (error instanceof RequestTimeout) throw unavailable(this.#all, silentFor(timeoutMs));
+      const said = error instanceof RpcError ? FAILED.exec(error.message)?.[1] : undefined;
+      if (said === undefined) throw error;
+      const guilty = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
+      if (guilty === undefined) throw unavailable(this.#all, mcpTrouble(said));
+      const words = said.slice(guilty.use.server.label.length + 2);
+      throw unavailable([guilty], guilty.reachable.trouble() ?? mcpTrouble(words));
+    }
+  }
+
+  /** Asks which tools there are, and runs what was agreed to. Gives the request with what came of that. */
+  async prepare(
+    request: TurnRequest,
+    appServer: AppServer,
+    threadId: string,
+    results: ApprovedResults,
+  ): Promise<TurnRequest> {
+    await Promise.all(this.#all.map((member) => this.#list(member, appServer, threadId)));
+    for (const call of this.#wish.approved) {
+      const known = results.get(call.callId);
+      // If the worker dies while it runs, nobody knows whether it has been run: once more may be once too often.
+      if (known === undefined) results.set(call.callId, LOST);
+      const outcome = known ?? (await this.#run(call, appServer, threadId));
+      results.set(call.callId, outcome);
+      this.#show(approvedCall(call), call, outcome);
+    }
+    const items = request.items.map((item): Item => {
+      const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
+      if (item.kind !== 'tool-output' || outcome === undefined) return item;
+      return { ...item, output: fromOutputText(givenBy(endedCall(mcpCall('', ''), '', outcome).raw)) };
+    });
+    return { ...request, items, toolChoice: this.#choice(request.toolChoice) };
+  }
+
+  /** What the client is told in front of the answer. */
+  takePreface(): readonly TurnEvent[] {
+    const preface = this.#preface;
+    this.#preface = [];
+    return preface;
+  }
+
+  /** Which tool a call of the model's means. */
+  readonly find: FindMcpTool = ({ name, namespace }) => {
+    if (namespace === undefined) return this.#resource(name);
+    const member = this.#members.get(namespace);
+    if (member === undefined) return null;
+    const { label } = member.use.server;
+    const tool = member.names.behind(name);
+    if (tool === null) return null;
+    // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
+    if (tool === 'many') return { label, name, needsApproval: false };
+    const isWithdrawn = this.#isWithdrawn;
+    return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool), isWithdrawn };
+  };
+
+  offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
+    const member = this.#members.get(namespace);
+    if (member === undefined) return undefined;
+    return member.names.behind(wireName);
+  }
+
+  offersResource(name: string): boolean {
+    return this.#resource(name) !== null;
+  }
+
+  isSpent(): boolean {
+    this.#isWithdrawn = this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
+    return this.#isWithdrawn;
+  }
+
+  count(events: readonly TurnEvent[]): void {
+    this.#calls += events.filter(
+      (event) =>
+        event.type === 'item-started' &&
+        event.item.kind === 'hosted-call' &&
+        event.item.modelCallId !== undefined,
+    ).length;
+  }
+
+  /** A choice names servers, or their tools by the servers' own names; the model knows their namespaces. */
+  #choice(choice: ToolChoice): ToolChoice {
+    if (choice.mode === 'allowed')
+      return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
+    if (choice.mode !== 'named') return choice;
+    const [first, ...others] = this.#refs(choice.tool);
+    if (first === undefined) throw nothingChosen();
+    if (others.length === 0) return { mode: 'named', tool: first };
+    return { mode: 'allowed', required: true, tools: [first, ...others] };
+  }
+
+  /** The turn is over, and its thread is being closed. */
+  close(): void {
+    leave(this.#all);
+  }
+
+  get #all(): readonly Member[] {
+    return [...this.#members.values()];
+  }
+
+  async #list(member: Member, appServer: AppServer, threadId: string): Promise<void> {
+    const { use } = member;
+    const list = await listThreadTools(appServer, threadId, member.reachable);
+    if (list.status === 'failed') throw unavailable([member], list.trouble);
+    member.tools = list.tools.filter((tool) => use.allowed === null || isAmong(use.allowed, tool));
+    member.names = new McpToolNames(member.tools);
+    const { label } = use.server;
+    if (this.#wish.listed.has(label)) return;
+    const raw: RawItem = { type: 'mcp_list_tools', server_label: label, tools: [] };
+    const id = this.#ids.mint('mcpl');
+    const tools = member.tools.map(toListedTool);
+    this.#preface.push(
+      { type: 'item-started', item: { kind: 'opaque', id, raw } },
+      { type: 'item-status', itemId: id, status: 'in_progress' },
+      { type: 'item-status', itemId: id, status: 'completed' },
+      { type: 'item-ended', item: { kind: 'opaque', id, raw: { ...raw, tools } } },
+    );
+  }
+
+  async #run(call: ApprovedCall, appServer: AppServer, threadId: string): Promise<McpOutcome> {
+    const given = parseJsonObject(call.arguments === '' ? '{}' : call.arguments);
+    if (given === null || isDeeperThan(given, MAX_ARGUMENT_DEPTH))
+      return failedWith('The arguments are not a JSON object, or are nested too deeply.');
+    const { label: server, name: tool } = call;
+    const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
+    if (!tools.some(({ name }) => name === tool))
+      return failedWith('There is no such tool, or it is not allowed.');
+    try {
+      const { isError, ...result } = await appServer.request(
+        'mcpServer/tool/call',
+        { threadId, server, tool, arguments: given },
+        { timeoutMs: this.callMs },
+      );
+      const { content, structuredContent = null } = result;
+      return {
+        status: isError === true ? 'failed' : 'completed',
+        result: { content, structuredContent, _meta: null },
+        error: null,
+      };
+    } catch (error) {
+      if (error instanceof RpcError) return failedWith(error.message);
+      if (error instanceof RequestTimeout) return failedWith('The tool did not answer in time.');
+      throw error;
+    }
+  }
+
+  #show(raw: RawItem, { callId, arguments: given }: ApprovedCall, outcome: McpOutcome): void {
+    const id = `mcp_${callId}`;
+    this.#preface.push(
+      { type: 'item-started', item: { kind: 'hosted-call', id, raw } },
+      { type: 'item-status', itemId: id, status: 'in_progress' },
+      { type: 'item-delta', itemId: id, at: 'input', delta: given },
+      ...endOfCall({ kind: 'hosted-call', raw }, id, given, outcome),
+    );
+  }
+
+  /** Offered by its name alone: it is for all servers. */
+  #resource(name: string): McpTarget | null {
+    if (!RESOURCE_TOOLS.has(name)) return null;
+    const asking = this.#all.find(({ use }) => use.allowed?.names?.has(name) === true);
+    return asking === undefined ? null : { label: asking.use.server.label, name, needsApproval: false };
+  }
+
+  #refs(ref: ToolRef): readonly ToolRef[] {
+    if (ref.kind !== 'hosted' || ref.raw.type !== 'mcp') return [ref];
+    const { server_label: label, name: wanted } = ref.raw;
+    const namespace = typeof label === 'string' ? mcpNamespace(label) : '';
+    const member = this.#members.get(namespace);
+    if (member === undefined) return [ref];
+    return member.tools
+      .filter(({ name }) => typeof wanted !== 'string' || name === wanted)
+      .map(({ name }) => ({ kind: 'function', name: mcpWireName(name), namespace }));
+  }
+}
+
+/** The servers of the deployment are there for others too. */
+const leave = (members: readonly Member[]): void => {
+  for (const { isNamed, reachable } of members) if (isNamed) reachable.close();
+};
+
+const FAILED = /required MCP servers failed to initialize: (.*)$/s;
+
+const unavailable = (members: readonly Member[], trouble: string): GatewayError => {
+  const names = members.map(({ use }) => `'${use.server.label}'`).join(', ');
+  const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
+  return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
+};
+
+const nothingChosen = (): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+  });
+
+const LOST = failedWith('The process that ran the call was lost.');
+
+const approvedCall = ({ label, name, requestId }: ApprovedCall): RawItem => ({
+  ...mcpCall(label, name),
+  approval_request_id: requestId,
+});

@@ -1,0 +1,141 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { Item, Produced } from '../../canonical/request/item.ts';
+import { callingAnswerOf, restoreReasoning } from './restore-reasoning.ts';
+
+const thought = (id: string): Produced => ({
+  kind: 'reasoning',
+  id,
+  summary: [],
+  encryptedContent: `sealed ${id}`,
+});
+const said = (text: string): Produced => ({
+  kind: 'message',
+  id: `msg_${text}`,
+  role: 'assistant',
+  parts: [{ kind: 'text', text }],
+});
+const call = (callId: string): Produced => ({
+  kind: 'tool-call',
+  id: `fc_${callId}`,
+  tool: 'function',
+  callId,
+  name: 'look',
+  input: '{}',
+});
+const search = (id: string): Produced => ({ kind: 'hosted-call', id, raw: { type: 'web_search_call' } });
+const output = (callId: string): Item => ({ kind: 'tool-output', tool: 'function', callId, output: 'found' });
+const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'go' }] };
+
+/** An item in a word. */
+const nameOf = (item: Item): string => {
+  if (item.kind === 'message') return item.role === 'user' ? 'user' : 'said';
+  if (item.kind === 'reasoning') return `${item.id}${item.encryptedContent === undefined ? '?' : ''}`;
+  return 'callId' in item
+    ? `${item.kind === 'tool-call' ? 'call' : 'output'} ${item.callId}`
+    : (item.id ?? '');
+};
+
+/** What becomes of a conversation if this was the answer that made its calls. */
+const restored = (answer: readonly Produced[], items: readonly Item[]): string => {
+  const remembered = callingAnswerOf(answer);
+  const { items: all, places } = restoreReasoning(items, (callId) =>
+    remembered?.calls.has(callId) === true ? remembered : null,
+  );
+  expect(places.filter((place) => place !== null)).toEqual(items.map((_, index) => index));
+  return all.map((item, at) => (places[at] === null ? `+${nameOf(item)}` : nameOf(item))).join(', ');
+};
+
+describe('reasoning that a client did not send back', () => {
+  it('goes before its call', () => {
+    expect(restored([thought('r'), call('a')], [user, call('a'), output('a')])).toBe(
+      'user, +r, call a, output a',
+    );
+  });
+
+  it('goes before the message that followed it, if the client sent that', () => {
+    const answer = [thought('r'), said('Let me see.'), call('a')];
+    expect(restored(answer, [user, said('Let me see.'), call('a'), output('a')])).toBe(
+      'user, +r, said, call a, output a',
+    );
+    expect(restored(answer, [user, call('a'), output('a')])).toBe('user, +r, call a, output a');
+  });
+
+  it('stays where it was when there is more of it', () => {
+    const answer = [thought('r'), said('One.'), thought('s'), call('a'), thought('t'), call('b')];
+    expect(restored(answer, [user, said('One.'), call('a'), call('b'), output('b'), output('a')])).toBe(
+      'user, +r, said, +s, call a, +t, call b, output b, output a',
+    );
+    expect(restored([thought('r'), thought('s'), call('a')], [call('a'), output('a')])).toBe(
+      '+r, +s, call a, output a',
+    );
+  });
+
+  it('comes once for parallel calls, also when they stand apart or one is gone', () => {
+    const answer = [thought('r'), call('a'), call('b')];
+    expect(restored(answer, [user, call('a'), output('a'), call('b'), output('b')])).toBe(
+      'user, +r, call a, output a, call b, output b',
+    );
+    expect(restored(answer, [user, call('b'), output('b')])).toBe('user, +r, call b, output b');
+    expect(restored(answer, [call('b'), call('a')])).toBe('+r, call b, call a');
+  });
+
+  it('finds hosted calls by their ids, and does without those that a client cannot send', () => {
+    const answer = [thought('r'), search('ws_1'), thought('s'), said('Now.'), call('a')];
+    expect(restored(answer, [user, search('ws_1'), said('Now.'), call('a')])).toBe(
+      'user, +r, ws_1, +s, said, call a',
+    );
+    expect(restored(answer, [user, said('Now.'), call('a')])).toBe('user, +r, +s, said, call a');
+  });
+
+  it('is not added to what the client sent of it', () => {
+    const answer = [thought('r'), call('a'), call('b')];
+    const own: Item = { ...thought('x') };
+    expect(restored(answer, [user, own, call('a'), output('a'), call('b'), output('b')])).toBe(
+      'user, x, call a, output a, call b, output b',
+    );
+  });
+
+  it('takes the place of a summary that nobody could read', () => {
+    const summary: Item = { kind: 'reasoning', id: 'r', summary: ['why'] };
+    expect(restored([thought('r'), call('a')], [user, summary, call('a'), output('a')])).toBe(
+      'user, r, call a, output a',
+    );
+    expect(restored([thought('r'), call('a')], [user, { ...summary, id: 'q' }, call('a')])).toBe(
+      'user, q?, +r, call a',
+    );
+  });
+
+  it('is none of what an answer without reasoning, or without a call, has', () => {
+    expect([callingAnswerOf([call('a')]), callingAnswerOf([thought('r'), said('Hi.')])]).toEqual([
+      null,
+      null,
+    ]);
+    expect(callingAnswerOf([{ kind: 'reasoning', id: 'r', summary: ['why'] }, call('a')])).toBe(null);
+  });
+
+  it('never changes what the client sent, nor its order, and comes at most once', () => {
+    const some = fc.constantFrom('r', 's', 't');
+    const produced = fc.oneof(
+      some.map(thought),
+      some.map(call),
+      fc.constant(said('Hm.')),
+      fc.constant(search('ws_1')),
+    );
+    const item = fc.oneof<fc.Arbitrary<Item>[]>(produced, some.map(output), fc.constant(user));
+    fc.assert(
+      fc.property(fc.array(produced), fc.array(item), (answer, items) => {
+        const remembered = callingAnswerOf(answer);
+        const { items: all, places } = restoreReasoning(items, () => remembered);
+        expect(all.filter((_, at) => places[at] !== null)).toEqual(items);
+        const put = all.filter((_, at) => places[at] === null);
+        const known = (remembered?.steps ?? []).flatMap((step) =>
+          step.kind === 'reasoning' ? [step.reasoning] : [],
+        );
+        expect(put.length).toBeLessThanOrEqual(known.length);
+        expect(put).toEqual(known.slice(0, put.length));
+      }),
+    );
+  });
+});

@@ -1,0 +1,30 @@
+import type { Failure } from '../../canonical/failure/failure.ts';
+import type { Tool } from '../../canonical/request/tool.ts';
+
+/** What a backend says that knows functions and no custom tools; not what it says of one that it knows. */
+export const isAboutCustomTools = (refusal: Failure, tools: readonly Tool[]): boolean => {
+  const { status, param, message } = refusal;
+  if (status !== 400 || /grammar|lark|regex|syntax|\bformat\b|duplicate/i.test(`${param ?? ''} ${message}`)) {
+    return false;
+  }
+  const [, index] =
+    /^(?:body\.)?tools(?:\[|\.)(\d+)\]?(?:\.(?:type|function|parameters)\b|$)/.exec(param ?? '') ?? [];
+  if (index !== undefined && tools[Number(index)]?.kind === 'custom') return true;
+  return (
+    (/\bcustom(?:_tool_call)?(?:_output)?\b/i.test(message) && COMPLAINS.test(message)) ||
+    ONLY_FUNCTIONS.test(message)
+  );
+};
+
+const COMPLAINS =
+  /un(?:supported|known|recogni[sz]ed|expected)|invalid|not (?:supported|allowed|valid|permitted|available|implemented)|(?:must|should) be|expected|(?:does not|doesn't|do not|cannot) (?:support|accept|match)/i;
+const ONLY_FUNCTIONS =
+  /\btools?\b.*(?:(?:must|should) be|only|expected)\W{0,8}(?:of type\W{0,3})?functions?\b|only\W{0,3}functions?\W{0,3}tools?\b/i;
+
+/** A backend that does not hear in which namespace a called tool stands. */
+export const isAboutNamespaces = ({ status, param, message }: Failure): boolean =>
+  status === 400 &&
+  /\bnamespace\b/.test(`${param ?? ''} ${message}`) &&
+  // A tool of that type is another matter.
+  !/^tools\b/.test(param ?? '') &&
+  COMPLAINS.test(message);

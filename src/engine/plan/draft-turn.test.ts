@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+
+import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { Tool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { profileOf } from '../../codex/capabilities/profile.ts';
+import { directLogin } from '../../codex/home/backend.ts';
+import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../codex/translate/fit-history.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { NO_MCP } from '../../../test/support/no-mcp.ts';
+import { draftTurn, type DraftDeps } from './draft-turn.ts';
+
+const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
+const low: Item = { kind: 'message', role: 'user', parts: [{ kind: 'image', url: 'data:', detail: 'low' }] };
+const forgotten: Item = { kind: 'reasoning', summary: ['why'] };
+const secret: Item = { kind: 'reasoning', summary: [], encryptedContent: 'e' };
+
+const PLAIN: DraftDeps = {
+  relay: null,
+  historyRules: OTHER_HISTORY,
+  effortsOf: () => null,
+  settings: { knows: () => true },
+  mcp: NO_MCP,
+};
+const CHATGPT: DraftDeps = {
+  relay: { profile: profileOf(directLogin('chatgpt'), null), refusedFor: () => new Set() },
+  historyRules: CHATGPT_HISTORY,
+  effortsOf: () => ['low', 'high'],
+  settings: { knows: () => true },
+  mcp: NO_MCP,
+};
+const KEPT = {
+  lane: 'full',
+  slug: 'm',
+  instructions: 'field',
+  reasoning: 'kept',
+  customTools: 'native',
+  namespaces: 'kept',
+} as const;
+const WITH_WEB: DraftDeps['mcp'] = {
+  deployment: new Map([
+    [
+      'web',
+      {
+        server: {
+          label: 'web',
+          transport: { kind: 'http', url: 'http://web.test/', headers: {} },
+          startupSeconds: 1,
+          callSeconds: 1,
+          requireApproval: 'never',
+        },
+        config: {},
+        trouble: () => null,
+        close: () => {},
+      },
+    ],
+  ]),
+  reach: null,
+};
+const NOTHING = { uses: [], listed: new Set(), approved: [], maxCalls: null };
+const warm = { ...NO_SAMPLING, temperature: 0.5 };
+
+describe('a draft', () => {
+  it('is the request as its backend takes it, and says what of it is lost, by its first places', () => {
+    const request = turnRequest({
+      items: [forgotten, user, low],
+      sampling: warm,
+      reasoning: { effort: 'xhigh', summary: null, context: null },
+    });
+    const { reasoning } = request;
+    expect(draftTurn(request, KEPT, PLAIN)).toEqual({
+      approach: KEPT,
+      request: { ...request, items: [user, low] },
+      mcp: NOTHING,
+      unsaid: ['sampling.temperature'],
+      leftOut: [{ item: 0 }, { imageDetail: { item: 2, of: 'content', part: 0 } }],
+      refused: [],
+      shown: expect.any(Function),
+    });
+    expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
+      approach: KEPT,
+      request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
+      mcp: NOTHING,
+      unsaid: ['sampling.temperature'],
+      leftOut: [{ item: 0 }, 'reasoning.effort'],
+      refused: [],
+      shown: expect.any(Function),
+    });
+  });
+
+  it('says in words what must be called, where no field says it or the model did not heed it', () => {
+    const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
+    const said = (different: Partial<TurnRequest>, lane: 'full' | 'lite', deps = CHATGPT) =>
+      draftTurn(turnRequest({ items: [user], ...different }), { ...KEPT, lane }, deps).request.items;
+    const text =
+      'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.';
+    const line: Item = { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] };
+    expect(said({ toolChoice }, 'full')).toEqual([user]);
+    expect(said({ toolChoice, insists: true }, 'full')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'lite')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'full', PLAIN)).toEqual([user, line]);
+    expect(said({ toolChoice: { mode: 'none' } }, 'full', PLAIN)).toEqual([user]);
+  });
+
+  it('leaves out reasoning that could not be read', () => {
+    const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
+    const draft = draftTurn(
+      turnRequest({ items }),
+      { ...KEPT, reasoning: 'left-out', customTools: 'native', namespaces: 'kept' },
+      CHATGPT,
+    );
+    expect([draft.request.items.length, draft.leftOut]).toEqual([3, [{ item: 1 }]]);
+  });
+
+  const file = (raw: JsonObject): Item => ({
+    kind: 'message',
+    role: 'user',
+    parts: [
+      { kind: 'text', text: 'read' },
+      { kind: 'file', raw: { type: 'input_file', ...raw } },
+    ],
+  });
+  const PROVIDER: DraftDeps = {
+    ...PLAIN,
+    relay: {
+      profile: profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null),
+      refusedFor: () => new Set(),
+    },
+  };
+
+  it('has files where the backend takes them, and elsewhere the text of text files', () => {
+    const readable = file({ filename: 'a.md', file_data: 'IyBI' });
+    const paper = file({ filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' });
+    const items = [
+      forgotten,
+      readable,
+      paper,
+      file({ file_url: 'https://x/a.pdf' }),
+      file({ file_data: '#' }),
+    ];
+    const request = turnRequest({ items });
+    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({
+      request: { items: items.slice(1) },
+      refused: [],
+    });
+    for (const deps of [PLAIN, CHATGPT]) {
+      const draft = draftTurn(request, KEPT, deps);
+      expect(draft.request.items[0]).toMatchObject({ parts: [{ text: 'read' }, { text: 'a.md:\n\n# H' }] });
+      expect(draft.refused.map(({ path, kind }) => [path, kind])).toEqual([
+        [{ file: { item: 2, of: 'content', part: 1 } }, 'unsupported_file'],
+        [{ file: { item: 3, of: 'content', part: 1 } }, 'unsupported_file'],
+        [{ file: { item: 4, of: 'content', part: 1 } }, 'invalid_value'],
+      ]);
+    }
+  });
+
+  it('has items that nobody knows where a relay can put them back', () => {
+    const cut = { kind: 'hosted-call', raw: { type: 'image_generation_call', result: null } } as const;
+    const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;
+    const odd = { kind: 'opaque', raw: { type: 'telepathy' } } as const;
+    const request = turnRequest({ items: [user, cut, search, odd] });
+    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({ request, leftOut: [], refused: [] });
+    expect(draftTurn(request, KEPT, PLAIN)).toMatchObject({
+      leftOut: [{ item: 1 }],
+      refused: [{ path: { item: 3 }, kind: 'unsupported_value' }],
+    });
+  });
+
+  it('counts the calls of servers that run here, and misses a limit of calls only for other tools', () => {
+    const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
+    const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;
+    const draft = (...tools: readonly Tool[]) =>
+      draftTurn(turnRequest({ tools, maxToolCalls: 2 }), KEPT, { ...CHATGPT, mcp: WITH_WEB });
+    expect(draft(web)).toMatchObject({ unsaid: [], refused: [], mcp: { maxCalls: 2, uses: [{}] } });
+    expect(draft(web, search)).toMatchObject({ unsaid: ['maxToolCalls'], mcp: { maxCalls: 2 } });
+  });
+
+  it('refuses what cannot be run at all, and what a strict request cannot do without', () => {
+    const why = (different: Partial<TurnRequest>) =>
+      draftTurn(turnRequest(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
+    const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;
+    expect(why({ tools: [tool] })).toEqual([[{ tool: 0 }, 'unsupported_tool']]);
+    expect(why({ items: [forgotten] })).toEqual([[{ item: 0 }, 'invalid_value']]);
+    expect(why({ sampling: warm })).toEqual([]);
+    expect(why({ sampling: warm, isStrict: true })).toEqual([
+      ['sampling.temperature', 'unsupported_parameter'],
+    ]);
+  });
+});

@@ -1,0 +1,170 @@
+import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { isForced } from '../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { lostOnLane } from '../../codex/capabilities/lanes.ts';
+import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
+import { refusedItems } from '../../codex/capabilities/raw-items.ts';
+import { isLifted, lostOfTools, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
+import { changedByCodex } from '../../codex/capabilities/format.ts';
+import { unsaidOf } from '../../codex/capabilities/wants.ts';
+import { willSay } from '../../codex/capabilities/way.ts';
+import type { Relay } from '../../codex/relay/server/relay.ts';
+import type { Approach } from '../../codex/translate/request-strategy.ts';
+import { fitEffort } from '../../codex/translate/fit-effort.ts';
+import { withoutFiles } from '../../codex/translate/fit-files.ts';
+import {
+  fitHistory,
+  wholeHistory,
+  withoutReasoning,
+  type History,
+  type HistoryRules,
+} from '../../codex/translate/fit-history.ts';
+import { liftTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
+import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
+import { saysVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
+import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
+import type { McpAccess } from '../mcp/mcp-access.ts';
+import type { McpWish } from '../mcp/mcp-turn.ts';
+
+/** What is known of the backend before it is asked. */
+export interface DraftDeps {
+  /** Null: the app-server talks to its backend directly. */
+  readonly relay: Pick<Relay, 'profile' | 'refusedFor'> | null;
+  /** What the backend takes of a history. */
+  readonly historyRules: HistoryRules;
+  /** The efforts of a model, where its backend refuses others; null: not known. */
+  readonly effortsOf: (model: string) => readonly string[] | null;
+  readonly settings: Pick<ThreadSettings, 'knows'>;
+  readonly mcp: McpAccess;
+}
+
+/** A request as it is put before its backend in one way. */
+export interface Draft {
+  readonly approach: Approach;
+  /** What its backend takes of it. */
+  readonly request: TurnRequest;
+  /** The events of that, as the caller is to see them. */
+  readonly shown: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
+  readonly mcp: McpWish;
+  /** What only a field of the backend's request could say, and none will. */
+  readonly unsaid: readonly Path[];
+  /** What is left out or changed beside that. */
+  readonly leftOut: readonly Path[];
+  readonly refused: readonly Refusal[];
+}
+
+/** `given`: the conversation, with what was put into it for the client. */
+export const draftTurn = (
+  request: TurnRequest,
+  approach: Approach,
+  deps: DraftDeps,
+  given: History = wholeHistory(request.items),
+): Draft => {
+  const { relay, historyRules, effortsOf, settings } = deps;
+  const takesFiles = relay?.profile.takes.has('input_file') === true;
+  const profile = relay?.profile ?? null;
+  const files = takesFiles ? { history: given, refused: [] } : withoutFiles(given);
+  const sorted = sortTools(request.tools, {
+    choice: request.toolChoice,
+    canApprove: request.canApprove,
+    policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
+    profile,
+  });
+  const isOurs = (label: string): boolean =>
+    deps.mcp.deployment.has(label) || deps.mcp.reach !== null || !hasHostedMcp(profile);
+  const whole = mcpHistory(files.history, isOurs);
+  const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
+  const { ignored, ...history } = fitHistory(rest ?? whole, {
+    ...historyRules,
+    images: relay === null ? 'whole' : 'any',
+  });
+  const { items } = history;
+  const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
+  const flat = approach.namespaces === 'kept' ? null : withoutNamespaces(history);
+  const lifted = liftTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
+    isLifted(item, profile),
+  );
+  const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
+  const says = willSay(request, {
+    profile,
+    lane: approach.lane,
+    refuses: relay?.refusedFor(fitted) ?? new Set(),
+    saysVerbosity: saysVerbosity(request, settings),
+  });
+  const unsaid = unsaidOf(fitted, says);
+  const leftOut: readonly Path[] = [
+    ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
+    ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
+    ...lostOnLane(request, approach.lane, relay !== null),
+    ...lostOfTools(request, profile),
+    ...(relay === null ? changedByCodex(request) : []),
+    ...sorted.ignored,
+    ...(flat?.ignored ?? []),
+  ];
+  const told = insisting(fitted, says('tool_choice'));
+  return {
+    approach,
+    ...(approach.customTools === 'native' ? asItIs(told) : withFunctions(told)),
+    mcp: {
+      uses: sorted.uses,
+      listed: whole.listed,
+      approved: whole.approved,
+      maxCalls: request.maxToolCalls,
+    },
+    unsaid,
+    leftOut,
+    refused: [
+      ...sorted.refused,
+      ...whole.refused,
+      ...unusable(whole, sorted.uses, request),
+      ...refusedTools(request, { profile, lane: approach.lane }),
+      ...refusedItems(whole, relay !== null),
+      ...files.refused,
+      ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
+      ...refusedAmong(request, [...unsaid, ...leftOut]),
+    ],
+  };
+};
+
+const asItIs = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => ({
+  request,
+  shown: (events) => events,
+});
+
+const withFunctions = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => {
+  if (!hasCustomTools(request)) return asItIs(request);
+  return { request: withoutCustomTools(request), shown: (events) => customAgain(events, request) };
+};
+/** Calls that were agreed to, of servers that are not among the tools of the request. */
+const unusable = (
+  { approved }: McpHistory,
+  uses: McpWish['uses'],
+  { items }: TurnRequest,
+): readonly Refusal[] =>
+  approved
+    .filter(({ label }) => !uses.some(({ server }) => server.label === label))
+    .map(({ label }) => ({
+      path: { item: items.length - 1 },
+      kind: 'invalid_value',
+      why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
+    }));
+
+const NOTHING_LEFT: Refusal = {
+  path: { item: 0 },
+  kind: 'invalid_value',
+  why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+};
+
+/** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
+const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
+  const { toolChoice, insists, items } = request;
+  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
+  const text = choiceInWords(toolChoice);
+  return {
+    ...request,
+    items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],
+  };
+};

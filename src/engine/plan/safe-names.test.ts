@@ -1,0 +1,91 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { collect, emit } from '../../../test/support/turn-events.ts';
+import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import type { Item, Produced } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isTaken } from '../../codex/capabilities/tool-names.ts';
+import { safeNames } from './safe-names.ts';
+
+const call = (name: string, more: Partial<Item> = {}): Item =>
+  ({ kind: 'tool-call', tool: 'function', callId: `c_${name}`, name, input: '{}', ...more }) as Item;
+const started = (name: string): TurnEvent => ({
+  type: 'item-started',
+  item: { ...call(name), id: name } as Produced,
+});
+
+describe('safeNames', () => {
+  it('puts others in the place of taken names, wherever a request has them', () => {
+    const taken = { kind: 'function', name: 'mcp__x' } as const;
+    const request = turnRequest({
+      tools: [functionTool('mcp__x'), functionTool('tool_mcp__x'), functionTool('f')],
+      toolChoice: { mode: 'allowed', required: false, tools: [taken, { kind: 'function', name: 'f' }] },
+      items: [call('mcp__x'), call('exec_command'), call('mcp', { namespace: 'n' }), call('f')],
+    });
+    const other = safeNames.request(request);
+    expect(other).toEqual({
+      ...request,
+      tools: [functionTool('tool2_mcp__x'), functionTool('tool_mcp__x'), functionTool('f')],
+      toolChoice: {
+        mode: 'allowed',
+        required: false,
+        tools: [
+          { kind: 'function', name: 'tool2_mcp__x' },
+          { kind: 'function', name: 'f' },
+        ],
+      },
+      items: [
+        { ...call('mcp__x'), name: 'tool2_mcp__x' },
+        { ...call('exec_command'), name: 'tool2_exec_command' },
+        call('mcp', { namespace: 'n' }),
+        call('f'),
+      ],
+    });
+    const named = { ...request, toolChoice: { mode: 'named', tool: taken } as const };
+    expect(safeNames.request(named).toolChoice).toEqual({
+      mode: 'named',
+      tool: { kind: 'function', name: 'tool2_mcp__x' },
+    });
+  });
+
+  it('leaves a request alone whose names are free', () => {
+    const request = turnRequest({ tools: [functionTool('f')], items: [call('g')] });
+    expect(safeNames.request(request)).toBe(request);
+  });
+
+  const name = fc.oneof(
+    fc.constantFrom('mcp', 'exec_command', 'shell_command', 'tool_mcp', 'tool2_mcp', 'tool_exec_command'),
+    fc.stringMatching(/^[a-z_]{1,6}$/).map((end) => `mcp__${'x'.repeat(56)}${end}`.slice(0, 64)),
+    fc.stringMatching(/^[a-z_]{1,8}$/),
+  );
+
+  it('gives every name one of its own, and gives it back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(name, { maxLength: 12 }), fc.array(name), async (tools, called) => {
+        const request = turnRequest({
+          tools: tools.map((one) => functionTool(one)),
+          items: called.map((one) => call(one)),
+        });
+        const sent = safeNames.request(request);
+        const names = sent.tools.map((tool) => ('name' in tool ? tool.name : ''));
+        expect(new Set(names).size).toBe(tools.length);
+        for (const one of names) expect([isTaken(one), one.length <= 64]).toEqual([false, true]);
+        const back = await collect(
+          safeNames.events(emit(names.map(started)), request, new AbortController().signal),
+        );
+        expect(
+          back.map(
+            (event) => event.type === 'item-started' && event.item.kind === 'tool-call' && event.item.name,
+          ),
+        ).toEqual(tools);
+      }),
+    );
+  });
+
+  it("is done soon, however many names are in each other's way", () => {
+    const long = Array.from({ length: 10_000 }, (_, index) => call(`mcp__${'x'.repeat(60)}${index}`));
+    const sent = safeNames.request(turnRequest({ items: long }));
+    expect(new Set(sent.items.map((item) => (item.kind === 'tool-call' ? item.name : ''))).size).toBe(10_000);
+  });
+});

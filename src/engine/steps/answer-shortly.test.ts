@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest';
+
+import { checkGrammar } from '../../../test/support/grammar.ts';
+import { planOf } from '../../../test/support/plan.ts';
+import { messageTold } from '../../../test/support/told-items.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import { collect, emit } from '../../../test/support/turn-events.ts';
+import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { answerShortly, type ShortOptions } from './answer-shortly.ts';
+import type { Plan } from '../engine.ts';
+
+const USAGE = {
+  inputTokens: 5,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 3,
+  reasoningTokens: 1,
+  totalTokens: 8,
+};
+
+const accepted: TurnEvent = {
+  type: 'turn-accepted',
+  ignored: ['user'],
+  limitsOutput: false,
+  headers: { a: 'b' },
+};
+const ended = (outcome: Outcome = { kind: 'completed' }): TurnEvent => ({
+  type: 'turn-ended',
+  outcome,
+  usage: USAGE,
+  at: 1_800_000_000_000,
+});
+const says = (text: string, id = 'msg_1'): readonly TurnEvent[] => messageTold(id, text);
+const thinks: readonly TurnEvent[] = [
+  { type: 'item-started', item: { kind: 'reasoning', id: 'rs', summary: [] } },
+  { type: 'item-ended', item: { kind: 'reasoning', id: 'rs', summary: [], status: 'completed' } },
+];
+const failed = (param: string | null = null): TurnEvent =>
+  ended({ kind: 'failed', failure: failure('invalid_value', { param }) });
+
+const ORDINARY = [accepted, ...says('ordinary'), ended()];
+
+interface Seen {
+  readonly events: readonly TurnEvent[];
+  readonly text: string;
+  readonly asked: readonly TurnRequest[];
+  /** What was told about the short turn, and which turns gave their place back. */
+  readonly results: readonly unknown[];
+  readonly settled: readonly string[];
+}
+
+const run = async (
+  shorts: readonly (readonly TurnEvent[] | Plan)[],
+  different: Partial<TurnRequest> = {},
+  options: Partial<ShortOptions> = {},
+  signal = new AbortController().signal,
+): Promise<Seen> => {
+  const asked: TurnRequest[] = [];
+  const results: unknown[] = [];
+  const settled: string[] = [];
+  const turn =
+    (events: readonly TurnEvent[]): Plan['run'] =>
+    (_, onSettled) => {
+      onSettled?.();
+      return emit(events);
+    };
+  const plan = answerShortly(planOf(turn(ORDINARY)), turnRequest(different), {
+    model: 'small',
+    efforts: ['low', null],
+    serviceTier: null,
+    plan(request) {
+      const next = shorts[asked.push(request) - 1] ?? [];
+      return 'run' in next ? next : planOf(turn(next));
+    },
+    shape: (text) => (text === '' ? null : text.toUpperCase()),
+    limitMs: 60_000,
+    onResult: (result, why) =>
+      results.push(why instanceof GatewayError ? [result, why.failure.kind] : result),
+    ...options,
+  });
+  const events = await collect(plan.run(signal, () => void settled.push(`${asked.length}`)));
+  const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
+  return { events, text, asked, results, settled };
+};
+
+const throws = (error: Error): Plan =>
+  planOf(() => {
+    throw error;
+  });
+
+describe('answerShortly', () => {
+  it('tells what another model wrote, in its shape, with its usage and headers', async () => {
+    const { events, asked, results, settled } = await run([
+      [accepted, ...thinks, ...says('a '), ...says('title', 'msg_2'), ended()],
+    ]);
+    expect(events).toEqual([{ ...accepted, servedModel: 'small' }, ...says('A TITLE'), ended()]);
+    expect(checkGrammar(events)).toEqual([]);
+    expect([results, settled]).toEqual([['answered'], ['1']]);
+    expect(asked).toEqual([
+      turnRequest({ model: 'small', reasoning: { effort: 'low', summary: null, context: null } }),
+    ]);
+  });
+
+  it('names no other model where the requested one is the smallest', async () => {
+    const { events } = await run([[accepted, ...says('x'), ended()]], { model: 'small' });
+    expect(events[0]).toEqual(accepted);
+  });
+
+  it('names what the caller asked for and did not get', async () => {
+    const request: Partial<TurnRequest> = {
+      reasoning: { effort: 'high', summary: 'auto', context: null },
+      items: [
+        {
+          kind: 'message',
+          role: 'user',
+          parts: [
+            { kind: 'text', text: 'hi' },
+            { kind: 'image', url: 'https://example.com/a.png' },
+          ],
+        },
+      ],
+    };
+    const { events, asked } = await run([[accepted, ...says('x'), ended()]], request);
+    expect(events[0]).toEqual({
+      ...accepted,
+      servedModel: 'small',
+      ignored: [
+        'user',
+        'reasoning.effort',
+        'reasoning.summary',
+        { file: { item: 0, of: 'content', part: 1 } },
+      ],
+    });
+    expect(asked[0]?.items).toEqual([
+      {
+        kind: 'message',
+        role: 'user',
+        parts: [
+          { kind: 'text', text: 'hi' },
+          { kind: 'text', text: '[image]' },
+        ],
+      },
+    ]);
+  });
+
+  it('asks once more without an effort where that was refused', async () => {
+    const refused = gatewayError('unsupported_parameter', { param: 'reasoning.effort' });
+    for (const first of [[failed('reasoning.effort')], throws(refused)]) {
+      const { text, asked, results } = await run([first, [accepted, ...says('x'), ended()]]);
+      expect([text, asked.map(({ reasoning }) => reasoning.effort), results]).toEqual([
+        'X',
+        ['low', null],
+        ['answered'],
+      ]);
+    }
+  });
+
+  const cut: TurnEvent = ended({ kind: 'incomplete', reason: 'max_output_tokens' });
+  const notToBeRun = planOf(() => emit([]), { refused: [{ path: 'model', kind: 'invalid_value', why: '' }] });
+
+  it.each<readonly [string, readonly TurnEvent[] | Plan, string | readonly string[]]>([
+    ['it fails', [failed()], ['failed', 'invalid_value']],
+    ['it fails in its middle', [accepted, ...says('x'), failed()], ['failed', 'invalid_value']],
+    ['it is cut', [accepted, ...says('x'), cut], 'failed'],
+    ['it throws', throws(gatewayError('rate_limit_exceeded')), ['failed', 'rate_limit_exceeded']],
+    ['it breaks', throws(new TypeError('a bug')), 'failed'],
+    ['it ends without a word', [], 'failed'],
+    ['its text is of no use', [accepted, ...says(''), ended()], 'unusable'],
+    ['it is not to be run', notToBeRun, 'refused'],
+  ])('the turn that was asked for follows if %s', async (_, short, result) => {
+    const { events, results, settled } = await run([short]);
+    expect([events, results]).toEqual([ORDINARY, [result]]);
+    // The place is given back once, by the turn that runs last.
+    expect(settled).toHaveLength(1);
+  });
+
+  it('a strict caller gets the turn that was asked for where the short one would be less, or turns out to be', async () => {
+    const high = await run([], {
+      isStrict: true,
+      reasoning: { effort: 'high', summary: null, context: null },
+    });
+    const later = await run([[accepted, ...says('x'), ended()]], { isStrict: true });
+    expect([high.events, high.results, later.events, later.results]).toEqual([
+      ORDINARY,
+      ['refused'],
+      ORDINARY,
+      ['refused'],
+    ]);
+  });
+
+  it('a turn that says too much is left', async () => {
+    let isLeft = false;
+    const endless = planOf(async function* () {
+      try {
+        yield accepted;
+        for (;;) yield { type: 'item-delta', itemId: 'm', at: 'text', delta: 'word '.repeat(100) } as const;
+      } finally {
+        isLeft = true;
+      }
+    });
+    const { text, results } = await run([endless]);
+    expect([text, results, isLeft]).toEqual(['ordinary', ['unusable'], true]);
+  });
+
+  /** Says nothing until it is stopped. */
+  const silent = planOf(async function* (signal) {
+    yield accepted;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    signal.throwIfAborted();
+  });
+
+  it('a turn that takes too long is ended', async () => {
+    const { text, results } = await run([silent], {}, { limitMs: 1 });
+    expect([text, results]).toEqual(['ordinary', ['late']]);
+  });
+
+  it('nothing follows where the caller has gone', async () => {
+    const gone = new AbortController();
+    const results: unknown[] = [];
+    const running = run([silent], {}, { onResult: (result) => results.push(result) }, gone.signal);
+    setImmediate(() => gone.abort(new Error('gone')));
+    await expect(running).rejects.toThrow('gone');
+    expect(results).toEqual(['abandoned']);
+  });
+});

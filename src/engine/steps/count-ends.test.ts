@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+
+import { planOf } from '../../../test/support/plan.ts';
+import { END, messageTold } from '../../../test/support/told-items.ts';
+import { collect, emit } from '../../../test/support/turn-events.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { countEnds } from './count-ends.ts';
+
+const counter = {
+  tokenizer: { countTexts: async (texts: readonly string[]) => texts.join('').length },
+  clock: { now: () => 0 },
+};
+const { signal } = new AbortController();
+const told = messageTold('m', 'abc');
+const counted = {
+  inputTokens: 2 + 4 + 2,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 3,
+  reasoningTokens: 0,
+  totalTokens: 11,
+  isCounted: true,
+} as const;
+const cut: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  isEndedHere: true,
+  at: 1,
+};
+
+const ended = async (end: TurnEvent): Promise<TurnEvent | undefined> => {
+  const plan = countEnds(
+    planOf(() => emit([...told, end])),
+    turnRequest(),
+    counter,
+  );
+  const events = await collect(plan.run(signal));
+  expect(events.slice(0, -1)).toEqual(told);
+  return events.at(-1);
+};
+
+describe('countEnds', () => {
+  it('counts what this server ended', async () => {
+    expect(await ended(cut)).toEqual({ ...cut, usage: counted });
+  });
+
+  it('adds the count to what earlier attempts are known to have used', async () => {
+    const { isCounted: _, ...exact } = counted;
+    expect(await ended({ ...cut, usage: exact })).toEqual({
+      ...cut,
+      usage: { ...counted, inputTokens: 16, outputTokens: 6, totalTokens: 22 },
+    });
+  });
+
+  it.each<[what: string, end: TurnEvent]>([
+    ['ended upstream, without numbers', { ...END, usage: null }],
+    ['failed', { ...cut, outcome: { kind: 'failed', failure: failure('server_error') } }],
+  ])('leaves an answer alone that %s', async (_, end) => {
+    expect(await ended(end)).toEqual(end);
+  });
+
+  it('interrupts the turn before it counts', async () => {
+    const order: string[] = [];
+    async function* source(): AsyncGenerator<TurnEvent> {
+      try {
+        yield cut;
+      } finally {
+        order.push('left');
+      }
+    }
+    const tokenizer = {
+      async countTexts() {
+        order.push('counted');
+        return 1;
+      },
+    };
+    await collect(countEnds(planOf(source), turnRequest(), { ...counter, tokenizer }).run(signal));
+    expect(order[0]).toBe('left');
+  });
+});

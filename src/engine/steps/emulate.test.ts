@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+
+import { engineOf, planOf } from '../../../test/support/plan.ts';
+import { END, messageTold } from '../../../test/support/told-items.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
+import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { withEmulations } from './emulate.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+
+const characters: Tokenizer = {
+  warmUp: () => {},
+  count: async (text) => text.length,
+  head: async (text, tokens) => text.slice(0, tokens),
+};
+const TURN: readonly TurnEvent[] = [...messageTold('m', 'one STOP two'), END];
+
+const { clock } = fixedAmbient();
+
+const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
+  const engine = withEmulations(engineOf(planOf(() => emit(TURN))), characters, clock);
+  const plan = engine.plan(turnRequest(different));
+  const events = await collect(plan.run(new AbortController().signal));
+  const last = events.at(-1);
+  const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
+  return [text, last?.type === 'turn-ended' ? last.outcome.kind : 'no end'];
+};
+
+describe('withEmulations', () => {
+  it.each([
+    ['nothing asked', {}, 'one STOP two', 'completed'],
+    ['a limit', { maxOutputTokens: 3 }, 'one', 'incomplete'],
+    ['a stop text', { stop: ['STOP'] }, 'one ', 'completed'],
+    ['both, the limit first', { maxOutputTokens: 3, stop: ['STOP'] }, 'one', 'incomplete'],
+    ['both, the stop text first', { maxOutputTokens: 6, stop: ['STOP'] }, 'one ', 'completed'],
+  ])('%s', async (_, different, text, outcome) => {
+    expect(await run(different)).toEqual([text, outcome]);
+  });
+
+  it('does not ask for an answer of no tokens', async () => {
+    const engine = withEmulations(
+      engineOf(
+        planOf(
+          () => {
+            throw new Error('asked');
+          },
+          { ignored: ['truncation'] },
+        ),
+      ),
+      characters,
+      clock,
+    );
+    let settled = 0;
+    const plan = engine.plan(turnRequest({ maxOutputTokens: 0 }));
+    expect(
+      await collect(
+        plan.run(new AbortController().signal, () => {
+          settled += 1;
+        }),
+      ),
+    ).toEqual([
+      { type: 'turn-accepted', ignored: ['truncation'], limitsOutput: true, headers: {} },
+      {
+        type: 'turn-ended',
+        outcome: { kind: 'incomplete', reason: 'max_output_tokens' },
+        usage: null,
+        isEndedHere: true,
+        at: clock.now(),
+      },
+    ]);
+    expect(settled).toBe(1);
+  });
+
+  it('hands the events of the engine on untouched where there is nothing to do', () => {
+    const events = emit(TURN);
+    const engine = withEmulations(engineOf(planOf(() => events)), characters, clock);
+    expect(engine.plan(turnRequest()).run(new AbortController().signal)).toBe(events);
+  });
+
+  it('asks for less where it does something itself, and passes on what is said about the rest', async () => {
+    const asked: TurnRequest[] = [];
+    let settled = 0;
+    const said = {
+      ignored: ['truncation'],
+      refused: [{ path: 'tools', kind: 'invalid_value', why: 'x' }],
+    } as const;
+    const engine = withEmulations(
+      {
+        plan(request) {
+          asked.push(request);
+          return planOf((_signal, onSettled) => {
+            onSettled?.();
+            return emit(TURN);
+          }, said);
+        },
+      },
+      characters,
+      clock,
+    );
+    const plan = engine.plan(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }));
+    await collect(
+      plan.run(new AbortController().signal, () => {
+        settled += 1;
+      }),
+    );
+    expect([asked, plan.ignored, plan.refused, settled]).toEqual([
+      [turnRequest({ maxOutputTokens: 9 })],
+      said.ignored,
+      said.refused,
+      1,
+    ]);
+  });
+});

@@ -1,0 +1,170 @@
+import { isToolCall, type Slot } from '../../canonical/request/item.ts';
+import { saysNothing, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { cutDelta } from './cut-logprobs.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+
+/** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
+const SETTLE_ABOVE = 256;
+/** Text without a space is counted for good here: a token more or less is better than no end. */
+const SETTLE_ANYWAY_ABOVE = 512;
+/** Text that grows may fall into other tokens, and so into a few more than were foreseen. */
+const MARGIN = 16;
+/** How much of a long delta is counted at once at the least. */
+const PIECE_CHARS = 1_024;
+
+export interface OutputLimit {
+  readonly maxTokens: number;
+  readonly tokenizer: Tokenizer;
+  readonly clock: Clock;
+  /** The turn's: counting a long text stops when it is aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** What of an item is output that a client sees; reasoning is not. */
+const COUNTED: ReadonlySet<Slot> = new Set<Slot>(['text', 'input']);
+
+/**
+ * `max_output_tokens` for backends that have no such limit: the visible output is counted as it
+ * comes, cut at the limit, and the turn ends as incomplete; `wellFormed` behind this ends what is open.
+ * Leaving the source early interrupts it.
+ */
+export async function* limitOutput(
+  events: AsyncIterable<TurnEvent>,
+  { maxTokens, tokenizer, clock, signal }: OutputLimit,
+): AsyncGenerator<TurnEvent> {
+  const budget = new TokenBudget(maxTokens, tokenizer);
+  let isNeeded = true;
+  for await (const event of events) {
+    if (event.type === 'turn-accepted') {
+      isNeeded = !event.limitsOutput;
+      if (isNeeded && budget.willCount) tokenizer.warmUp();
+    }
+    const counted = isNeeded ? countedText(event) : null;
+    if (counted === null) {
+      yield event;
+      continue;
+    }
+    const allowed = await budget.take(counted.of, counted.text, signal);
+    if (!budget.isSpent) {
+      if (event.type !== 'item-delta' || !saysNothing(event)) yield event;
+      continue;
+    }
+    // A call is not begun with half its name.
+    if (event.type === 'item-delta' && allowed !== '') yield cutDelta(event, allowed);
+    const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+    yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
+    return;
+  }
+}
+
+/** What of an event counts, and what it is the text of. The name of a call is in the usage, too. */
+const countedText = (event: TurnEvent): { readonly of: string; readonly text: string } | null => {
+  if (event.type === 'item-delta' && COUNTED.has(event.at)) return { of: event.itemId, text: event.delta };
+  if (event.type !== 'item-started' || !isToolCall(event.item)) return null;
+  return { of: `name of ${event.item.id}`, text: event.item.name };
+};
+
+/**
+ * How much of the limit is left. No text has more tokens than bytes, so nothing is counted while even
+ * that many would be within the limit: some tens of times for an answer, however many deltas it has.
+ */
+class TokenBudget {
+  readonly #max: number;
+  readonly #tokenizer: Tokenizer;
+  /** Tokens of text that cannot change any more. */
+  #settled = 0;
+  /** Texts of items that may still fall into other tokens; the last one still grows. */
+  #texts: { readonly itemId: string; text: string }[] = [];
+  /** At most so many tokens are in them. */
+  #atMost = 0;
+  isSpent = false;
+
+  constructor(max: number, tokenizer: Tokenizer) {
+    this.#max = max;
+    this.#tokenizer = tokenizer;
+  }
+
+  /** Whether an answer of a usual length would have to be counted. */
+  get willCount(): boolean {
+    return this.#max < USUAL_LIMIT;
+  }
+
+  /** As much of a delta as the limit allows. */
+  async take(itemId: string, delta: string, signal?: AbortSignal): Promise<string> {
+    let allowed = '';
+    for (let at = 0; at < delta.length && !this.isSpent;) {
+      signal?.throwIfAborted();
+      const room = Math.floor((this.#max - this.#settled - this.#atMost - MARGIN) / MAX_BYTES);
+      const end = wholeCharacters(delta, at + Math.max(room, PIECE_CHARS));
+      allowed += await this.#add(itemId, delta.slice(at, end));
+      at = end;
+    }
+    return allowed;
+  }
+
+  async #add(itemId: string, piece: string): Promise<string> {
+    const last = this.#growing(itemId);
+    const before = last.text.length;
+    last.text += piece;
+    this.#atMost += bytesOf(piece);
+    if (this.#settled + this.#atMost + MARGIN <= this.#max) return piece;
+    await this.#settleOthers();
+    const count = await this.#tokenizer.count(last.text);
+    if (this.#settled + count > this.#max) {
+      this.isSpent = true;
+      const head = await this.#tokenizer.head(last.text, this.#max - this.#settled);
+      return head.slice(before);
+    }
+    this.#atMost = count;
+    await this.#settle(last);
+    return piece;
+  }
+
+  #growing(itemId: string): { readonly itemId: string; text: string } {
+    const last = this.#texts.at(-1);
+    if (last?.itemId === itemId) return last;
+    const next = { itemId, text: '' };
+    this.#texts.push(next);
+    return next;
+  }
+
+  /** All but the last are whole. */
+  async #settleOthers(): Promise<void> {
+    for (const { text } of this.#texts.slice(0, -1)) this.#settled += await this.#tokenizer.count(text);
+    this.#texts = this.#texts.slice(-1);
+  }
+
+  /** Text that can no longer grow into other tokens is not counted again. */
+  async #settle(last: { text: string }): Promise<void> {
+    const end = settledEnd(last.text);
+    if (end === 0) return;
+    this.#settled += await this.#tokenizer.count(last.text.slice(0, end));
+    last.text = last.text.slice(end);
+    this.#atMost = await this.#tokenizer.count(last.text);
+  }
+}
+
+/** Bytes of a unit of a text, at the most. */
+const MAX_BYTES = 3;
+/** Answers beyond this many bytes are rare. */
+const USUAL_LIMIT = 64 * 1024;
+
+const bytesOf = (text: string): number => {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : MAX_BYTES;
+  }
+  return bytes;
+};
+
+const wholeCharacters = (text: string, end: number): number =>
+  /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end + 1 : end;
+
+/** How much of the text can no longer grow into other tokens; 0: leave it. */
+const settledEnd = (text: string): number => {
+  if (text.length <= SETTLE_ABOVE) return 0;
+  const space = Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n'));
+  return space <= 0 && text.length > SETTLE_ANYWAY_ABOVE ? text.length : Math.max(space, 0);
+};

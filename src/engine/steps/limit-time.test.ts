@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { planOf } from '../../../test/support/plan.ts';
+import { ACCEPTED, END, messageStarted, textDelta } from '../../../test/support/told-items.ts';
+import { fixedAmbient } from '../../../test/support/turn-events.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Plan } from '../engine.ts';
+import { limitTime } from './limit-time.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const started = messageStarted('m');
+const said = textDelta('m', 'a');
+const late: TurnEvent = { ...END, outcome: { kind: 'failed', failure: failure('turn_timeout') } };
+
+/** Says these, and then nothing until it is aborted. */
+const saying = (...events: readonly TurnEvent[]): Plan =>
+  planOf(
+    async function* (signal, onSettled) {
+      onSettled?.();
+      yield* events;
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      signal.throwIfAborted();
+    },
+    { ignored: ['user'] },
+  );
+
+const { clock } = fixedAmbient();
+
+const run = (plan: Plan, signal = new AbortController().signal) => {
+  const events: TurnEvent[] = [];
+  const settled = vi.fn<() => void>();
+  const ended = (async () => {
+    for await (const event of limitTime(1_000, clock)(plan).run(signal, settled)) events.push(event);
+  })();
+  ended.catch(() => {});
+  return { events, ended, settled };
+};
+
+describe('limitTime', () => {
+  it('ends a turn that has said nothing', async () => {
+    const { events, ended } = run(saying());
+    await vi.advanceTimersByTimeAsync(999);
+    expect(events).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await ended;
+    expect(events).toEqual([late]);
+  });
+
+  it('ends one in its middle, with what is open', async () => {
+    const { events, ended } = run(saying(ACCEPTED, started, said));
+    await vi.advanceTimersByTimeAsync(1_000);
+    await ended;
+    expect(events).toEqual([
+      ACCEPTED,
+      started,
+      said,
+      {
+        type: 'item-ended',
+        item: {
+          kind: 'message',
+          id: 'm',
+          role: 'assistant',
+          parts: [{ kind: 'text', text: 'a' }],
+          status: 'incomplete',
+        },
+      },
+      late,
+    ]);
+  });
+
+  it('lets those alone that end in time', async () => {
+    const { events, ended, settled } = run(saying(ACCEPTED, END));
+    await vi.advanceTimersByTimeAsync(1_000);
+    await ended;
+    expect(events).toEqual([ACCEPTED, END]);
+    expect(settled).toHaveBeenCalledOnce();
+  });
+
+  it('is no reason where the client went', async () => {
+    const gone = new AbortController();
+    const { events, ended } = run(saying(ACCEPTED), gone.signal);
+    await vi.advanceTimersByTimeAsync(10);
+    gone.abort(new Error('gone'));
+    await expect(ended).rejects.toThrow('gone');
+    expect([events, vi.getTimerCount()]).toEqual([[ACCEPTED], 0]);
+  });
+
+  it('passes on what goes wrong otherwise', async () => {
+    const broken = planOf(async function* () {
+      yield ACCEPTED;
+      throw new Error('broken');
+    });
+    const { events, ended } = run(broken);
+    await expect(ended).rejects.toThrow('broken');
+    expect(events).toEqual([ACCEPTED]);
+  });
+
+  it('of nothing is no limit', () => {
+    const plan = saying();
+    expect(limitTime(0, clock)(plan)).toBe(plan);
+    expect(limitTime(1, clock)(plan).ignored).toEqual(['user']);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+
+import { planOf } from '../../../test/support/plan.ts';
+import { collect, emit } from '../../../test/support/turn-events.ts';
+import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { retryWhole } from './retry-whole.ts';
+
+const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
+const said: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a' };
+const lost: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'failed', failure: failure('worker_lost') },
+  usage: null,
+  at: 1_800_000_000_000,
+};
+const done: TurnEvent = {
+  type: 'turn-ended',
+  outcome: { kind: 'completed' },
+  usage: null,
+  at: 1_800_000_000_000,
+};
+
+const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
+  let count = 0;
+  /** In which attempts the turn was said to be settled. */
+  const settled: number[] = [];
+  const plan = retryWhole(
+    planOf((_signal, onSettled) => {
+      count += 1;
+      onSettled?.();
+      return emit(attempts[count - 1] ?? [lost]);
+    }),
+  );
+  const events = await collect(plan.run(new AbortController().signal, () => void settled.push(count)));
+  return { events, count, settled };
+};
+
+describe('retryWhole', () => {
+  it('hands on a turn that came to an end', async () => {
+    expect(await run([accepted, said, done])).toEqual({
+      events: [accepted, said, done],
+      count: 1,
+      settled: [1],
+    });
+  });
+
+  it('lets others go first while a long one is handed on', async () => {
+    const long = Array.from({ length: 200_000 }, () => said);
+    expect(await turnsOfLoop(() => run([accepted, ...long, done]))).toBeGreaterThan(1);
+  });
+
+  it('runs a turn again whose worker died, and tells only of the last run', async () => {
+    expect(await run([accepted, said, lost], [accepted, done])).toEqual({
+      events: [accepted, done],
+      count: 2,
+      // A turn that is run again keeps its place.
+      settled: [2],
+    });
+  });
+
+  it('tells of the loss in the end, and at once of one that the engine could not mend', async () => {
+    expect(await run([accepted, said, lost], [accepted, said, lost])).toEqual({
+      events: [accepted, said, lost],
+      count: 2,
+      settled: [2],
+    });
+    expect(await run([lost])).toEqual({ events: [lost], count: 1, settled: [1] });
+  });
+});

@@ -1,0 +1,140 @@
+import { isToolCall } from '../../canonical/request/item.ts';
+import { saysNothing, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
+import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
+
+/**
+ * `stop` for backends that have none: the answer ends before the first of these texts, also when it
+ * comes in pieces, and nothing of it is sent. Only what may still become one is held back. `wellFormed`
+ * behind this ends what is open. Leaving the source early interrupts the turn.
+ */
+export async function* stopAt(
+  events: AsyncIterable<TurnEvent>,
+  stops: readonly string[],
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): AsyncGenerator<TurnEvent> {
+  const machines = stops.map(machineOf);
+  const searches = new Map<string, StopSearch>();
+  const searchIn = (itemId: string): StopSearch => {
+    const known = searches.get(itemId) ?? new StopSearch(machines);
+    searches.set(itemId, known);
+    return known;
+  };
+  let hasCalls = false;
+  for await (const event of events) {
+    if (event.type === 'item-ended' && isToolCall(event.item)) hasCalls = true;
+    // Behind the text of an item comes its refusal, or its end.
+    if (event.type === 'item-ended' || (event.type === 'item-delta' && event.at === 'refusal')) {
+      const id = event.type === 'item-ended' ? event.item.id : event.itemId;
+      const search = searches.get(id);
+      searches.delete(id);
+      if (search !== undefined && search.held !== '') yield heldBy(search, id);
+    }
+    if (event.type !== 'item-delta' || event.at !== 'text') {
+      yield event;
+      continue;
+    }
+    const search = searchIn(event.itemId);
+    search.logprobs.add(event.logprobs ?? []);
+    const { safe, isFound } = await search.add(event.delta, signal);
+    if (!isFound) {
+      const logprobs = search.held === '' ? search.logprobs.rest() : search.logprobs.take(safe.length);
+      const passed = withLogprobs({ ...event, delta: safe }, logprobs);
+      if (!saysNothing(passed)) yield passed;
+      continue;
+    }
+    if (safe !== '') yield withLogprobs(textOf(event.itemId, safe), search.logprobs.take(safe.length));
+    // What other items hold back is theirs to the end.
+    searches.delete(event.itemId);
+    for (const [other, held] of searches) {
+      if (held.held !== '') yield heldBy(held, other);
+    }
+    yield {
+      type: 'turn-ended',
+      // A client that reads how the answer ended must not miss the calls in front of the stop.
+      outcome: { kind: hasCalls ? 'tool-calls' : 'completed' },
+      usage: null,
+      isEndedHere: true,
+      at: clock.now(),
+    };
+    return;
+  }
+}
+
+const textOf = (itemId: string, delta: string): ItemDelta => ({
+  type: 'item-delta',
+  itemId,
+  at: 'text',
+  delta,
+});
+
+/** What a search holds back is no stop. */
+const heldBy = ({ held, logprobs }: StopSearch, itemId: string): ItemDelta =>
+  withLogprobs(textOf(itemId, held), logprobs.rest());
+
+/** A stop, and for each length of it how much of its beginning is also its end there: Knuth, Morris and Pratt. */
+interface StopMachine {
+  readonly stop: string;
+  readonly fallbacks: Uint32Array;
+}
+
+const machineOf = (stop: string): StopMachine => {
+  const fallbacks = new Uint32Array(stop.length + 1);
+  for (let length = 1, fallback = 0; length < stop.length; length += 1) {
+    while (fallback > 0 && stop[length] !== stop[fallback]) fallback = fallbacks[fallback] ?? 0;
+    if (stop[length] === stop[fallback]) fallback += 1;
+    fallbacks[length + 1] = fallback;
+  }
+  return { stop, fallbacks };
+};
+
+/** So many characters are looked at before others get their turn. */
+const STEP_CHARS = 64 * 1024;
+
+/** Looks for stops in one message. Each character is looked at once, however the text is cut into deltas. */
+class StopSearch {
+  readonly #machines: readonly StopMachine[];
+  /** How much of each stop the text ends with. */
+  readonly #matched: number[];
+  /** The end of the text that may be the beginning of a stop. */
+  held = '';
+  readonly logprobs = new HeldLogprobs();
+
+  constructor(machines: readonly StopMachine[]) {
+    this.#machines = machines;
+    this.#matched = machines.map(() => 0);
+  }
+
+  /** What may be sent of the text so far, and whether a stop stands behind it. */
+  async add(
+    delta: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly safe: string; readonly isFound: boolean }> {
+    const text = this.held + delta;
+    for (let at = this.held.length; at < text.length; at += 1) {
+      if (at % STEP_CHARS === 0) await breathe(signal);
+      const found = this.#step(text.charCodeAt(at));
+      if (found > 0) return { safe: text.slice(0, at + 1 - found), isFound: true };
+    }
+    const end = text.length - Math.max(...this.#matched);
+    this.held = text.slice(end);
+    return { safe: text.slice(0, end), isFound: false };
+  }
+
+  /**
+   * The length of the stop that is whole with this character, or 0. The one that is whole first counts,
+   * so that the answer does not depend on deltas; of two that end together it is the longer one.
+   */
+  #step(char: number): number {
+    let found = 0;
+    for (const [index, { stop, fallbacks }] of this.#machines.entries()) {
+      let matched = this.#matched[index] ?? 0;
+      while (matched > 0 && stop.charCodeAt(matched) !== char) matched = fallbacks[matched] ?? 0;
+      if (stop.charCodeAt(matched) === char) matched += 1;
+      this.#matched[index] = matched;
+      if (matched === stop.length) found = Math.max(found, matched);
+    }
+    return found;
+  }
+}
