@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 /** They measure the event loop, memory or deadlines of our own: they need the machine for themselves. */
 const ALONE = [
-  'src/http/check-format.test.ts',
+  'src/turns/format/check-format.test.ts',
   'src/kit/async/event-loop.test.ts',
   'src/threads/*.test.ts',
   'test/chaos/*.test.ts',

@@ -1,4 +1,4 @@
-import { createAdmission } from '../src/engine/admission.ts';
+import { createAdmission } from '../src/turns/admission.ts';
 import type { Burst, ProxySide } from './proxy-side.ts';
 import type { Row } from './rows.ts';
 import { quantile } from './statistics.ts';

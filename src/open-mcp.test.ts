@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../test/support/mcp/http-server.ts';
 import type { McpServer, McpTransport } from './canonical/mcp/mcp-server.ts';
 import type { ReachableMcp } from './engine/mcp/mcp-access.ts';
-import { createAgentPinner, type PinnedAgentOptions } from './http/pinned-agent.ts';
+import { createAgentPinner, type PinnedAgentOptions } from './network/pinned-agent.ts';
 import { openMcp, type OpenMcp } from './open-mcp.ts';
 
 const closers: (() => Promise<unknown>)[] = [];

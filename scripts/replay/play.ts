@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
-import { createFormatChecks } from '../../src/http/check-format.ts';
+import { createFormatChecks } from '../../src/turns/format/check-format.ts';
 import { dialectsOf } from '../../src/http/dialects.ts';
 import { openExchange } from '../../src/http/exchange.ts';
 import { serveTurn } from '../../src/http/serve-turn.ts';

@@ -12,7 +12,7 @@ import type { SideRequest } from '../openai/clients/side-request.ts';
 import type { Dialect } from '../openai/dialects/dialect.ts';
 import type { FormEntry } from '../openai/images/form.ts';
 import type { Frame } from '../openai/shared/sse.ts';
-import type { ItemMemory } from './recent-items.ts';
+import type { ItemMemory } from '../turns/recent-items.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
 export interface RequestContext {

@@ -7,7 +7,7 @@ import { wellFormed } from '../../src/canonical/events/well-formed.ts';
 import type { CompactionSupport } from '../../src/codex/capabilities/compaction.ts';
 import { compactConversations } from '../../src/engine/steps/compact-conversations.ts';
 import { customAgain } from '../../src/engine/plan/custom-as-functions.ts';
-import { runChoices } from '../../src/engine/choices.ts';
+import { runChoices } from '../../src/turns/choices.ts';
 import { withEmulations } from '../../src/engine/steps/emulate.ts';
 import type { Engine, Plan } from '../../src/engine/engine.ts';
 import { keepSecrets } from '../../src/engine/steps/keep-secrets.ts';
@@ -19,7 +19,7 @@ import { repairCalls, type RepairOptions } from '../../src/engine/steps/repair-c
 import { withProseTools } from '../../src/engine/prose-tools/prose-engine.ts';
 import { retryWhole } from '../../src/engine/steps/retry-whole.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
-import { allPastCommitPoint } from '../../src/http/commit-point.ts';
+import { allPastCommitPoint } from '../../src/turns/commit-point.ts';
 import { tap } from '../../src/observe/observer.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';

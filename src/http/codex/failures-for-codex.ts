@@ -2,7 +2,7 @@ import { failureOf, GatewayError, type Failure } from '../../canonical/failure/f
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { Committed } from '../commit-point.ts';
+import type { Committed } from '../../turns/commit-point.ts';
 import type { TurnAsk } from '../endpoint.ts';
 
 /**

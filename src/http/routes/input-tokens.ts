@@ -5,7 +5,7 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Gate, type Refusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { resolveAttachments } from '../attachments.ts';
+import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { jsonResponse } from '../json-response.ts';

@@ -11,7 +11,7 @@ import { renderResponse } from '../../openai/responses/output/render.ts';
 import { toTurnRequest } from '../../openai/responses/input/to-turn.ts';
 import { invalidChoice } from '../../openai/shared/validation.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { rememberItems } from '../recent-items.ts';
+import { rememberItems } from '../../turns/recent-items.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
 export interface ResponsesOptions extends AnswerLimits {

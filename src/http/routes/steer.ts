@@ -1,7 +1,7 @@
 import { readSteer } from '../../openai/responses/input/steer.ts';
 import { ignoredHeader } from '../ignored-header.ts';
 import { readBody, type BodyDeps } from '../read-body.ts';
-import type { RunningResponses } from '../running-responses.ts';
+import type { RunningResponses } from '../../turns/running-responses.ts';
 import type { Route } from '../server.ts';
 
 export interface SteerDeps extends BodyDeps {

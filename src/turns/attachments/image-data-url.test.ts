@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failure, failureOf, GatewayError } from '../canonical/failure/failure.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
-import { atOnce } from '../kit/async/event-loop.ts';
+import { failure, failureOf, GatewayError } from '../../canonical/failure/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
+import { atOnce } from '../../kit/async/event-loop.ts';
 import { canonicalDataUrl as canonicalSteps, toImageDataUrl as imageSteps } from './image-data-url.ts';
 
 const canonicalDataUrl = (url: string, param: string): string => atOnce(canonicalSteps(url, param));

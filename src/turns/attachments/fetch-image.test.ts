@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { failure, GatewayError } from '../canonical/failure/failure.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import type { Failure } from '../../canonical/failure/failure.ts';
 import { createImageFetcher } from './fetch-image.ts';
 import type { ImageFetcherOptions } from './fetch-image.ts';
 

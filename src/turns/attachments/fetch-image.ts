@@ -1,11 +1,11 @@
 import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from '../canonical/failure/failure.ts';
-import { outOfResources } from '../canonical/failure/resources.ts';
-import { inTurns } from '../kit/async/event-loop.ts';
+import { GatewayError } from '../../canonical/failure/failure.ts';
+import { outOfResources } from '../../canonical/failure/resources.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
-import { createAgentPinner, type PinnedAgentOptions } from './pinned-agent.ts';
+import { createAgentPinner, type PinnedAgentOptions } from '../../network/pinned-agent.ts';
 
 /** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
 export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { GatewayError } from '../canonical/failure/failure.ts';
-import type { OutputFormat } from '../canonical/request/turn-request.ts';
-import type { JsonObject } from '../kit/json/json.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { GatewayError } from '../../canonical/failure/failure.ts';
+import type { OutputFormat } from '../../canonical/request/turn-request.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { systemAmbient } from '../../kit/system-ambient.ts';
 import { createFormatChecks } from './check-format.ts';
 
 const ofSchema = (schema: JsonObject): OutputFormat => ({

@@ -1,4 +1,4 @@
-import type { Steps } from '../kit/async/event-loop.ts';
+import type { Steps } from '../../kit/async/event-loop.ts';
 import { invalidImage, sniffImage } from './image-bytes.ts';
 
 /** Images are megabytes long: so much of one is looked at in a step. Four digits are three bytes. */

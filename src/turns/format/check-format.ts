@@ -1,11 +1,11 @@
-import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import type { OutputFormat } from '../canonical/request/turn-request.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { assertNever } from '../kit/assert-never.ts';
-import { parseJsonObject, type JsonObject } from '../kit/json/json.ts';
-import { isLongerThan } from '../kit/json/json-writer.ts';
-import { Recent } from '../kit/collections/recent.ts';
-import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { OutputFormat } from '../../canonical/request/turn-request.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { isLongerThan } from '../../kit/json/json-writer.ts';
+import { Recent } from '../../kit/collections/recent.ts';
+import { besideModule, createThreadPool, type GiveUpReason } from '../../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
 /** Says whether a finished answer keeps to the format that the client asked for. Null: nobody can tell. */

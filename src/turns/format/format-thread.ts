@@ -1,4 +1,4 @@
-import { serveJobs } from '../threads/serve-jobs.ts';
+import { serveJobs } from '../../threads/serve-jobs.ts';
 import { judgeFormat } from './format-schema.ts';
 
 serveJobs(judgeFormat);

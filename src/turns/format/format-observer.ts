@@ -1,5 +1,5 @@
-import { answerOf } from '../canonical/request/item.ts';
-import type { TurnObserver } from '../observe/observer.ts';
+import { answerOf } from '../../canonical/request/item.ts';
+import type { TurnObserver } from '../../observe/observer.ts';
 import type { FormatCheck } from './check-format.ts';
 
 /** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */

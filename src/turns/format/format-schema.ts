@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 
-import type { JsonObject } from '../kit/json/json.ts';
-import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 
 /** A schema and, where there is one, an answer that should keep to it; both as JSON text. */
 export interface FormatJob {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { Agent } from 'undici';
 
 import { unlessAborted } from '../kit/async/abort.ts';
-import { isPublicAddress } from './guards/public-address.ts';
+import { isPublicAddress } from './public-address.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
 /** An agent that reaches nothing but the host of the URL; null if that is not a public address. */

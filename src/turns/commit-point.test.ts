@@ -5,7 +5,7 @@ import { END, messageEnded, messageStarted, textDelta } from '../../test/support
 import { planOf } from '../../test/support/plan.ts';
 import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { runChoices } from '../engine/choices.ts';
+import { runChoices } from './choices.ts';
 import { allPastCommitPoint, type Committed } from './commit-point.ts';
 
 const ACCEPTED: TurnEvent = {

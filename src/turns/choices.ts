@@ -2,7 +2,7 @@ import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { Place } from './admission.ts';
-import type { Plan } from './engine.ts';
+import type { Plan } from '../engine/engine.ts';
 
 export interface ChoicesOptions {
   readonly signal: AbortSignal;

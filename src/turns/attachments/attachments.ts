@@ -1,10 +1,10 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
-import { partsOf, withParts, type ImagePart, type Item } from '../canonical/request/item.ts';
-import type { Path } from '../canonical/request/path.ts';
-import type { HostedTool, Tool } from '../canonical/request/tool.ts';
-import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { inTurns } from '../kit/async/event-loop.ts';
-import { isPlainWebUrl } from '../kit/text/web-url.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { partsOf, withParts, type ImagePart, type Item } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
+import { isPlainWebUrl } from '../../kit/text/web-url.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayError, failure, failureOf } from '../canonical/failure/failure.ts';
-import type { Item } from '../canonical/request/item.ts';
-import type { Path } from '../canonical/request/path.ts';
-import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { parameterName } from '../openai/shared/parameter-names.ts';
-import { PLAIN_FORM } from '../openai/shared/read-tools.ts';
-import { responsesNames } from '../openai/responses/input/names.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { gatewayError, failure, failureOf } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { parameterName } from '../../openai/shared/parameter-names.ts';
+import { PLAIN_FORM } from '../../openai/shared/read-tools.ts';
+import { responsesNames } from '../../openai/responses/input/names.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';
 

@@ -1,5 +1,5 @@
-import { failure, GatewayError } from '../canonical/failure/failure.ts';
-import { imageHeaderOf, type ImageMediaType } from '../canonical/tokens/image-header.ts';
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import { imageHeaderOf, type ImageMediaType } from '../../canonical/tokens/image-header.ts';
 
 export const invalidImage = (message: string, param: string, cause?: unknown): GatewayError =>
   new GatewayError(failure('invalid_image', { message, param }), { cause });
