@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
 import { gatewayError, GatewayError, failure } from '../canonical/failure/failure.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './exchange/exchange.ts';
 import type { Route } from './server.ts';
 
 describe('a request', () => {

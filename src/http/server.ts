@@ -7,15 +7,15 @@ import { within } from '../kit/async/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { MIN_UPLOAD_BYTES_PER_SECOND, type Arrival, type Stall } from './arrival.ts';
-import { errorResponse } from './error-response.ts';
-import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
+import { MIN_UPLOAD_BYTES_PER_SECOND, type Arrival, type Stall } from './exchange/connection-info.ts';
+import { errorResponse } from './answer/error-response.ts';
+import { openExchange, type Exchange, type OpenExchange } from './exchange/exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
-import { unknownUrl } from './unknown-url.ts';
+import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
-import { loggedTraces } from './trace-context.ts';
+import { loggedTraces } from './exchange/trace-context.ts';
 
 /** A row of the route table. */
 export interface Route {

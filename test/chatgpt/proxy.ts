@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createApp, type App } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import { listen } from '../../src/http/listen.ts';
+import { listen } from '../../src/http/listen/listen.ts';
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { createLogger } from '../../src/observe/log.ts';

@@ -13,7 +13,7 @@ import {
   type ModelServerOptions,
   type Script,
 } from '../../src/demo/model-server.ts';
-import { listen } from '../../src/http/listen.ts';
+import { listen } from '../../src/http/listen/listen.ts';
 import { createLogger } from '../../src/observe/log.ts';
 
 export interface TestProxy {

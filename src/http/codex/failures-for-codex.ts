@@ -3,7 +3,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Committed } from '../../turns/commit-point.ts';
-import type { TurnAsk } from '../endpoint.ts';
+import type { TurnAsk } from '../turn/endpoint.ts';
 
 /**
  * What codex understands of a turn that failed before it began. It knows two failures by another form than that of

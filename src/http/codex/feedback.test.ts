@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure/failure.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import { feedbackRoute } from './feedback.ts';
 
 const exchange = {

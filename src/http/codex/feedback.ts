@@ -1,8 +1,8 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexDesk } from '../../engine/codex-account.ts';
 import { readFeedback } from '../../openai/shared/feedback.ts';
-import { ignoredHeader } from '../ignored-header.ts';
-import { readBody, type BodyDeps } from '../read-body.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { readBody, type BodyDeps } from '../body/read-body.ts';
 import type { Route } from '../server.ts';
 
 export interface FeedbackDeps {

@@ -2,8 +2,8 @@ import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/
 import type { CodexDesk } from '../../engine/codex-account.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { jsonResponse } from '../json-response.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
+import { jsonResponse } from '../answer/json-response.ts';
 import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
 

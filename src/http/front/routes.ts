@@ -1,6 +1,6 @@
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange/exchange.ts';
 import type { Route } from '../server.ts';
-import { unknownUrl } from '../unknown-url.ts';
+import { unknownUrl } from '../answer/unknown-url.ts';
 import { acceptsHtml } from './accepts-html.ts';
 import type { DocPages } from './doc-pages.ts';
 import { frontPage, PAGE_HEADERS, type PageFacts } from './page.ts';

@@ -1,4 +1,4 @@
-import type { Arrival } from '../arrival.ts';
+import type { Arrival } from '../exchange/connection-info.ts';
 
 /** Headers that say that a request was passed on, or that a page in a browser sends it. */
 const FROM_ELSEWHERE = [

@@ -5,7 +5,7 @@ import { renderChat } from '../../openai/chat/render.ts';
 import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { toTurnRequest } from '../../openai/chat/to-turn.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
 
 export interface ChatOptions extends AnswerLimits {

@@ -1,7 +1,7 @@
 import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { recogniseClient } from '../../openai/clients/recognise.ts';
 import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
-import type { TurnAsk } from '../endpoint.ts';
+import type { TurnAsk } from '../turn/endpoint.ts';
 
 interface ReadBody {
   readonly given: {

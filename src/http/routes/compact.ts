@@ -2,7 +2,7 @@ import { compacting } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { projectCompaction } from '../../openai/responses/output/project-compaction.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
 import { responsesEndpoint, type ResponsesOptions } from './responses.ts';
 
 /** A turn of the Responses API that ends with a trigger, and whose answer is a conversation. */

@@ -3,7 +3,7 @@ import { projectCompletion, renderCompletion, type CompletionMeta } from '../../
 import { modelOf, tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
 import { toTurnRequest } from '../../openai/completions/to-turn.ts';
 import type { TokenUse } from '../../engine/tokenizer.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {

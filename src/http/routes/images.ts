@@ -3,7 +3,7 @@ import { projectImages, renderImages, type ImagesMeta } from '../../openai/image
 import { editBodyOf } from '../../openai/images/form.ts';
 import { onlyImages } from '../../openai/images/only-images.ts';
 import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from '../../openai/images/to-turn.ts';
-import type { Endpoint, RequestContext, TurnAsk } from '../endpoint.ts';
+import type { Endpoint, RequestContext, TurnAsk } from '../turn/endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 const GENERATIONS = '/v1/images/generations';

@@ -6,14 +6,14 @@ import type { Clock } from '../../kit/ambient.ts';
 import { Gate, type Refusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { ignoredHeader } from '../ignored-header.ts';
-import { jsonResponse } from '../json-response.ts';
-import { referredCounter } from '../guards/read-bytes.ts';
-import { readJson } from '../guards/read-json.ts';
-import type { TurnDeps } from '../serve-turn.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import { referredCounter } from '../body/read-bytes.ts';
+import { readJson } from '../body/read-json.ts';
+import type { TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
-import { namesWithoutEffect, refusalOf } from '../without-effect.ts';
+import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
 
 /** So many requests are counted at once: turns need the tokenizer, too. */
 const AT_ONCE = 2;

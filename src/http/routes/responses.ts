@@ -10,7 +10,7 @@ import { projectReply, type ResponseMeta } from '../../openai/responses/output/p
 import { renderResponse } from '../../openai/responses/output/render.ts';
 import { toTurnRequest } from '../../openai/responses/input/to-turn.ts';
 import { invalidChoice } from '../../openai/shared/validation.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
 import { rememberItems } from '../../turns/recent-items.ts';
 import { commonAsk, type AnswerLimits } from './common-ask.ts';
 

@@ -1,6 +1,6 @@
 import { projectReview, renderReview, type ReviewMeta } from '../../openai/reviews/answer.ts';
 import { toTurnRequest } from '../../openai/reviews/to-turn.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../turn/endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 export interface ReviewsOptions {

@@ -1,6 +1,6 @@
 import { readSteer } from '../../openai/responses/input/steer.ts';
-import { ignoredHeader } from '../ignored-header.ts';
-import { readBody, type BodyDeps } from '../read-body.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { readBody, type BodyDeps } from '../body/read-body.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
 import type { Route } from '../server.ts';
 

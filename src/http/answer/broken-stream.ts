@@ -1,0 +1,31 @@
+import { failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { Frame } from '../../openai/shared/sse.ts';
+import type { TurnAsk } from '../turn/endpoint.ts';
+
+/**
+ * The frames that end a stream which broke in our own code: those that a failed turn ends with in this API, from
+ * its error on. The beginning of the stream was sent already.
+ */
+export async function* endOfBrokenStream(
+  { render }: Pick<TurnAsk, 'render'>,
+  turns: OneOrMore<unknown>,
+  clock: Clock,
+): AsyncGenerator<Frame> {
+  let isEnding = false;
+  for await (const frame of render(mapAll(turns, () => failedTurn(clock)))) {
+    isEnding ||= isError(frame);
+    if (isEnding) yield frame;
+  }
+}
+
+async function* failedTurn(clock: Clock): AsyncGenerator<TurnEvent> {
+  const outcome = { kind: 'failed', failure: failure('server_error') } as const;
+  yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
+}
+
+const isError = ({ event, data }: Frame): boolean =>
+  event === 'error' || (event === null && isJsonObject(data) && data['error'] !== undefined);

@@ -1,0 +1,17 @@
+import { jsonBytesSteps } from '../../kit/json/json-bytes.ts';
+import { isHeavy } from '../../kit/json/json-writer.ts';
+import { inTurns } from '../../kit/async/event-loop.ts';
+
+const LONG_CHARS = 64 * 1024;
+
+/** A JSON answer. One that says a book again is written in turns. */
+export const jsonResponse = async (
+  value: unknown,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response> =>
+  isHeavy(value, LONG_CHARS)
+    ? new Response(await inTurns(jsonBytesSteps(value), signal), {
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    : Response.json(value, { headers });

@@ -1,0 +1,25 @@
+import { CHAT_PARAMETERS } from '../../openai/chat/parameters.ts';
+import { COMPLETION_PARAMETERS } from '../../openai/completions/parameters.ts';
+import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../openai/images/parameters.ts';
+import { SHARED_SETTINGS } from '../../openai/shared/parameter-names.ts';
+import { RESPONSES_PARAMETERS } from '../../openai/responses/input/parameters.ts';
+
+const TABLES = [
+  RESPONSES_PARAMETERS,
+  CHAT_PARAMETERS,
+  COMPLETION_PARAMETERS,
+  IMAGE_PARAMETERS,
+  IMAGE_EDIT_PARAMETERS,
+];
+
+const KNOWN: ReadonlySet<string> = new Set([
+  ...TABLES.flatMap((table) => Object.keys(table)),
+  ...Object.values(SHARED_SETTINGS),
+]);
+
+/** A place in a body (`input[3].content[0].detail`) as the value of a label: the parameter of our tables that it is in. */
+export const paramLabel = (place: string): string => {
+  if (KNOWN.has(place)) return place;
+  const first = /^\w{1,64}/.exec(place)?.[0] ?? '';
+  return KNOWN.has(first) ? first : 'other';
+};

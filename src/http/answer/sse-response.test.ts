@@ -1,0 +1,200 @@
+import { describe, expect, it, vi } from 'vitest';
+
+import type { Frame } from '../../openai/shared/sse.ts';
+import { sseResponse, type SseOptions } from './sse-response.ts';
+
+const frame = (value: unknown): Frame => ({ event: null, data: value });
+const spies = () => ({
+  onGone: vi.fn<() => void>(),
+  onEnd: vi.fn<() => void>(),
+  onBug: vi.fn<(error: unknown) => void>(),
+});
+const respond = (frames: AsyncIterable<Frame>, different: Partial<SseOptions> = {}): Response =>
+  sseResponse(frames, {
+    keepaliveMs: 60_000,
+    headers: {},
+    ...spies(),
+    endOfBroken: () => all(),
+    ...different,
+  });
+async function* all(...frames: readonly Frame[]): AsyncGenerator<Frame> {
+  yield* frames;
+}
+const chunksOf = async (response: Response): Promise<string[]> => {
+  const chunks: string[] = [];
+  const body = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream());
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+};
+const tick = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+describe('sseResponse', () => {
+  it('has the headers of a stream that nobody may store or hold back', () => {
+    const response = respond(all(), { headers: { 'x-proxy-ignored-params': 'seed' } });
+    expect([response.status, Object.fromEntries(response.headers)]).toEqual([
+      200,
+      {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, no-transform',
+        'x-accel-buffering': 'no',
+        'x-proxy-ignored-params': 'seed',
+      },
+    ]);
+  });
+
+  it('writes all frames of one moment at once, and each of them whole', async () => {
+    const ends = spies();
+    const chunks = await chunksOf(respond(all(frame(1), frame(2), frame(3)), ends));
+    expect(chunks).toEqual(['data: 1\n\ndata: 2\n\ndata: 3\n\n']);
+    expect([ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  it('writes a frame that holds a book in pieces, and nothing between them', async () => {
+    const book = { text: 'é"\n'.repeat(100_000) };
+    const chunks = await chunksOf(
+      respond(all(frame(1), { event: 'e', data: book }, frame(2)), { keepaliveMs: 1 }),
+    );
+    expect(chunks.join('')).toBe(`data: 1\n\nevent: e\ndata: ${JSON.stringify(book)}\n\ndata: 2\n\n`);
+    expect(chunks.length).toBeGreaterThan(3);
+  });
+
+  it('does not wait for the end', async () => {
+    const gate = Promise.withResolvers<void>();
+    async function* slow(): AsyncGenerator<Frame> {
+      yield frame('first');
+      await gate.promise;
+      yield frame('second');
+    }
+    const reader = (respond(slow()).body as ReadableStream<Uint8Array>).getReader();
+    const first = await reader.read();
+    expect(new TextDecoder().decode(first.value)).toBe('data: "first"\n\n');
+    gate.resolve();
+    const second = await reader.read();
+    expect(new TextDecoder().decode(second.value)).toBe('data: "second"\n\n');
+    expect((await reader.read()).done).toBe(true);
+  });
+
+  async function* broken(): AsyncGenerator<Frame> {
+    yield frame({ sequence_number: 7 });
+    throw new Error('a bug');
+  }
+
+  it('ends the stream with an error when a renderer throws, and numbers go on', async () => {
+    const ends = spies();
+    const endOfBroken = () => all(frame({ sequence_number: 2, error: 'x' }), frame({ sequence_number: 3 }));
+    const text = (await chunksOf(respond(broken(), { ...ends, endOfBroken }))).join('');
+    expect(text).toBe(
+      'data: {"sequence_number":7}\n\ndata: {"sequence_number":8,"error":"x"}\n\ndata: {"sequence_number":9}\n\n',
+    );
+    expect([ends.onBug.mock.calls, ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([
+      [[new Error('a bug')]],
+      1,
+      0,
+    ]);
+  });
+
+  it('does so when a frame cannot be written', async () => {
+    const ends = spies();
+    const endOfBroken = () => all(frame('error'));
+    const text = (await chunksOf(respond(all(frame(1), frame(1n)), { ...ends, endOfBroken }))).join('');
+    expect([text, ends.onBug.mock.calls.length]).toEqual(['data: 1\n\ndata: "error"\n\n', 1]);
+  });
+
+  it('breaks the stream off when not even the error can be written', async () => {
+    const ends = spies();
+    await expect(chunksOf(respond(broken(), { ...ends, endOfBroken: broken }))).rejects.toThrow('a bug');
+    expect(ends.onEnd.mock.calls.length).toBe(1);
+  });
+
+  it('writes what is nested more deeply than functions can call each other', async () => {
+    const depth = 100_000;
+    const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const chunks = await chunksOf(respond(all(frame(JSON.parse(text)))));
+    expect(chunks.join('')).toBe(`data: ${text}\n\n`);
+  });
+
+  it('stops asking for frames while nobody reads', async () => {
+    let asked = 0;
+    async function* endless(): AsyncGenerator<Frame> {
+      for (;;) {
+        asked += 1;
+        yield frame('x'.repeat(1000));
+      }
+    }
+    const response = respond(endless());
+    for (let count = 0; count < 200; count += 1) await tick();
+    const held = asked;
+    expect(held).toBeLessThan(200);
+    for (let count = 0; count < 200; count += 1) await tick();
+    expect(asked).toBe(held);
+    await response.body?.cancel();
+  });
+
+  it('a client that goes: the turn is told at once, and the exchange ends when the turn has', async () => {
+    const order: string[] = [];
+    const turn = Promise.withResolvers<void>();
+    async function* hanging(): AsyncGenerator<Frame> {
+      try {
+        yield frame(1);
+        await turn.promise;
+      } finally {
+        order.push('turn over');
+      }
+    }
+    const response = respond(hanging(), {
+      onGone() {
+        order.push('gone');
+        // As the abort signal does it.
+        setImmediate(() => turn.resolve());
+      },
+      onEnd: () => void order.push('end'),
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await reader.cancel();
+    while (!order.includes('end')) await tick();
+    expect(order).toEqual(['gone', 'turn over', 'end']);
+  });
+
+  it('a client that goes while the turn waits for it to read: the same', async () => {
+    const ends = spies();
+    async function* endless(): AsyncGenerator<Frame> {
+      for (;;) yield frame('x'.repeat(10_000));
+    }
+    const response = respond(endless(), ends);
+    for (let count = 0; count < 50; count += 1) await tick();
+    await response.body?.cancel();
+    while (ends.onEnd.mock.calls.length === 0) await tick();
+    expect([ends.onGone.mock.calls.length, ends.onEnd.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  it('fills silence with comments, and only silence', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const gate = Promise.withResolvers<void>();
+      async function* silent(): AsyncGenerator<Frame> {
+        yield frame(1);
+        await gate.promise;
+        yield frame(2);
+      }
+      const response = respond(silent(), { keepaliveMs: 1000 });
+      const chunks = chunksOf(response);
+      await tick();
+      await tick();
+      // The first frame was written in this interval: no comment.
+      vi.advanceTimersByTime(1000);
+      vi.advanceTimersByTime(1000);
+      await tick();
+      vi.advanceTimersByTime(2000);
+      gate.resolve();
+      const text = (await chunks).join('');
+      expect(text).toMatch(/^data: 1\n\n(: keepalive\n\n)+data: 2\n\n$/);
+      expect(text.match(/keepalive/g)).toHaveLength(3);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

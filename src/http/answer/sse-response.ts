@@ -1,0 +1,221 @@
+import { isJsonObject } from '../../kit/json/json.ts';
+import { isHeavy } from '../../kit/json/json-writer.ts';
+import { breathe, inTurns } from '../../kit/async/event-loop.ts';
+import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../../openai/shared/sse.ts';
+
+/**
+ * Frames leave at once, unless some writes in a row came closer than this: then the writes are this far
+ * apart. At thousands of deltas a second a write for each costs as much as all the rest of our work.
+ */
+const WRITE_GAP_MS = 2;
+const CLOSE_WRITES = 4;
+
+/** Text that waits for the socket before the turn is asked for more. */
+const HIGH_WATER_CHARS = 64 * 1024;
+
+export interface SseOptions {
+  readonly keepaliveMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Told of each frame before it is written. */
+  readonly onFrame?: (frame: Frame) => void;
+  /** The client is gone. */
+  readonly onGone: () => void;
+  /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
+  readonly onEnd: () => void;
+  /** The frames broke off by a mistake of ours. */
+  readonly onBug: (error: unknown) => void;
+  /** The frames that end the stream then. Sequence numbers of theirs are replaced: they follow those that were sent. */
+  readonly endOfBroken: () => AsyncIterable<Frame>;
+}
+
+/**
+ * Frames → a streaming response. Frames that come within the same moment go out in one write.
+ */
+export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): Response => {
+  const body = new SseBody(frames, options);
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => body.start(controller),
+      pull: () => body.pulled(),
+      cancel: () => body.cancelled(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_CHARS }),
+  );
+  return new Response(stream, {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      ...options.headers,
+    },
+  });
+};
+
+class SseBody {
+  readonly #frames: AsyncIterable<Frame>;
+  readonly #options: SseOptions;
+  readonly #encoder = new TextEncoder();
+  readonly #keepalive: NodeJS.Timeout;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #buffer = '';
+  /** Cancels the write that is due. */
+  #due: (() => void) | null = null;
+  #flushedAtMs = 0;
+  #closeWrites = 0;
+  #wantsMore: (() => void) | null = null;
+  #wroteSinceTick = false;
+  #isInsideFrame = false;
+  /** The number of the last frame that has one. */
+  #sequence = -1;
+  /** Aborted when nothing more is written: what is being encoded is left. */
+  readonly #stopped = new AbortController();
+
+  constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
+    this.#frames = frames;
+    this.#options = options;
+    this.#keepalive = setInterval(() => this.#tick(), options.keepaliveMs);
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    void this.#pump();
+  }
+
+  pulled(): void {
+    const resume = this.#wantsMore;
+    this.#wantsMore = null;
+    resume?.();
+  }
+
+  cancelled(): void {
+    if (this.#over) return;
+    // Parked in a silent turn, the pump ends by the signal that `onGone` aborts.
+    this.#options.onGone();
+    this.#stop();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      await this.#write(this.#frames).catch((error: unknown) => this.#endBroken(error));
+      if (this.#over) return;
+      this.#flush();
+      this.#controller?.close();
+    } catch (error) {
+      // Not even an error can be written: the client must at least see the stream break off.
+      if (!this.#over) this.#controller?.error(error);
+    } finally {
+      this.#stop();
+      this.#options.onEnd();
+    }
+  }
+
+  async #write(
+    frames: AsyncIterable<Frame>,
+    change: (frame: Frame) => Frame = (frame) => frame,
+  ): Promise<void> {
+    for await (const one of frames) {
+      if (this.#over) return;
+      const frame = change(one);
+      if (isHeavy(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
+      else {
+        const text = encodeFrame(frame);
+        this.#options.onFrame?.(frame);
+        await this.#add(text);
+      }
+      this.#sequence = sequenceOf(frame) ?? this.#sequence;
+      if (this.#over) return;
+    }
+  }
+
+  /** A renderer that throws is a bug of ours, and the client is told so. */
+  async #endBroken(error: unknown): Promise<void> {
+    if (this.#over) return;
+    this.#options.onBug(error);
+    // Half a frame was sent: nothing that follows could be read.
+    if (this.#isInsideFrame) throw error;
+    await this.#write(this.#options.endOfBroken(), (frame) =>
+      sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
+    );
+  }
+
+  async #add(text: string): Promise<void> {
+    this.#buffer += text;
+    this.#due ??= this.#flushSoon();
+    if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
+    if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+  }
+
+  /** A response says again what was asked for, which may be a book: it is written in turns. */
+  async #addLong(frame: Frame): Promise<void> {
+    const pieces = await inTurns(encodeFrameSteps(frame), this.#stopped.signal);
+    this.#options.onFrame?.(frame);
+    this.#isInsideFrame = true;
+    for (const piece of pieces) {
+      if (this.#over) return;
+      await this.#add(piece);
+      await breathe(this.#stopped.signal);
+    }
+    this.#isInsideFrame = false;
+  }
+
+  get #over(): boolean {
+    return this.#stopped.signal.aborted;
+  }
+
+  #flushSoon(): () => void {
+    const restMs = WRITE_GAP_MS - (performance.now() - this.#flushedAtMs);
+    this.#closeWrites = restMs > 0 ? this.#closeWrites + 1 : 0;
+    if (this.#closeWrites > CLOSE_WRITES) {
+      const timer = setTimeout(() => this.#flush(), restMs);
+      return () => clearTimeout(timer);
+    }
+    const immediate = setImmediate(() => this.#flush());
+    return () => clearImmediate(immediate);
+  }
+
+  #flush(): void {
+    this.#due?.();
+    this.#due = null;
+    if (this.#over || this.#buffer === '') return;
+    this.#flushedAtMs = performance.now();
+    this.#controller?.enqueue(this.#encoder.encode(this.#buffer));
+    this.#buffer = '';
+    this.#wroteSinceTick = true;
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wantsMore = resolve;
+    });
+  }
+
+  /** A comment only when nothing else was written, and never when the reader is behind anyway. */
+  #tick(): void {
+    if (
+      !this.#wroteSinceTick &&
+      !this.#isInsideFrame &&
+      this.#buffer === '' &&
+      (this.#controller?.desiredSize ?? 0) > 0
+    ) {
+      this.#buffer = KEEPALIVE;
+      this.#flush();
+    }
+    this.#wroteSinceTick = false;
+  }
+
+  #stop(): void {
+    this.#stopped.abort();
+    clearInterval(this.#keepalive);
+    this.#due?.();
+    this.#wantsMore?.();
+  }
+}
+
+const sequenceOf = ({ data }: Frame): number | null =>
+  isJsonObject(data) && typeof data['sequence_number'] === 'number' ? data['sequence_number'] : null;
+
+const withSequence = (frame: Frame, sequence: number): Frame => ({
+  ...frame,
+  data: { ...(frame.data as object), sequence_number: sequence },
+});

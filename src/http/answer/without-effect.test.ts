@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { TurnAsk } from '../turn/endpoint.ts';
+import { namesWithoutEffect, refusalOf } from './without-effect.ts';
+
+const ask = {
+  ignored: ['made_up'],
+  nameOf: (path) => (typeof path === 'string' ? `my ${path}` : 'my item'),
+} as Partial<TurnAsk> as TurnAsk;
+const read = { ...ask, ignored: [] };
+const missed: Refusal = { path: 'truncation', kind: 'unsupported_parameter', why: 'has no effect here' };
+const wrong: Refusal = { path: { item: 0 }, kind: 'invalid_value', why: 'it is empty.' };
+
+describe('what has no effect', () => {
+  it("is named in the caller's words", () => {
+    expect(namesWithoutEffect(ask, ['user', { item: 3 }])).toEqual(['made_up', 'my user', 'my item']);
+  });
+
+  it('is refused where it must not be ignored, the first of all', () => {
+    expect(refusalOf(ask, [], false)).toBeNull();
+    expect(refusalOf(ask, [missed, wrong], false)).toEqual(
+      gatewayError('unsupported_parameter', {
+        param: 'my truncation',
+        message: "Unsupported parameter: 'my truncation' has no effect here.",
+      }),
+    );
+    expect(refusalOf(read, [wrong], true)).toEqual(
+      gatewayError('invalid_value', { param: 'my item', message: "Invalid 'my item': it is empty." }),
+    );
+    expect(refusalOf(ask, [wrong], true)).toEqual(
+      gatewayError('unsupported_parameter', {
+        param: 'made_up',
+        message: "Unsupported parameter: 'made_up' has no effect here, and strict parameters are on.",
+      }),
+    );
+  });
+});

@@ -1,0 +1,35 @@
+import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import type { Path } from '../../canonical/request/path.ts';
+import { NO_EFFECT_IN_STRICT, type Refusal } from '../../canonical/failure/refusal.ts';
+import type { TurnAsk } from '../turn/endpoint.ts';
+
+/** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
+export const namesWithoutEffect = (ask: TurnAsk, ignored: readonly Path[]): readonly string[] => [
+  ...ask.ignored,
+  ...ignored.map((path) => ask.nameOf(path)),
+];
+
+/** Why an ask is not answered, in the caller's words; null: it is. */
+export const refusalOf = (
+  ask: TurnAsk,
+  refused: readonly Refusal[],
+  isStrict: boolean,
+): GatewayError | null => {
+  const [unread] = isStrict ? ask.ignored : [];
+  if (unread !== undefined) return refusal(unread, 'unsupported_parameter', NO_EFFECT_IN_STRICT);
+  const [first] = refused;
+  if (first?.kind === 'unsupported_tool' && ask.withoutTool !== undefined)
+    return new GatewayError(ask.withoutTool(first.why));
+  return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
+};
+
+const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError =>
+  gatewayError(kind, { param, message: MESSAGES[kind](param, why) });
+
+const MESSAGES: Readonly<Record<Refusal['kind'], (param: string, why: string) => string>> = {
+  invalid_value: (param, why) => `Invalid '${param}': ${why}`,
+  unsupported_parameter: (param, why) => `Unsupported parameter: '${param}' ${why}.`,
+  unsupported_value: (param, why) => `Unsupported value: '${param}' ${why}.`,
+  unsupported_file: (param, why) => `Unsupported file: '${param}' ${why}.`,
+  unsupported_tool: (param, why) => `Unsupported tool: '${param}' ${why}.`,
+};

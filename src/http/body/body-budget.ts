@@ -1,0 +1,201 @@
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { FairLine } from '../../kit/async/fair-line.ts';
+import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';
+
+/** How large the bodies of all requests in work may be together. */
+export interface BodyBudget {
+  /** Nothing is held yet. `onYield` is called at most once: the request has to end with this error. */
+  open(caller: string, signal: AbortSignal, onYield: (error: GatewayError) => void): HeldBytes;
+}
+
+/** What the body of one request holds of the budget, until it is let go. */
+export interface HeldBytes {
+  readonly caller: string;
+  /** How much it holds now. */
+  readonly bytes: number;
+  /** Before a body is read: waits until it may be, or throws that it may not. What is announced is not held yet. */
+  start(announced: number): Promise<void>;
+  /** Bytes have arrived, or were made of them. Throws if there is no room for them, or this body gave way to another. */
+  grow(bytes: number): void;
+  /** Its turn runs: it gives way to nobody any more. */
+  settle(): void;
+  /** The request is over. May be said more than once, also while it still waits. */
+  letGo(): void;
+}
+
+export interface BodyBudgetOptions {
+  readonly maxBytes: number;
+  readonly waitMs: number;
+  readonly clock: Clock;
+  readonly onChange: (bytes: number) => void;
+  readonly onRefused: () => void;
+}
+
+/** A body that waits is not read, and costs a connection. */
+const WAITING_FACTOR = 4;
+
+const FULL = 'The requests that are in work are too large together. Please try again later.';
+const YIELDED =
+  'The requests that are in work are too large together, and this one gave way to others. Please try again later.';
+
+interface Entry extends LedgerEntry {
+  readonly giveWay: () => void;
+}
+
+interface Waiter {
+  readonly caller: string;
+  readonly size: number;
+  readonly since: number;
+  readonly enter: () => void;
+  readonly dismiss: (error: unknown) => void;
+}
+
+export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => new Budget(options);
+
+class Budget implements BodyBudget {
+  readonly #options: BodyBudgetOptions;
+  readonly #ledger: ByteLedger<Entry>;
+  /** Those whose body is not read yet. One that fits passes the others' firsts that do not. */
+  readonly #line = new FairLine<Waiter>();
+  readonly #waiting = new Map<string, number>();
+  /** How long the last one waited who was let in. */
+  #lastWaitMs = 0;
+
+  constructor(options: BodyBudgetOptions) {
+    this.#options = options;
+    this.#ledger = new ByteLedger(options.maxBytes);
+  }
+
+  open(caller: string, signal: AbortSignal, onYield: (error: GatewayError) => void): HeldBytes {
+    let refusal: GatewayError | null = null;
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.#ledger.remove(entry);
+      this.#changed();
+    };
+    const entry: Entry = {
+      caller,
+      announced: 0,
+      held: 0,
+      isFixed: false,
+      giveWay: () => {
+        refusal = this.#refusal(YIELDED);
+        end();
+        onYield(refusal);
+      },
+    };
+    this.#ledger.add(entry);
+    return {
+      caller,
+      get bytes() {
+        return isOver ? 0 : entry.held;
+      },
+      start: async (announced) => {
+        // What is larger than all there is gets in alone.
+        const size = Math.min(announced, this.#options.maxBytes);
+        const enter = (): void => {
+          if (!isOver) entry.announced = size;
+        };
+        if (this.#ledger.mayStart(caller, size)) enter();
+        else await this.#wait({ caller, size, signal, enter });
+      },
+      grow: (bytes) => {
+        if (refusal !== null) throw refusal;
+        if (!isOver) this.#grow(entry, Math.min(bytes, this.#options.maxBytes - entry.held));
+      },
+      settle: () => {
+        entry.isFixed = true;
+      },
+      letGo: end,
+    };
+  }
+
+  #grow(entry: Entry, more: number): void {
+    if (!this.#ledger.fits(more)) {
+      const yielding = this.#ledger.yieldingTo(entry, more);
+      if (yielding === null) throw this.#refusal(FULL);
+      for (const one of yielding) one.giveWay();
+    }
+    this.#ledger.hold(entry, more);
+    this.#options.onChange(this.#ledger.held);
+  }
+
+  #wait(asked: Pick<Waiter, 'caller' | 'size' | 'enter'> & { readonly signal: AbortSignal }): Promise<void> {
+    const { caller, size, signal } = asked;
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
+      this.#countWaiting(caller, -size);
+    };
+    const waiter: Waiter = {
+      caller,
+      size,
+      since: this.#options.clock.now(),
+      enter: () => {
+        leave();
+        asked.enter();
+        resolve();
+      },
+      dismiss: (error) => {
+        leave();
+        this.#line.leave(caller, waiter);
+        reject(error);
+      },
+    };
+    const giveUp = (): void => waiter.dismiss(signal.reason);
+    const timer = setTimeout(() => waiter.dismiss(this.#refusal(FULL)), this.#options.waitMs);
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#line.join(caller, waiter);
+    this.#countWaiting(caller, size);
+    this.#shortenLine();
+    return promise;
+  }
+
+  /** Where too much waits, the newest of the key goes that has and wants the most. */
+  #shortenLine(): void {
+    const bound = this.#options.maxBytes * WAITING_FACTOR;
+    while ([...this.#waiting.values()].reduce((sum, size) => sum + size, 0) > bound) {
+      const wants = ([caller, size]: readonly [string, number]): number =>
+        size + this.#ledger.expectedOf(caller);
+      const [greediest] = [...this.#waiting].toSorted((one, other) => wants(other) - wants(one));
+      const leaving = greediest === undefined ? undefined : this.#line.newestOf(greediest[0]);
+      if (leaving === undefined) return;
+      leaving.dismiss(this.#refusal(FULL));
+    }
+  }
+
+  #countWaiting(caller: string, more: number): void {
+    const size = (this.#waiting.get(caller) ?? 0) + more;
+    if (size === 0) this.#waiting.delete(caller);
+    else this.#waiting.set(caller, size);
+  }
+
+  /** Somebody has gone: lets in whoever can be. */
+  #changed(): void {
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      this.#lastWaitMs = this.#options.clock.now() - next.since;
+      this.#line.serve(next.caller, next);
+      next.enter();
+    }
+    this.#options.onChange(this.#ledger.held);
+  }
+
+  #next(): Waiter | null {
+    for (const first of this.#line.heads()) {
+      if (this.#ledger.mayStart(first.caller, first.size)) return first;
+    }
+    return null;
+  }
+
+  /** As long as the last one had to wait: what waits now is served at about that pace. */
+  #refusal(message: string): GatewayError {
+    this.#options.onRefused();
+    const seconds = Math.ceil(Math.min(this.#lastWaitMs, this.#options.waitMs) / 1000);
+    return gatewayError('server_overloaded', { message, retryAfterSeconds: Math.max(1, seconds) });
+  }
+}

@@ -1,0 +1,23 @@
+import { unlessAborted } from '../../kit/async/abort.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { readJson } from './read-json.ts';
+
+export interface BodyDeps {
+  readonly bodies: BodyBudget;
+  readonly maxBodyBytes: number;
+}
+
+/** The JSON of a request that runs no turn. Its bytes count as long as the exchange lasts. */
+export const readBody = async (
+  http: Request,
+  exchange: Exchange,
+  { bodies, maxBodyBytes }: BodyDeps,
+): Promise<unknown> => {
+  const room = bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
+  exchange.atEnd(() => room.letGo());
+  return unlessAborted(
+    readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal }),
+    exchange.signal,
+  );
+};

@@ -1,0 +1,73 @@
+import { failureOf } from '../../canonical/failure/failure.ts';
+import type { ModelNames } from '../../canonical/models/model-names.ts';
+import type { OpenStory, Story } from '../../canonical/context/trace.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
+import { errorBody } from '../../openai/shared/error-body.ts';
+import type { Exchange } from './exchange.ts';
+import { NAMING_HEADERS } from './session.ts';
+import { TRACE_HEADERS } from './trace-context.ts';
+
+/** Where the stories of requests are written. */
+export interface StoryTellers {
+  /** Null: there is no room for one more. */
+  open(requestId: string): OpenStory | null;
+}
+
+type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promise<Response>;
+
+/** A handler whose requests are written down from their first word to the last, where somebody wants that. */
+export const withStory =
+  (deps: { readonly stories: StoryTellers | null }, handle: Handler) =>
+  async (http: Request, exchange: Exchange): Promise<Response> => {
+    const story = deps.stories?.open(exchange.requestId) ?? null;
+    if (story === null) return handle(http, exchange, null);
+    exchange.atEnd(() => void story.end({ isAborted: exchange.signal.aborted }));
+    const { pathname } = new URL(http.url);
+    story.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    try {
+      return await handle(http, exchange, story);
+    } catch (error) {
+      const failed = failureOf(error);
+      story.tell('answered', { status: failed.status, body: errorBody(failed) });
+      throw error;
+    }
+  };
+
+/** What a reader is given beside the headers. */
+export const tellBody = (story: Story, body: unknown, models: ModelNames): void => {
+  const name = isJsonObject(body) ? body['model'] : null;
+  const asked = typeof name === 'string' ? name : '';
+  story.tell('body', {
+    body,
+    models: {
+      asked,
+      resolved: models.resolve(asked),
+      listed: models.list.models.slice(0, MAX_MODELS),
+      standard: models.list.standard,
+    },
+  });
+};
+
+const MAX_MODELS = 50;
+
+/** By name: whatever else a client sends may be a secret. Whatever is looked at must be there when the story is played. */
+const HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'version',
+  'x-request-id',
+  ...NAMING_HEADERS,
+  ...SIGN_HEADERS,
+  ...TRACE_HEADERS,
+]);
+const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
+
+const headOf = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(
+    [...headers]
+      .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))
+      .map(([name, value]) => [name, value.slice(0, 1_000)]),
+  );

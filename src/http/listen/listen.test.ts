@@ -1,0 +1,242 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { fixedAmbient } from '../../../test/support/turn-events.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { unlessAborted } from '../../kit/async/abort.ts';
+import { createLogger } from '../../observe/log.ts';
+import { createMetrics } from '../../observe/metrics.ts';
+import { createCors } from '../guards/cors.ts';
+import { readJson } from '../body/read-json.ts';
+import { listen, type Listener } from './listen.ts';
+import { createServer } from '../server.ts';
+
+let listener: Listener | null = null;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await listener?.close();
+  listener = null;
+});
+
+/** A server that repeats bodies, of up to a hundred bytes as a rule, to whoever has the key. */
+const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
+  const log: Record<string, unknown>[] = [];
+  const server = createServer({
+    routes: [
+      {
+        method: 'POST',
+        path: '/echo',
+        access: 'key',
+        handle: async (http, { signal }) =>
+          Response.json(await unlessAborted(readJson(http, { maxBytes }), signal)),
+      },
+    ],
+    authenticate(headers) {
+      if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
+      return { keyId: 'key_good' };
+    },
+    cors: createCors(['http://page.test']),
+    ambient: fixedAmbient(),
+    logger: createLogger({
+      level: 'info',
+      destination: { write: (line) => void log.push(JSON.parse(line)) },
+    }),
+    metrics: createMetrics(),
+    uploadIdleTimeoutMs,
+  });
+  listener = await listen(server.fetch, { host: '127.0.0.1', port: 0, refuse: server.refuse });
+  return { port: Number(new URL(listener.url).port), log };
+};
+
+interface Client {
+  readonly said: { text: string };
+  readonly ended: Promise<unknown>;
+  send(...lines: readonly string[]): void;
+  /** Says that no more will come. */
+  hangUp(): void;
+}
+
+const dial = async (port: number): Promise<Client> => {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  // What is still sent when the server has closed the connection fails.
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  const said = { text: '' };
+  socket.on('data', (chunk: Buffer) => (said.text += chunk.toString()));
+  return {
+    said,
+    ended: once(socket, 'close'),
+    send: (...lines) => void socket.write(lines.join('\r\n')),
+    hangUp: () => void socket.end(),
+  };
+};
+
+/** Status line and error code of each answer. */
+const summary = (text: string): readonly string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)|"code":"(\w+)"|^(connection: close)/gim)].map((found) =>
+    (found[1] ?? found[2] ?? found[3] ?? '').toLowerCase(),
+  );
+
+const POST = ['POST /echo HTTP/1.1', 'host: h', 'content-type: application/json'];
+const GOOD = 'authorization: Bearer good';
+
+describe('a client that waits to be asked for its body', () => {
+  it('is asked when its key and its length are good', async () => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...POST, GOOD, 'content-length: 2', 'expect: 100-continue', '', '');
+    await expect.poll(() => said.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    send('{}');
+    await expect.poll(() => summary(said.text)).toEqual(['100', '200']);
+    // The connection goes on.
+    send(...POST, GOOD, 'content-length: 2', '', '{}');
+    await expect.poll(() => summary(said.text)).toEqual(['100', '200', '200']);
+  });
+
+  it.each([
+    ['without a key', ['content-length: 2'], ['401', 'connection: close', 'invalid_api_key']],
+    ['with too much', [GOOD, 'content-length: 101'], ['413', 'connection: close', 'request_too_large']],
+  ])('is refused at once %s', async (_, headers, expected) => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send(...POST, ...headers, 'expect: 100-continue', '', '');
+    await ended;
+    expect(summary(said.text).toSorted()).toEqual(expected.toSorted());
+  });
+});
+
+describe('a page whose request cannot be read', () => {
+  const PAGE = 'origin: http://page.test';
+
+  it.each([
+    ['has no host', ['POST /echo HTTP/1.1', PAGE, '', '']],
+    ['breaks off in its body', [...POST, GOOD, PAGE, 'transfer-encoding: chunked', '', 'x', '']],
+  ])('reads that it %s', async (_, lines) => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...lines);
+    await expect.poll(() => summary(said.text)).toContain('malformed_request');
+    expect(said.text.toLowerCase()).toContain('access-control-allow-origin: http://page.test');
+  });
+});
+
+describe('a client that stands still', () => {
+  it('is told so while its body is read, and the connection ends', async () => {
+    const { port, log } = await start(50);
+    const { send, said, ended } = await dial(port);
+    send(...POST, GOOD, 'content-length: 50', '', '{"a":');
+    await ended;
+    expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+    expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+  });
+
+  it.each(['content-length: 50', 'content-length: 90000', 'transfer-encoding: chunked'])(
+    'is told so, too, if nothing of its body ever comes (%s)',
+    async (header) => {
+      const { port, log } = await start(50, 100_000);
+      const { send, said, ended } = await dial(port);
+      send(...POST, GOOD, header, '', '');
+      await ended;
+      expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+      expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+    },
+  );
+
+  it('is not, as long as enough comes', async () => {
+    const { port } = await start(400, 1_000_000);
+    const { send, said } = await dial(port);
+    const pieces = ['[0', ...Array.from({ length: 20 }, () => ',1'.repeat(5_000)), ']'];
+    send(...POST, GOOD, `content-length: ${pieces.join('').length}`, '', '');
+    for (const piece of pieces) {
+      send(piece);
+      await sleep(40);
+    }
+    await expect.poll(() => summary(said.text)).toEqual(['200']);
+  });
+
+  it.each(['content-length: 90000', 'transfer-encoding: chunked'])(
+    'is told that a byte now and then is too slow (%s)',
+    async (header) => {
+      const { port, log } = await start(200, 100_000);
+      const { send, said, ended } = await dial(port);
+      send(...POST, GOOD, header, '', '');
+      const drip = setInterval(() => send(header.includes('chunked') ? '1\r\n1\r\n' : '1'), 20);
+      await ended;
+      clearInterval(drip);
+      expect(summary(said.text)).toEqual(['408', 'connection: close', 'request_timeout']);
+      expect(said.text).toContain('The request body arrived too slowly: at least 1024 bytes per second');
+      expect(log).toMatchObject([{ msg: 'request', status: 408, errorCode: 'request_timeout' }]);
+    },
+  );
+
+  it('does not get that far without a key', async () => {
+    const { port } = await start();
+    const { send, said } = await dial(port);
+    send(...POST, 'content-length: 50', '', '{"a":');
+    await expect.poll(() => summary(said.text)).toContain('invalid_api_key');
+  });
+});
+
+describe('what is no request', () => {
+  it.each([
+    ['garbage', ['garbage', '', ''], ['400', 'malformed_request']],
+    [
+      'two lengths',
+      [...POST, 'content-length: 1', 'content-length: 2', '', ''],
+      ['400', 'malformed_request'],
+    ],
+    ['long headers', [...POST, `x: ${'x'.repeat(20_000)}`, '', ''], ['431', 'headers_too_large']],
+    ['no host', ['GET /echo HTTP/1.1', '', ''], ['400', 'malformed_request']],
+    ['a way to others', ['CONNECT other:443 HTTP/1.1', 'host: h', '', ''], ['405', 'method_not_allowed']],
+    ['a host that is none', ['GET /echo HTTP/1.1', 'host: a b', '', ''], ['400', 'malformed_request']],
+    [
+      'a bad chunk',
+      [...POST, GOOD, 'transfer-encoding: chunked', '', 'zz', ''],
+      ['400', 'malformed_request'],
+    ],
+  ])('%s: is refused in words, and logged', async (_, lines, expected) => {
+    const { port, log } = await start();
+    const { send, said } = await dial(port);
+    send(...lines);
+    await expect
+      .poll(() => summary(said.text).filter((one) => one !== 'connection: close'))
+      .toEqual(expected);
+    expect(said.text).toMatch(/^x-request-id: req_/m);
+    expect(log).toContainEqual(
+      expect.objectContaining({ msg: 'request', route: '(malformed)', errorCode: expected[1] }),
+    );
+  });
+
+  it('is refused behind a request, too', async () => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send(...POST, GOOD, 'content-length: 2', '', '{}');
+    await expect.poll(() => summary(said.text)).toEqual(['200']);
+    send('garbage', '', '');
+    await ended;
+    expect(summary(said.text)).toEqual(['200', '400', 'connection: close', 'malformed_request']);
+  });
+
+  it('is not the rest of a body that its client gave up with the answer', async () => {
+    const { port, log } = await start();
+    const { send, said, ended, hangUp } = await dial(port);
+    send(...POST, GOOD, 'content-length: 1000', '', '{');
+    await expect.poll(() => summary(said.text)).toContain('request_too_large');
+    hangUp();
+    await ended;
+    expect(log.map(({ route, status }) => ({ route, status }))).toEqual([{ route: '/echo', status: 413 }]);
+  });
+
+  it('HTTP/1.0 without a host is a request', async () => {
+    const { port } = await start();
+    const { send, said, ended } = await dial(port);
+    send('POST /echo HTTP/1.0', GOOD, 'content-length: 2', '', '{}');
+    await ended;
+    expect(summary(said.text)).toEqual(['200', 'connection: close']);
+  });
+});

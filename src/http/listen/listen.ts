@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import { getRequestListener, RequestError } from '@hono/node-server';
+
+import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
+import { noRoom } from '../../canonical/failure/resources.ts';
+import { arrivalOf, type Arrival } from '../exchange/connection-info.ts';
+import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
+import { errorResponse } from '../answer/error-response.ts';
+import { parserFailure, rawAnswer } from './malformed.ts';
+import { endStalled } from './stalled.ts';
+
+export interface Listener {
+  readonly url: string;
+  /** Take no more connections, and end those that are idle. */
+  stop(): void;
+  /** End all connections. Resolves when they are gone. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** The answer to what is no request; it may be noted too. The origin is that of a page, where it is known. */
+  readonly refuse?: (failed: Failure, origin?: string | null) => Response;
+  /** A connection could not be accepted, for example because there are no descriptors left. */
+  readonly onAcceptError?: (error: Error) => void;
+  /** How many connections are served at once. Default: half of the descriptors that the system allows. */
+  readonly maxClients?: number | null;
+}
+
+/** How long a connection stays open for the answer to something that was no request. */
+const LINGER_MS = 500;
+
+const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
+  // Who closes with something unread resets the connection, and the answer may be lost with it.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.resume();
+  socket.end(await rawAnswer(response));
+};
+
+const NO_WAY: Failure = failure('method_not_allowed', {
+  message: 'Not allowed to CONNECT: this server is no way to others.',
+});
+
+type Fetch = (http: Request, arrival: Arrival) => Promise<Response> | Response;
+
+export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
+  const { host, port, refuse = errorResponse, onAcceptError = () => {} } = options;
+  const { maxClients = maxClientsOf(processLimits()) } = options;
+  /** Requests whose client waits to be asked for the body. */
+  const unasked = new WeakSet<IncomingMessage>();
+  const answers = new WeakMap<Socket, ServerResponse>();
+  const refused = new WeakSet<object>();
+
+  const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
+    if (connections.isExcess(incoming.socket)) {
+      const response = refuse(noRoom(), http.headers.get('origin'));
+      response.headers.set('connection', 'close');
+      return response;
+    }
+    const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
+    const response = isNameless
+      ? refuse(
+          failure('malformed_request', { message: 'The Host header is missing.' }),
+          http.headers.get('origin'),
+        )
+      : await fetch(http, arrivalOf(incoming));
+    // Its body will not come: what follows on this connection could be taken for it.
+    if (unasked.has(incoming)) response.headers.set('connection', 'close');
+    return response;
+  };
+
+  const listener = getRequestListener((http, { incoming }) => answer(http, incoming as IncomingMessage), {
+    overrideGlobalObjects: false,
+    // For HTTP/1.0, which knows no Host header.
+    hostname: 'localhost',
+    errorHandler: (error) =>
+      error instanceof RequestError ? refuse(failure('malformed_request')) : errorResponse(failureOf(error)),
+  });
+  // Node's own refusal of a request without a host has no words.
+  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+    answers.set(incoming.socket, outgoing);
+    void listener(incoming, outgoing);
+  });
+  const connections = limitConnections(server, maxClients);
+
+  // A body is asked for when somebody reads it: by then key and length have been found to be good.
+  server.on('checkContinue', (incoming, outgoing) => {
+    unasked.add(incoming);
+    const read = incoming._read.bind(incoming);
+    incoming._read = (size) => {
+      incoming._read = read;
+      unasked.delete(incoming);
+      if (!outgoing.headersSent) outgoing.writeContinue();
+      read(size);
+    };
+    server.emit('request', incoming, outgoing);
+  });
+  // Whatever else a client expects, it gets an answer.
+  server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const last = answers.get(socket as Socket);
+    const underWay = last?.writableFinished === false ? last : null;
+    // Who leaves in the middle of a request has one, and that tells of it: also if it was answered before
+    // all of it was there.
+    const hasOne = underWay !== null || last?.req.complete === false;
+    const isLeaving = error.code === 'HPE_INVALID_EOF_STATE' && hasOne;
+    const isGone = error.code === 'ECONNRESET' || !socket.writable || isLeaving;
+    if (isGone || underWay?.headersSent === true) {
+      socket.destroy();
+      return;
+    }
+    void answerRaw(socket, refuse(parserFailure(error.code ?? ''), underWay?.req.headers.origin));
+  });
+
+  // Node would hang up without a word.
+  server.on('connect', (_incoming, socket) => {
+    socket.on('error', () => socket.destroy());
+    void answerRaw(socket, refuse(NO_WAY));
+  });
+
+  // Longer than the idle time of usual clients and load balancers, so that they are the ones who
+  // close a connection: a request never meets a closing socket.
+  server.keepAliveTimeout = 75_000;
+  endStalled(server);
+  server.listen(port, host);
+  await once(server, 'listening');
+  server.on('error', onAcceptError);
+  const { port: actual, family, address } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actual}`,
+    stop() {
+      server.close();
+      server.closeIdleConnections();
+    },
+    async close() {
+      const closed = server.listening ? once(server, 'close') : null;
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};

@@ -1,0 +1,49 @@
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Plan } from '../../engine/engine.ts';
+import { repairCalls } from '../../engine/steps/repair-calls.ts';
+import { retryWhole } from '../../engine/steps/retry-whole.ts';
+import type { TurnAsk } from './endpoint.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { TurnDeps } from './serve-turn.ts';
+import { stopEarly } from './stop-early.ts';
+
+interface Answering {
+  readonly ask: TurnAsk;
+  readonly exchange: Exchange;
+  readonly deps: TurnDeps;
+}
+
+/** The plan of a request whose attachments are resolved. Each run of it, one per choice, has a budget of its own. */
+export const planAnswer = (request: TurnRequest, { ask, exchange, deps }: Answering): Plan => {
+  const planOf = (one: TurnRequest): Plan => {
+    const sound = withRepair(deps.engine.plan(one), one, { deps, isStream: ask.stream });
+    const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+    return ask.stream ? stopped : retryWhole(stopped);
+  };
+  const first = planOf(request);
+  let hasRun = false;
+  return {
+    ...first,
+    run(...how) {
+      const plan = hasRun ? planOf({ ...request, budget: deps.openBudget(exchange) }) : first;
+      hasRun = true;
+      return plan.run(...how);
+    },
+  };
+};
+
+const withRepair = (
+  plan: Plan,
+  request: TurnRequest,
+  { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
+): Plan => {
+  const { attempts, inStreams, onRepair } = deps.repair;
+  if (isStream && !inStreams) return plan;
+  return repairCalls(plan, request, {
+    plan: (again) => deps.engine.plan(again),
+    attempts,
+    holds: isStream ? 'calls' : 'answer',
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
+    onRepair,
+  });
+};

@@ -1,0 +1,304 @@
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import { fold } from '../../canonical/events/accumulate.ts';
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
+import { refusedAmong } from '../../canonical/failure/refusal.ts';
+import type { Story } from '../../canonical/context/trace.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Admission } from '../../turns/admission.ts';
+import { runChoices } from '../../turns/choices.ts';
+import { countEnds } from '../../engine/steps/count-ends.ts';
+import type { Engine, Plan } from '../../engine/engine.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { RepairResult } from '../../engine/steps/repair-calls.ts';
+import type { TokenCounter } from '../../engine/tokenizer.ts';
+import { unlessAborted, untilAborted } from '../../kit/async/abort.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { breathe } from '../../kit/async/event-loop.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { FrameTally } from '../../observe/frame-metrics.ts';
+import { tap, type TurnObserver } from '../../observe/observer.ts';
+import { modeHeader } from '../../openai/dialects/choose-mode.ts';
+import { COUNTED } from '../../openai/shared/sse.ts';
+import { resolveAttachments } from '../../turns/attachments/attachments.ts';
+import type { BodyBudget, HeldBytes } from '../body/body-budget.ts';
+import type { FormatChecks } from '../../turns/format/check-format.ts';
+import { endOfBrokenStream } from '../answer/broken-stream.ts';
+import { allPastCommitPoint } from '../../turns/commit-point.ts';
+import { formatObserver } from '../../turns/format/format-observer.ts';
+import { inWordsOfCodex } from '../codex/failures-for-codex.ts';
+import { conversationKey } from '../../turns/conversation-key.ts';
+import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { FetchImage } from '../../turns/attachments/fetch-image.ts';
+import { counterOf, referredCounter, type ReadLimits } from '../body/read-bytes.ts';
+import { readJson } from '../body/read-json.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import { needLogprobs } from '../../turns/need-logprobs.ts';
+import { planAnswer } from './plan-answer.ts';
+import { isForm, type Forms } from '../body/read-form.ts';
+import type { RecentItems } from '../../turns/recent-items.ts';
+import { summaryOf } from '../exchange/request-summary.ts';
+import type { RunningResponses } from '../../turns/running-responses.ts';
+import { namedSessionOf, sessionOf } from '../exchange/session.ts';
+import { servedModelHeader } from '../answer/served-model-header.ts';
+import type { SideTurns } from './side-turns.ts';
+import { sseResponse } from '../answer/sse-response.ts';
+import { tellBody, withStory, type StoryTellers } from '../exchange/trace-request.ts';
+import { traceOf } from '../exchange/trace-context.ts';
+import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
+
+export interface TurnDeps {
+  readonly engine: Engine;
+  readonly admission: Admission;
+  readonly running: RunningResponses;
+  readonly items: Pick<RecentItems, 'of'>;
+  readonly bodies: BodyBudget;
+  readonly models: ModelDirectory;
+  readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
+  readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
+  /** A request was read. */
+  readonly onAsk: (ask: TurnAsk) => void;
+  readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
+  readonly onObserverError: (error: unknown) => void;
+  /** For one stream: counts what is sent. */
+  readonly frameTally: () => FrameTally;
+  /** These parameters of a request had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  /** Who writes down whole requests; null: nobody. */
+  readonly stories: StoryTellers | null;
+  /** Something threw that should not have; the client sees only that the turn failed. */
+  readonly onBug: (error: unknown, exchange: Exchange) => void;
+  readonly forms: Pick<Forms, 'read'>;
+  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
+  readonly onFormatMismatch: (exchange: Exchange) => void;
+  readonly repair: RepairRules;
+  /** The model requests that one answer may cost. */
+  readonly openBudget: (exchange: Exchange) => ModelBudget;
+  readonly sideTurns: SideTurns;
+  readonly maxBodyBytes: number;
+  readonly keepaliveMs: number;
+  readonly strictParams: boolean;
+}
+
+/** What is done about calls of strict functions whose arguments break their schema. */
+export interface RepairRules {
+  readonly attempts: number;
+  /** Whether streams are held back for it. */
+  readonly inStreams: boolean;
+  readonly onRepair: (result: RepairResult) => void;
+}
+
+/** Requests beyond this are few, and their copies cost more than a moment's wait. */
+const LARGE_BYTES = 1024 * 1024;
+
+const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
+
+/** The one path: every API, streaming or not, is served by these lines. */
+export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
+  withStory(deps, async (http, exchange, story) => {
+    const { signal } = exchange;
+    const caller = exchange.caller();
+    exchange.note({ named: namedSessionOf(http.headers) });
+    const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
+    exchange.atEnd(() => held.letGo());
+    const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
+    const summary = summaryOf(requestsOf(ask), held.bytes);
+    exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
+    deps.onAsk(ask);
+    // Reading a long conversation takes a while, and so does starting its turn.
+    await breathe(signal);
+    const session = sessionOf(http.headers);
+    const trace = traceOf(http.headers);
+    const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
+    exchange.atEnd(() => running?.end());
+    const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
+      ...one,
+      conversation: conversationKey(one, { caller, session }),
+      caller,
+      isStrict: deps.strictParams,
+      budget: deps.openBudget(exchange),
+      insists: false,
+      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(trace === null ? {} : { trace }),
+      ...(story === null ? {} : { story }),
+    }));
+    const known = mapAll(asked, (one) => deps.engine.plan(one));
+    const refused = refusalOf(
+      ask,
+      known.flatMap((plan) => plan.refused),
+      deps.strictParams,
+    );
+    if (refused !== null) throw refused;
+    const keepsFormat = await unlessAborted(
+      deps.formats.of(ask.request.format, ask.formatPlace, caller),
+      signal,
+    );
+    const observers = deps.observersOf(ask, exchange);
+    // Nothing is committed while a turn waits here: a refusal is a status, and until then there is silence.
+    const places = await deps.admission.enter({
+      caller,
+      turns: asked.length * ask.choices,
+      param: asked.length > 1 ? ask.nameOf('items') : 'n',
+      signal,
+    });
+    exchange.atEnd(() => places.forEach((place) => place.leave()));
+    held.settle();
+    /** Made anew: while the request waited, more may have been learnt about its backend. */
+    const prepare = async (one: TurnRequest): Promise<Plan> => {
+      const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
+        signal,
+        nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
+      });
+      await breathe(signal);
+      return planAnswer(request, { ask, exchange, deps });
+    };
+    const plans = await Promise.all(
+      mapAll(asked, (one, index) => {
+        const ordinary = (): Promise<Plan> => prepare(one);
+        const ignored = known[index]?.ignored ?? [];
+        return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
+      }),
+    );
+    const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
+    const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
+    const events = mapAll(
+      runChoices(counting, places, {
+        signal,
+        pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
+      }),
+      (turn) =>
+        tap(
+          ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
+          [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
+          {
+            clock: deps.ambient.clock,
+            startedAt: exchange.startedAt,
+            onObserverError: deps.onObserverError,
+            signal,
+          },
+        ),
+    );
+    const committed = await allPastCommitPoint(events, {
+      patienceMs: ask.stream ? deps.keepaliveMs : null,
+      clock: deps.ambient.clock,
+      onBug(error) {
+        if (!signal.aborted) deps.onBug(error, exchange);
+      },
+    }).catch(inWordsOfCodex(ask, deps.ambient.clock));
+    const { accepted } = committed[0];
+    // A turn that has not said anything yet: what was known before it ran.
+    const { ignored } = accepted ?? plans[0];
+    const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
+    if (lateRefusal !== null) {
+      await Promise.all(committed.map((turn) => turn.giveUp()));
+      throw lateRefusal;
+    }
+    const unheeded = namesWithoutEffect(ask, ignored);
+    deps.onIgnored(unheeded);
+    const headers = {
+      ...accepted?.headers,
+      ...ignoredHeader(unheeded),
+      ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
+      ...servedModelHeader(accepted?.servedModel),
+      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+    };
+    const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
+    return answer(ask, turns, { headers, exchange, story, deps });
+  });
+
+interface Answering {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly exchange: Exchange;
+  readonly story: Story | null;
+  readonly deps: TurnDeps;
+}
+
+/** A stream of what happens, or all of it at once. */
+const answer = async (
+  ask: TurnAsk,
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  { headers, exchange, story, deps }: Answering,
+): Promise<Response> => {
+  if (ask.stream) {
+    story?.tell('answered', { status: 200, head: headers });
+    const tally = deps.frameTally();
+    exchange.atEnd(() => tally.ended());
+    return sseResponse(ask.render(turns), {
+      keepaliveMs: deps.keepaliveMs,
+      headers,
+      onFrame(frame) {
+        tally.sent(frame);
+        story?.tell('frame', frame);
+      },
+      onGone: () => exchange.abort(),
+      onEnd: exchange.hold(),
+      onBug(error) {
+        exchange.note({ errorCode: failure('server_error').code });
+        deps.onBug(error, exchange);
+      },
+      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
+    });
+  }
+  const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
+  for (const { outcome } of replies) {
+    if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
+  }
+  const body = ask.project(replies);
+  const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
+  const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
+  story?.tell('answered', { status: 200, head, body });
+  return jsonResponse(body, head, exchange.signal);
+};
+
+interface Reading {
+  readonly exchange: Exchange;
+  readonly held: HeldBytes;
+  readonly deps: TurnDeps;
+  readonly story: Story | null;
+}
+
+/** A function of its own, so that nothing of the body outlives its reading but what was read. */
+const readAsk = async (
+  endpoint: Endpoint,
+  http: Request,
+  { exchange, held, deps, story }: Reading,
+): Promise<TurnAsk> => {
+  const { signal } = exchange;
+  const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
+  const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
+  const models = await unlessAborted(deps.models.names(), signal);
+  if (story !== null) tellBody(story, body, models);
+  const countReferred = referredCounter(limits);
+  const items = deps.items.of(exchange.caller(), (item, bytes) => {
+    countReferred(bytes);
+    story?.tell('referred', { item });
+  });
+  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
+};
+
+const readGiven = async (
+  { bodyOf, spellOut }: Endpoint,
+  http: Request,
+  { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
+): Promise<unknown> => {
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  const body = await readJson(http, limits);
+  if (spellOut === undefined) return body;
+  return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
+};
+
+/** What is fetched for a request is held as long as its body. */
+const counted =
+  (fetchImage: FetchImage, held: HeldBytes, story: Story | null): FetchImage =>
+  async (url, param, signal) => {
+    const image = await fetchImage(url, param, signal);
+    story?.tell('fetched', { url, image });
+    held.grow(image.length);
+    return image;
+  };
