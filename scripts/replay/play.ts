@@ -23,7 +23,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { endpointsOf, turnDeps } from '../../src/north.ts';
 import { engineOf, type EngineParts } from '../../src/south.ts';
-import { cleaner } from '../../src/stories/cleaned.ts';
+import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
 import { playedRelay } from './played-relay.ts';

@@ -4,10 +4,10 @@ import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { cleaner } from './cleaned.ts';
-import { Shelf } from './shelf.ts';
-import { StoryFile } from './story-file.ts';
-import { openStories } from './stories.ts';
+import { cleaner } from './redacted.ts';
+import { Shelf } from './capture-dir.ts';
+import { StoryFile } from './capture-file.ts';
+import { openStories } from './capture.ts';
 
 let base = '';
 beforeEach(async () => {

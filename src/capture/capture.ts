@@ -1,8 +1,8 @@
 import type { OpenStory } from '../canonical/context/trace.ts';
 import { within } from '../kit/async/within.ts';
-import { cleaner } from './cleaned.ts';
-import { Shelf } from './shelf.ts';
-import { StoryFile, type LostReason } from './story-file.ts';
+import { cleaner } from './redacted.ts';
+import { Shelf } from './capture-dir.ts';
+import { StoryFile, type LostReason } from './capture-file.ts';
 
 /** The stories of requests, a file each. */
 export interface Stories {

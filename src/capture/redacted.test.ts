@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { atOnce } from '../kit/async/event-loop.ts';
-import { cleaner, MAX_TEXT_CHARS } from './cleaned.ts';
+import { cleaner, MAX_TEXT_CHARS } from './redacted.ts';
 
 const cleaned = (value: unknown, secrets: readonly string[] = []): unknown => atOnce(cleaner(secrets)(value));
 const SEALED = 'sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

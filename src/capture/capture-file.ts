@@ -3,8 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import type { OpenStory, StoryKind } from '../canonical/context/trace.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import { inTurns, type Steps } from '../kit/async/event-loop.ts';
-import type { Cleaner } from './cleaned.ts';
-import type { Shelf } from './shelf.ts';
+import type { Cleaner } from './redacted.ts';
+import type { Shelf } from './capture-dir.ts';
 
 const MAX_STORY_BYTES = 16 * 1024 * 1024;
 /** What one story has not written yet. More means that the disk does not keep up. */
