@@ -1,6 +1,6 @@
-import { readCommandLine } from './command/read-command-line.ts';
-import { runCommandLine } from './command/run.ts';
-import { endProcess, sayTo } from './command/standard-output.ts';
+import { readCommandLine } from './cli/read-command-line.ts';
+import { runCommandLine } from './cli/run.ts';
+import { endProcess, sayTo } from './cli/standard-output.ts';
 
 const code = await runCommandLine(readCommandLine(process.argv.slice(2)), {
   environment: process.env,

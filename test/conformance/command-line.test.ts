@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { COMMANDS } from '../../src/command/table.ts';
+import { COMMANDS } from '../../src/cli/table.ts';
 import { VERSION } from '../../src/version.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 
