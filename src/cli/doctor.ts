@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { BackendState } from '../banner.ts';
+import type { BackendState } from '../compose/banner.ts';
 import { loadConfig } from '../config/load.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';

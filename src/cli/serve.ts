@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 
-import { createApp, type App } from '../app.ts';
-import { shownKey } from '../about-server.ts';
-import { banner } from '../banner.ts';
+import { createApp, type App } from '../compose/app.ts';
+import { shownKey } from '../compose/about-server.ts';
+import { banner } from '../compose/banner.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';

@@ -36,7 +36,7 @@ describe('documents', () => {
     const endpoints = (file: string): string[] =>
       [...read(file).matchAll(/http\/routes\/([\w-]+)\.ts/g)].map(([, name = '']) => name).toSorted();
     const listed = endpoints('scripts/pages/http-api.ts').filter((name) => name !== 'table');
-    expect(listed).toEqual(endpoints('src/north.ts'));
+    expect(listed).toEqual(endpoints('src/compose/edge.ts'));
   });
 
   it('link to pages and headings that exist', () => {

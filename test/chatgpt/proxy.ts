@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { createApp, type App } from '../../src/app.ts';
+import { createApp, type App } from '../../src/compose/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { listen } from '../../src/http/listen/listen.ts';

@@ -2,7 +2,7 @@ import type { Backend } from '../../src/codex/home/backend.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
-import { placeRelay, type PlacedRelay } from '../../src/place-relay.ts';
+import { placeRelay, type PlacedRelay } from '../../src/compose/relay.ts';
 import { conversations } from './conversations.ts';
 import { NO_LOGIN } from './no-login.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import OpenAI from 'openai';
 
-import { createApp, type App } from '../../src/app.ts';
+import { createApp, type App } from '../../src/compose/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import {

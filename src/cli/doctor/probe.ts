@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { createApp, type App } from '../../app.ts';
-import type { BackendState } from '../../banner.ts';
+import { createApp, type App } from '../../compose/app.ts';
+import type { BackendState } from '../../compose/banner.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';

@@ -1,7 +1,7 @@
-import { GatewayError } from './canonical/failure/failure.ts';
-import type { Engine } from './engine/engine.ts';
-import type { ModelDirectory } from './engine/model-directory.ts';
-import type { South } from './south.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
+import type { South } from './backend.ts';
 
 /** What answers now. A choice of the same identity is served by the south that is there. */
 export interface Choice {

@@ -1,21 +1,21 @@
-import type { Backend, LoginBackend } from './codex/home/backend.ts';
-import type { Conversations } from './codex/relay/server/conversations.ts';
-import { CookieJar } from './codex/relay/transport/cookies.ts';
-import { openDispatcher } from './codex/relay/transport/dispatcher.ts';
-import { LISTED_PARAMETERS, profileOf } from './codex/capabilities/profile.ts';
-import type { RenewedLogin } from './codex/relay/transport/renewals.ts';
+import type { Backend, LoginBackend } from '../codex/home/backend.ts';
+import type { Conversations } from '../codex/relay/server/conversations.ts';
+import { CookieJar } from '../codex/relay/transport/cookies.ts';
+import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
+import { LISTED_PARAMETERS, profileOf } from '../codex/capabilities/profile.ts';
+import type { RenewedLogin } from '../codex/relay/transport/renewals.ts';
 import {
   startRelay,
   type Relay,
   type RelayAddresses,
   type RelayTargets,
-} from './codex/relay/server/relay.ts';
-import type { Config } from './config/schema.ts';
-import { assertNever } from './kit/assert-never.ts';
-import { systemAmbient } from './kit/system-ambient.ts';
-import type { Logger } from './observe/log.ts';
-import type { Metrics } from './observe/metrics.ts';
-import { reportRelayLosses } from './observe/upstream-losses.ts';
+} from '../codex/relay/server/relay.ts';
+import type { Config } from '../config/schema.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { reportRelayLosses } from '../observe/upstream-losses.ts';
 
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */

@@ -1,4 +1,4 @@
-import { assertNever } from './kit/assert-never.ts';
+import { assertNever } from '../kit/assert-never.ts';
 
 /** Who answers, as far as a person needs to know. */
 export type BackendState =

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import type { McpServer, McpTransport } from './canonical/mcp/mcp-server.ts';
-import { loadConfig } from './config/load.ts';
-import { placeFolders } from './place-folders.ts';
+import type { McpServer, McpTransport } from '../canonical/mcp/mcp-server.ts';
+import { loadConfig } from '../config/load.ts';
+import { placeFolders } from './folders.ts';
 
 let state = '';
 beforeEach(async () => {

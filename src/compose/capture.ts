@@ -1,9 +1,9 @@
-import type { Config } from './config/schema.ts';
-import { secretsOf } from './config/secrets.ts';
-import type { Logger } from './observe/log.ts';
-import type { Metrics } from './observe/metrics.ts';
-import { openStories, type Stories } from './capture/capture.ts';
-import { VERSION } from './version.ts';
+import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { openStories, type Stories } from '../capture/capture.ts';
+import { VERSION } from '../version.ts';
 
 /** Where the stories of requests are written; null: nobody wants them. */
 export const storiesOf = async (

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { planOf } from '../test/support/plan.ts';
-import { collect } from '../test/support/turn-events.ts';
-import { turnRequest } from '../test/support/turn-request.ts';
-import { gatewayError } from './canonical/failure/failure.ts';
-import type { TurnEvent } from './canonical/events/turn-event.ts';
-import type { Plan } from './engine/engine.ts';
-import type { South } from './south.ts';
-import { createSwitchboard, type Choice, type Switchboard } from './switchboard.ts';
+import { planOf } from '../../test/support/plan.ts';
+import { collect } from '../../test/support/turn-events.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Plan } from '../engine/engine.ts';
+import type { South } from './backend.ts';
+import { createSwitchboard, type Choice, type Switchboard } from './active-backend.ts';
 
 const ended: TurnEvent = {
   type: 'turn-ended',

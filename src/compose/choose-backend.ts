@@ -1,13 +1,13 @@
 import type { BackendState } from './banner.ts';
-import { gatewayError } from './canonical/failure/failure.ts';
-import { directLogin, type Backend } from './codex/home/backend.ts';
-import { createLoginWatch } from './codex/login/login-watch.ts';
-import type { CodexHomes } from './codex/home/prepare-home.ts';
-import type { Config } from './config/schema.ts';
-import { demoScript } from './demo/demo-script.ts';
-import { createDemoThread } from './demo/threaded-demo.ts';
-import { startModelServer } from './demo/model-server.ts';
-import type { Engine } from './engine/engine.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { directLogin, type Backend } from '../codex/home/backend.ts';
+import { createLoginWatch } from '../codex/login/login-watch.ts';
+import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { Config } from '../config/schema.ts';
+import { demoScript } from '../demo/demo-script.ts';
+import { createDemoThread } from '../demo/threaded-demo.ts';
+import { startModelServer } from '../demo/model-server.ts';
+import type { Engine } from '../engine/engine.ts';
 
 /** Who should answer. */
 export interface ChosenBackend {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { Detour, DETOUR_MS } from './detour.ts';
+import { Detour, DETOUR_MS } from './relay-bypass.ts';
 
 it('the way around is taken after three pages in a row, for a while', () => {
   let now = 1_000;

@@ -2,11 +2,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../test/support/mcp/http-server.ts';
-import type { McpServer, McpTransport } from './canonical/mcp/mcp-server.ts';
-import type { ReachableMcp } from './engine/mcp/mcp-access.ts';
-import { createAgentPinner, type PinnedAgentOptions } from './network/pinned-agent.ts';
-import { openMcp, type OpenMcp } from './open-mcp.ts';
+import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../../test/support/mcp/http-server.ts';
+import type { McpServer, McpTransport } from '../canonical/mcp/mcp-server.ts';
+import type { ReachableMcp } from '../engine/mcp/mcp-access.ts';
+import { createAgentPinner, type PinnedAgentOptions } from '../network/pinned-agent.ts';
+import { openMcp, type OpenMcp } from './mcp-servers.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

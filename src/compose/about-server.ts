@@ -1,6 +1,6 @@
 import { describeState, type BackendState, type BannerFacts } from './banner.ts';
-import { assertNever } from './kit/assert-never.ts';
-import { shellQuoted } from './kit/text/shell-quoted.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { shellQuoted } from '../kit/text/shell-quoted.ts';
 
 /** The key that was made at the first start, as `loadOrCreateApiKey` gives it. */
 interface OwnKey {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { directLogin, type Backend } from './codex/home/backend.ts';
-import { placeLogged } from '../test/support/placed-relay.ts';
-import type { PlacedRelay } from './place-relay.ts';
+import { directLogin, type Backend } from '../codex/home/backend.ts';
+import { placeLogged } from '../../test/support/placed-relay.ts';
+import type { PlacedRelay } from './relay.ts';
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,52 +1,52 @@
-import { signedOutEngine, type ChosenBackend } from './backend.ts';
+import { signedOutEngine, type ChosenBackend } from './choose-backend.ts';
 import type { BackendState } from './banner.ts';
-import type { Backend } from './codex/home/backend.ts';
-import type { Catalogue } from './codex/models/catalogue.ts';
-import type { CodexHomes } from './codex/home/prepare-home.ts';
-import type { Relay } from './codex/relay/server/relay.ts';
-import { CHATGPT_HISTORY, OTHER_HISTORY } from './codex/translate/fit-history.ts';
-import { createWorkerSpawner } from './codex/worker/spawn-worker.ts';
+import type { Backend } from '../codex/home/backend.ts';
+import type { Catalogue } from '../codex/models/catalogue.ts';
+import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { Relay } from '../codex/relay/server/relay.ts';
+import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
+import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
 import {
   createWorkerPool,
   type WorkerDescription,
   type WorkerPool,
   type WorkerPoolEvent,
-} from './codex/worker/supervisor.ts';
-import type { Config } from './config/schema.ts';
-import { secretsOf } from './config/secrets.ts';
-import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from './engine/codex-account.ts';
-import { compactionOf } from './codex/capabilities/compaction.ts';
-import { Approaches } from './engine/plan/request-strategies.ts';
-import { compactConversations } from './engine/steps/compact-conversations.ts';
-import { endWithinBudget } from './engine/steps/end-within-budget.ts';
-import { emulate, withEmulations } from './engine/steps/emulate.ts';
-import { withPlans, type Engine } from './engine/engine.ts';
-import { limitTime } from './engine/steps/limit-time.ts';
-import type { McpAccess } from './engine/mcp/mcp-access.ts';
-import { listMcpTools, type ListedMcp } from './engine/mcp/mcp-tools.ts';
-import { createModelDirectory, type ModelDirectory } from './engine/model-directory.ts';
-import { probed } from './engine/attempt/probe-worker.ts';
-import { keepSecrets } from './engine/steps/keep-secrets.ts';
-import type { ReasoningMemory } from './engine/memory/reasoning-memory.ts';
-import { keepToolChoice } from './engine/steps/keep-tool-choice.ts';
-import { withProseTools } from './engine/prose-tools/prose-engine.ts';
-import type { ToolGuide } from './engine/prose-tools/tool-guide.ts';
-import { transportFor } from './engine/prose-tools/tool-transport.ts';
-import { createEngine } from './engine/attempt/run-turn.ts';
-import { safeNames } from './engine/plan/safe-names.ts';
-import { SpareThreads } from './engine/attempt/pre-started-threads.ts';
-import type { Tokenizer } from './engine/tokenizer.ts';
-import type { UnreadTotal } from './engine/attempt/unread-total.ts';
-import type { JsonObject } from './kit/json/json.ts';
-import { systemAmbient } from './kit/system-ambient.ts';
-import { boundedLabel } from './observe/bounded-label.ts';
-import type { Logger } from './observe/log.ts';
-import type { Metrics } from './observe/metrics.ts';
-import { malformedLines, rpcMetrics } from './observe/rpc-metrics.ts';
-import { reportOddities } from './observe/upstream-losses.ts';
-import { openModels, type OpenModels } from './open-models.ts';
-import { placeRelay, type PlaceRelayOptions, type Wire } from './place-relay.ts';
-import { VERSION } from './version.ts';
+} from '../codex/worker/supervisor.ts';
+import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
+import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from '../engine/codex-account.ts';
+import { compactionOf } from '../codex/capabilities/compaction.ts';
+import { Approaches } from '../engine/plan/request-strategies.ts';
+import { compactConversations } from '../engine/steps/compact-conversations.ts';
+import { endWithinBudget } from '../engine/steps/end-within-budget.ts';
+import { emulate, withEmulations } from '../engine/steps/emulate.ts';
+import { withPlans, type Engine } from '../engine/engine.ts';
+import { limitTime } from '../engine/steps/limit-time.ts';
+import type { McpAccess } from '../engine/mcp/mcp-access.ts';
+import { listMcpTools, type ListedMcp } from '../engine/mcp/mcp-tools.ts';
+import { createModelDirectory, type ModelDirectory } from '../engine/model-directory.ts';
+import { probed } from '../engine/attempt/probe-worker.ts';
+import { keepSecrets } from '../engine/steps/keep-secrets.ts';
+import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
+import { keepToolChoice } from '../engine/steps/keep-tool-choice.ts';
+import { withProseTools } from '../engine/prose-tools/prose-engine.ts';
+import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
+import { transportFor } from '../engine/prose-tools/tool-transport.ts';
+import { createEngine } from '../engine/attempt/run-turn.ts';
+import { safeNames } from '../engine/plan/safe-names.ts';
+import { SpareThreads } from '../engine/attempt/pre-started-threads.ts';
+import type { Tokenizer } from '../engine/tokenizer.ts';
+import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
+import { boundedLabel } from '../observe/bounded-label.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
+import { reportOddities } from '../observe/upstream-losses.ts';
+import { openModels, type OpenModels } from './models.ts';
+import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
+import { VERSION } from '../version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
 export interface South {

@@ -1,4 +1,4 @@
-import type { Clock } from './kit/ambient.ts';
+import type { Clock } from '../kit/ambient.ts';
 
 /** How long the way around the relay is taken. */
 export const DETOUR_MS = 15 * 60_000;

@@ -1,9 +1,9 @@
 import path from 'node:path';
 
-import { openWorkFolders, requirePrivateState } from './codex/home/private-folders.ts';
-import { DEFAULT_WORK_DIR } from './config/backend-settings.ts';
-import type { Config } from './config/schema.ts';
-import type { Logger } from './observe/log.ts';
+import { openWorkFolders, requirePrivateState } from '../codex/home/private-folders.ts';
+import { DEFAULT_WORK_DIR } from '../config/backend-settings.ts';
+import type { Config } from '../config/schema.ts';
+import type { Logger } from '../observe/log.ts';
 
 /** Makes the folders that others must not control. MCP servers without a folder of their own get one. */
 export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>): Promise<Config> => {

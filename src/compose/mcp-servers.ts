@@ -1,13 +1,13 @@
 import type { Dispatcher } from 'undici';
 
-import { gatewayError } from './canonical/failure/failure.ts';
-import { mcpSecrets, type McpServer, type McpTransport } from './canonical/mcp/mcp-server.ts';
-import { machineTrust } from './codex/home/machine-trust.ts';
-import { openDispatcher } from './codex/relay/transport/dispatcher.ts';
-import { startMcpRelay, type McpRelay } from './codex/relay/mcp/mcp-relay.ts';
-import { httpServerConfig, stdioServerConfig } from './codex/translate/mcp-config.ts';
-import type { McpAccess, ReachableMcp } from './engine/mcp/mcp-access.ts';
-import { unlessAborted } from './kit/async/abort.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { mcpSecrets, type McpServer, type McpTransport } from '../canonical/mcp/mcp-server.ts';
+import { machineTrust } from '../codex/home/machine-trust.ts';
+import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
+import { startMcpRelay, type McpRelay } from '../codex/relay/mcp/mcp-relay.ts';
+import { httpServerConfig, stdioServerConfig } from '../codex/translate/mcp-config.ts';
+import type { McpAccess, ReachableMcp } from '../engine/mcp/mcp-access.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
 
 /** The MCP servers of the deployment, and the way to those that clients name. */
 export interface OpenMcp extends McpAccess {

@@ -1,16 +1,16 @@
 import path from 'node:path';
 
-import type { Backend, LoginBackend } from './codex/home/backend.ts';
-import { createAccountModels } from './codex/models/account-models.ts';
-import { askAccount } from './codex/models/ask-account.ts';
-import { cleanCatalogue, type Catalogue } from './codex/models/catalogue.ts';
-import { keepLists } from './codex/models/kept-lists.ts';
-import { lanesOf, type CodexHomes } from './codex/home/prepare-home.ts';
-import { readLogin } from './codex/login/read-login.ts';
-import { createProviderModels } from './codex/models/provider-models.ts';
-import type { ModelSource } from './engine/model-directory.ts';
-import type { Clock } from './kit/ambient.ts';
-import type { Logger } from './observe/log.ts';
+import type { Backend, LoginBackend } from '../codex/home/backend.ts';
+import { createAccountModels } from '../codex/models/account-models.ts';
+import { askAccount } from '../codex/models/ask-account.ts';
+import { cleanCatalogue, type Catalogue } from '../codex/models/catalogue.ts';
+import { keepLists } from '../codex/models/kept-lists.ts';
+import { lanesOf, type CodexHomes } from '../codex/home/prepare-home.ts';
+import { readLogin } from '../codex/login/read-login.ts';
+import { createProviderModels } from '../codex/models/provider-models.ts';
+import type { ModelSource } from '../engine/model-directory.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { Logger } from '../observe/log.ts';
 
 /** The models of a backend: for `/v1/models`, and for the workers. */
 export interface OpenModels extends ModelSource {
