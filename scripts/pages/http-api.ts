@@ -88,7 +88,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     codex: {
       codexModels: notCalled,
       clock: { now: notCalled },
-      desk: notCalled,
+      codexAccount: notCalled,
       settings: {},
       codexVersion: '',
       takesFeedback: false,

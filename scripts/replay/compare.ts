@@ -36,10 +36,10 @@ const withoutUsage = (body: Json | undefined): Json | undefined => {
 };
 
 /** Choices run at once, in whatever order: each thread for itself. Frames have no thread, and stay in their order. */
-const byThread = (story: readonly Told[]): readonly Told[] => {
+const byThread = (trace: readonly Told[]): readonly Told[] => {
   const threadOf = ({ facts: { thread, params } }: Told): string =>
     typeof thread === 'string' ? thread : isJsonObject(params) ? textIn(params, 'threadId') : '';
-  return story.toSorted((one, other) => threadOf(one).localeCompare(threadOf(other)));
+  return trace.toSorted((one, other) => threadOf(one).localeCompare(threadOf(other)));
 };
 
 /** More would not be read. */
@@ -50,7 +50,7 @@ export const compare = (then: readonly Told[], now: readonly Told[]): readonly D
   const found: Difference[] = [];
   const [thenPlain, nowPlain] = [plainer(), plainer()];
   for (const [part, pick] of Object.entries(PARTS)) {
-    const [one, other] = [then, now].map((story) => byThread(story).flatMap((told) => pick(told) ?? [])) as [
+    const [one, other] = [then, now].map((trace) => byThread(trace).flatMap((told) => pick(told) ?? [])) as [
       Json[],
       Json[],
     ];

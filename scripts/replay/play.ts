@@ -1,9 +1,9 @@
 import type { Item } from '../../src/canonical/request/item.ts';
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import type { OpenStory } from '../../src/canonical/context/trace.ts';
+import type { OpenTrace } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
-import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
+import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
@@ -37,11 +37,11 @@ const MAX_MS = 20_000;
  * what the app-server and the backend said comes back through today's sources and renderers. No process is started
  * and nothing is sent. Gives the story as it would be written today.
  */
-export const play = async (story: readonly Told[]): Promise<readonly Told[]> => {
+export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => {
   const told: Told[] = [];
   const clean = cleaner([]);
   let numbers = 0;
-  const now: OpenStory = {
+  const now: OpenTrace = {
     tell: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
@@ -49,20 +49,20 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     next: () => (numbers += 1),
     end: async () => {},
   };
-  const config = configOf(story);
+  const config = configOf(trace);
   const logger = createLogger({ level: 'silent', secrets: [], destination: { write: () => true } });
   const metrics = createMetrics();
   const tokenizer = createThreadedTokenizer({ onGuess() {} });
   const guide = createThreadedGuide({ clock: systemAmbient.clock, onUnexplained() {} });
   const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
-  const body = factsOf(story, 'body');
-  const asked = factsOf(story, 'asked');
+  const body = factsOf(trace, 'body');
+  const asked = factsOf(trace, 'asked');
   const endpoints = endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer);
   const endpoint = [...endpoints, ...atCodexPaths(endpoints)].find(({ path }) => path === asked['path']);
   if (endpoint === undefined)
     throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
-  const images = story.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
-  const referred = story
+  const images = trace.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
+  const referred = trace
     .filter(({ kind }) => kind === 'referred')
     .map(({ facts }) => facts['item'] as unknown as Item);
   const gone = new AbortController();
@@ -79,7 +79,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     body: JSON.stringify(body['body']),
     headers: headersOf(objectIn(asked, 'head')),
   });
-  const engine = engineOf(...enginePartsOf(story, config, { logger, metrics, tokenizer, guide }));
+  const engine = engineOf(...enginePartsOf(trace, config, { logger, metrics, tokenizer, guide }));
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
   const serve = serveTurn(endpoint, {
     ...turnDeps(config, logger, metrics, []),
@@ -92,7 +92,7 @@ export const play = async (story: readonly Told[]): Promise<readonly Told[]> => 
     ),
     forms: { read: async () => [] },
     formats,
-    stories: { open: () => now },
+    captures: { open: () => now },
     items: {
       of: (_, onRecalled) => ({
         remember() {},
@@ -126,9 +126,9 @@ const headersOf = (head: JsonObject): Record<string, string> => {
   return { ...(rest as Record<string, string>), 'content-type': 'application/json' };
 };
 
-const configOf = (story: readonly Told[]): Config => {
+const configOf = (trace: readonly Told[]): Config => {
   const config: Record<string, unknown> = { ...loadConfig({}) };
-  for (const [slice, values] of Object.entries(objectIn(factsOf(story, 'settings'), 'config'))) {
+  for (const [slice, values] of Object.entries(objectIn(factsOf(trace, 'settings'), 'config'))) {
     const own = config[slice];
     if (typeof own === 'object' && !Array.isArray(own)) config[slice] = { ...own, ...(values as object) };
   }
@@ -145,13 +145,13 @@ const namesOf = (models: JsonObject, { modelAliases }: Config['clients']): Model
 
 type Tools = Pick<EngineParts['deps'], 'logger' | 'metrics' | 'tokenizer' | 'guide'>;
 
-const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Parameters<typeof engineOf> => {
-  const known = factsOf(story, 'backend', 'last');
+const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Parameters<typeof engineOf> => {
+  const known = factsOf(trace, 'backend', 'last');
   const chosen = backendOf(known);
   const refuses = listIn(known, 'refuses') as readonly string[];
   const relay =
     known['hasRelay'] === false ? null : playedRelay(profileOf(chosen, config.upstream.params), refuses);
-  const recalled = factsOf(story, 'recalled');
+  const recalled = factsOf(trace, 'recalled');
   const catalogue = {
     isLite: () => known['isLite'] === true,
     fullLane: () => textIn(known, 'fullLane'),
@@ -164,7 +164,7 @@ const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Pa
       chosen,
       identity: 'story',
       offered: { current: () => catalogue, refresh() {} },
-      workers: playedPool(story, relay),
+      workers: playedPool(trace, relay),
       wasRenewedSince: async () => false,
       deps: {
         ...tools,
@@ -185,7 +185,7 @@ const enginePartsOf = (story: readonly Told[], config: Config, tools: Tools): Pa
   ];
 };
 
-const backendOf = (known: JsonObject): Backend => {
+const backendOf = (known: JsonObject): BackendTarget => {
   const kind = known['backend'];
   if (kind === 'login') return directLogin(known['isChatgpt'] === true ? 'chatgpt' : 'api-key');
   return kind === 'none' ? { kind } : { kind: 'upstream', baseUrl: 'http://localhost', apiKeyEnv: null };

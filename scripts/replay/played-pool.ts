@@ -11,12 +11,12 @@ import { objectIn, type Told } from './read-story.ts';
 const LINES_AT_ONCE = 20;
 
 /** An app-server that says what it said in a story: answers by method, in their order, and then all about a thread. */
-export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): WorkerPool => {
-  const calls = story.filter(({ kind }) => kind === 'rpc-sent').map(({ facts }) => facts);
+export const playedPool = (trace: readonly Told[], relay: PlayedRelay | null): WorkerPool => {
+  const calls = trace.filter(({ kind }) => kind === 'rpc-sent').map(({ facts }) => facts);
   const listeners = new Map<string, (signal: ThreadSignal) => void>();
 
   const play = async (threadId: string): Promise<void> => {
-    const lines = story.filter(({ facts }) => facts['thread'] === threadId);
+    const lines = trace.filter(({ facts }) => facts['thread'] === threadId);
     for (const [at, told] of lines.entries()) {
       if (at % LINES_AT_ONCE === 0) await setImmediate();
       const { kind, facts } = told;
@@ -38,7 +38,7 @@ export const playedPool = (story: readonly Told[], relay: PlayedRelay | null): W
       if (ENDS.has(method)) return {};
       throw new Error(`the story has no further ${method}`);
     }
-    const answer = story.find(
+    const answer = trace.find(
       ({ kind, facts }) =>
         (kind === 'rpc-answered' || kind === 'rpc-failed') && facts['call'] === call['call'],
     );

@@ -7,9 +7,9 @@ import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
 import { httpFailure, streamFailure } from '../../src/codex/relay/answer/http-failure.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import { editedBody } from '../../src/codex/relay/transport/send-once.ts';
-import { Ticket } from '../../src/codex/relay/server/relay-turn.ts';
+import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import { uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
-import type { WireSignal } from '../../src/codex/sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type Told } from './read-story.ts';
 
@@ -20,7 +20,7 @@ export interface PlayedRelay extends Relay {
 }
 
 interface PlayedThread {
-  readonly ticket: Ticket;
+  readonly relayTurn: RelayTurn;
   reader: AnswerReader | null;
   /** What an error of the backend means today. */
   refused: Failure | null;
@@ -38,7 +38,7 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
     profile,
     refusedFor: () => known,
     open(threadId, { request, shape, ...listeners }) {
-      const ticket = new Ticket({
+      const relayTurn = new RelayTurn({
         threadId,
         request,
         shape,
@@ -51,11 +51,11 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         onInput() {},
         signIn: () => null,
       });
-      const thread: PlayedThread = { ticket, reader: null, refused: null, hasFailed: false, isClosed: false };
+      const thread: PlayedThread = { relayTurn, reader: null, refused: null, hasFailed: false, isClosed: false };
       threads.set(threadId, thread);
       return {
-        report: ticket,
-        begin: () => ticket.begin(),
+        report: relayTurn,
+        begin: () => relayTurn.begin(),
         askNoMore() {},
         close() {
           thread.isClosed = true;
@@ -71,13 +71,13 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
 };
 
 const playLine = async (thread: PlayedThread, { kind, facts }: Told): Promise<void> => {
-  const { ticket } = thread;
+  const { relayTurn } = thread;
   if (kind === 'wire-sent') {
-    for (const field of listIn(facts, 'withheld')) ticket.withhold(field as EditField);
-    ticket.onLife('sent');
-    editedBody(objectIn(facts, 'before'), ticket);
+    for (const field of listIn(facts, 'withheld')) relayTurn.withhold(field as EditField);
+    relayTurn.onLife('sent');
+    editedBody(objectIn(facts, 'before'), relayTurn);
   } else if (kind === 'wire-head') {
-    ticket.headers = objectIn(facts, 'head') as Readonly<Record<string, string>>;
+    relayTurn.headers = objectIn(facts, 'head') as Readonly<Record<string, string>>;
   } else if (kind === 'wire-refused') {
     const { status, head, body, host } = facts as unknown as RefusedFacts;
     const source = { host, nowMs: Date.now(), secrets: [] };
@@ -85,7 +85,7 @@ const playLine = async (thread: PlayedThread, { kind, facts }: Told): Promise<vo
   } else if (kind === 'wire-said') {
     thread.hasFailed = ['response.failed', 'error'].includes(textIn(facts, 'type'));
     await thread.reader?.push(Buffer.from(eventText(facts)));
-  } else if (kind === 'wire-signal') playSignal(thread, facts['signal'] as unknown as WireSignal);
+  } else if (kind === 'wire-signal') playSignal(thread, facts['signal'] as unknown as UpstreamEvent);
 };
 
 interface RefusedFacts {
@@ -95,14 +95,14 @@ interface RefusedFacts {
   readonly body: string;
 }
 
-const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
-  const { ticket } = thread;
+const playSignal = (thread: PlayedThread, signal: UpstreamEvent): void => {
+  const { relayTurn } = thread;
   if (signal.kind === 'answer-started') {
     thread.reader = new AnswerReader({
-      onSignal: (one) => ticket.onSignal(one),
+      onUpstreamEvent: (one) => relayTurn.onUpstreamEvent(one),
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
-      onLife: () => ticket.onLife('heard'),
-      signal: ticket.signal,
+      onLife: () => relayTurn.onLife('heard'),
+      signal: relayTurn.signal,
       // A story holds events as they were repaired.
       mintCallId: () => 'call_unknown',
     });
@@ -115,7 +115,7 @@ const playSignal = (thread: PlayedThread, signal: WireSignal): void => {
     thread.refused = null;
     const failure =
       refused === null ? signal.failure : { ...refused, headers: { ...refused.headers, ...headers } };
-    ticket.onSignal({ kind: 'refused', failure });
+    relayTurn.onUpstreamEvent({ kind: 'refused', failure });
   }
 };
 

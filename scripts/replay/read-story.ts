@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 
-import type { StoryKind } from '../../src/canonical/context/trace.ts';
+import type { TraceKind } from '../../src/canonical/context/trace.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** One line of a story: what was told, beside its time and kind. */
 export interface Told {
-  readonly kind: StoryKind;
+  readonly kind: TraceKind;
   readonly facts: JsonObject;
 }
 
@@ -19,7 +19,7 @@ export const readStory = async (file: string): Promise<readonly Told[]> => {
       throw new Error(`line ${at + 1} of ${file} is no JSON object`);
     }
     const { t: _, kind, ...facts } = read;
-    return [{ kind: kind as StoryKind, facts }];
+    return [{ kind: kind as TraceKind, facts }];
   });
   if (!told.some(({ kind }) => kind === 'body')) {
     throw new Error(`${file} is no story that can be played: it has no line with the body of a request`);
@@ -27,16 +27,16 @@ export const readStory = async (file: string): Promise<readonly Told[]> => {
   return told;
 };
 
-export const writeStory = (story: readonly Told[]): string =>
-  story.map(({ kind, facts }) => `${JSON.stringify({ t: 0, kind, ...facts })}\n`).join('');
+export const writeStory = (trace: readonly Told[]): string =>
+  trace.map(({ kind, facts }) => `${JSON.stringify({ t: 0, kind, ...facts })}\n`).join('');
 
 /** The first line of a kind, or the last. */
 export const factsOf = (
-  story: readonly Told[],
-  kind: StoryKind,
+  trace: readonly Told[],
+  kind: TraceKind,
   which: 'first' | 'last' = 'first',
 ): JsonObject => {
-  const all = story.filter((told) => told.kind === kind);
+  const all = trace.filter((told) => told.kind === kind);
   return all.at(which === 'first' ? 0 : -1)?.facts ?? {};
 };
 

@@ -8,21 +8,21 @@ const MAX_SHELF_BYTES = 1024 * 1024 * 1024;
 /** Ours, oldest first by name. Whatever else is in the directory is not ours to remove. */
 const NAME = /^\d{8}T\d{9}Z-\d+-[\w.-]+\.jsonl$/;
 
-export interface ShelfLimits {
-  readonly stories: number;
+export interface CaptureDirLimits {
+  readonly captures: number;
   readonly bytes: number;
 }
 
 /** The directory of stories. */
-export class Shelf {
+export class CaptureDir {
   readonly #directory: string;
-  readonly #limits: ShelfLimits;
+  readonly #limits: CaptureDirLimits;
   /** Oldest first. */
   readonly #sizes = new Map<string, number>();
   #bytes = 0;
   #made = 0;
 
-  private constructor(directory: string, limits: ShelfLimits) {
+  private constructor(directory: string, limits: CaptureDirLimits) {
     this.#directory = directory;
     this.#limits = limits;
   }
@@ -30,9 +30,9 @@ export class Shelf {
   /** Throws where there is no such directory and none can be made, or where nothing can be written in it. */
   static async open(
     directory: string,
-    limits: ShelfLimits = { stories: MAX_STORIES, bytes: MAX_SHELF_BYTES },
-  ): Promise<Shelf> {
-    const shelf = new Shelf(directory, limits);
+    limits: CaptureDirLimits = { captures: MAX_STORIES, bytes: MAX_SHELF_BYTES },
+  ): Promise<CaptureDir> {
+    const captureFolder = new CaptureDir(directory, limits);
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const names = (await readdir(directory)).filter((name) => NAME.test(name)).toSorted();
     for (const name of names) {
@@ -40,11 +40,11 @@ export class Shelf {
         (found) => found.size,
         () => 0,
       );
-      shelf.#sizes.set(name, size);
-      shelf.#bytes += size;
+      captureFolder.#sizes.set(name, size);
+      captureFolder.#bytes += size;
     }
-    await shelf.#makeRoom();
-    return shelf;
+    await captureFolder.#makeRoom();
+    return captureFolder;
   }
 
   /** A new file, which nobody but us may read. */
@@ -68,7 +68,7 @@ export class Shelf {
 
   async #makeRoom(): Promise<void> {
     for (const [name, size] of this.#sizes) {
-      if (this.#sizes.size <= this.#limits.stories && this.#bytes <= this.#limits.bytes) return;
+      if (this.#sizes.size <= this.#limits.captures && this.#bytes <= this.#limits.bytes) return;
       this.#sizes.delete(name);
       this.#bytes -= size;
       // Somebody else may have removed it.

@@ -1,10 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
 
-import type { OpenStory, StoryKind } from '../canonical/context/trace.ts';
+import type { OpenTrace, TraceKind } from '../canonical/context/trace.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
-import { inTurns, type Steps } from '../kit/async/event-loop.ts';
+import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import type { Cleaner } from './redacted.ts';
-import type { Shelf } from './capture-dir.ts';
+import type { CaptureDir } from './capture-dir.ts';
 
 const MAX_STORY_BYTES = 16 * 1024 * 1024;
 /** What one story has not written yet. More means that the disk does not keep up. */
@@ -19,8 +19,8 @@ const SMALL_WEIGHT = 1024;
 /** Why a story is not told to its end, or not at all. */
 export type LostReason = 'crowded' | 'slow' | 'disk';
 
-export interface StoryFileOptions {
-  readonly shelf: Shelf;
+export interface CaptureFileOptions {
+  readonly captureFolder: CaptureDir;
   readonly clean: Cleaner;
   readonly requestId: string;
   readonly startedAt: Date;
@@ -33,7 +33,7 @@ export interface StoryFileOptions {
 
 interface Told {
   readonly t: number;
-  readonly kind: StoryKind;
+  readonly kind: TraceKind;
   readonly facts: object;
   readonly weight: number;
 }
@@ -42,8 +42,8 @@ interface Told {
  * One story as lines of JSON, written while it happens: what was written stays if we die. Whoever tells it does not
  * wait: what is told is kept here until it is written, and if that takes too long the story ends.
  */
-export class StoryFile implements OpenStory {
-  readonly #options: StoryFileOptions;
+export class CaptureFile implements OpenTrace {
+  readonly #options: CaptureFileOptions;
   readonly #startedMs: number;
   #told: Told[] = [];
   #numbers = 0;
@@ -52,12 +52,12 @@ export class StoryFile implements OpenStory {
   #writing: Promise<void> | null = null;
   #file: { readonly name: string; readonly handle: FileHandle } | null = null;
 
-  constructor(options: StoryFileOptions) {
+  constructor(options: CaptureFileOptions) {
     this.#options = options;
     this.#startedMs = options.now();
   }
 
-  tell(kind: StoryKind, facts: object): void {
+  tell(kind: TraceKind, facts: object): void {
     if (this.#isOver) return;
     const weight = isHeavy(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
     if (this.#told.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
@@ -87,8 +87,8 @@ export class StoryFile implements OpenStory {
 
   async #write(): Promise<void> {
     try {
-      const { shelf, startedAt, requestId } = this.#options;
-      this.#file ??= await shelf.create(startedAt, requestId);
+      const { captureFolder, startedAt, requestId } = this.#options;
+      this.#file ??= await captureFolder.create(startedAt, requestId);
       while (this.#told.length > 0) await this.#writeSome(this.#file.handle);
     } catch (error) {
       this.#lose('disk', error);
@@ -104,7 +104,7 @@ export class StoryFile implements OpenStory {
     let text = '';
     try {
       for (const one of told) {
-        const line = await inTurns(lineSteps(one, clean), null);
+        const line = await runSliced(lineSteps(one, clean), null);
         if (this.#bytes + Buffer.byteLength(line) > maxBytes) {
           this.#isOver = true;
           this.#forget();
@@ -140,11 +140,11 @@ export class StoryFile implements OpenStory {
     this.#file = null;
     if (file === null) return;
     await file.handle.close().catch(() => {});
-    await this.#options.shelf.settle(file.name, this.#bytes);
+    await this.#options.captureFolder.settle(file.name, this.#bytes);
   }
 }
 
-function* lineSteps({ t, kind, facts }: Told, clean: Cleaner): Steps<string> {
+function* lineSteps({ t, kind, facts }: Told, clean: Cleaner): Sliced<string> {
   const cleaned = (yield* clean(facts)) as object;
   return `${(yield* writeJsonSteps({ t, kind, ...cleaned })).join('')}\n`;
 }

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { cleaner } from './redacted.ts';
-import { Shelf } from './capture-dir.ts';
-import { StoryFile } from './capture-file.ts';
-import { openStories } from './capture.ts';
+import { CaptureDir } from './capture-dir.ts';
+import { CaptureFile } from './capture-file.ts';
+import { openCapture } from './capture.ts';
 
 let base = '';
 beforeEach(async () => {
@@ -26,7 +26,7 @@ const linesOf = async (directory: string): Promise<unknown[]> => {
 
 describe('openStories', () => {
   const open = (lost: unknown[] = []) =>
-    openStories({
+    openCapture({
       directory: path.join(base, 'kept'),
       secrets: ['hunter-22'],
       settings: { version: '1' },
@@ -34,10 +34,10 @@ describe('openStories', () => {
     });
 
   it('writes a story as lines, in a directory and a file for us alone', async () => {
-    const stories = await open();
-    const story = stories.open('req:1/..');
-    story?.tell('asked', { path: '/v1/x', body: 'hunter-22' });
-    await story?.end({ isAborted: false });
+    const captures = await open();
+    const trace = captures.open('req:1/..');
+    trace?.tell('asked', { path: '/v1/x', body: 'hunter-22' });
+    await trace?.end({ isAborted: false });
     const directory = path.join(base, 'kept');
     const [name = ''] = await readdir(directory);
     expect(name).toMatch(/^\d{8}T\d{9}Z-1-req_1_\.\.\.jsonl$/);
@@ -53,11 +53,11 @@ describe('openStories', () => {
 
   it('has room for so many at once', async () => {
     const lost: unknown[] = [];
-    const stories = await open(lost);
-    const all = Array.from({ length: 65 }, (_, at) => stories.open(`r${at}`));
+    const captures = await open(lost);
+    const all = Array.from({ length: 65 }, (_, at) => captures.open(`r${at}`));
     expect([all.filter((one) => one !== null).length, lost]).toEqual([64, [['crowded', 'r64']]]);
     await Promise.all(all.flatMap((one) => one?.end({}) ?? []));
-    const again = stories.open('again');
+    const again = captures.open('again');
     expect(again).not.toBeNull();
     await again?.end({});
   });
@@ -70,11 +70,11 @@ describe('openStories', () => {
 
 describe('StoryFile', () => {
   const fileOn = async (
-    different: Partial<ConstructorParameters<typeof StoryFile>[0]>,
+    different: Partial<ConstructorParameters<typeof CaptureFile>[0]>,
     lost: unknown[] = [],
   ) =>
-    new StoryFile({
-      shelf: await Shelf.open(base),
+    new CaptureFile({
+      captureFolder: await CaptureDir.open(base),
       clean: cleaner([]),
       requestId: 'r',
       startedAt: new Date(0),
@@ -85,11 +85,11 @@ describe('StoryFile', () => {
     });
 
   it('says where it is cut off', async () => {
-    const story = await fileOn({ maxBytes: 100 });
-    story.tell('asked', { text: 'x'.repeat(50) });
-    story.tell('body', { text: 'x'.repeat(50) });
-    story.tell('frame', {});
-    await story.end({});
+    const trace = await fileOn({ maxBytes: 100 });
+    trace.tell('asked', { text: 'x'.repeat(50) });
+    trace.tell('body', { text: 'x'.repeat(50) });
+    trace.tell('frame', {});
+    await trace.end({});
     expect(await linesOf(base)).toEqual([
       { t: 0, kind: 'asked', text: 'x'.repeat(50) },
       { t: 0, kind: 'cut', at: 'body', maxBytes: 100 },
@@ -99,7 +99,7 @@ describe('StoryFile', () => {
   it('gives up where there is no room for what waits, and gives back all that it took', async () => {
     const lost: unknown[] = [];
     let held = 0;
-    const story = await fileOn(
+    const trace = await fileOn(
       {
         weigh(bytes) {
           if (held + bytes > 3 * 1024) return false;
@@ -109,17 +109,17 @@ describe('StoryFile', () => {
       },
       lost,
     );
-    for (const n of [1, 2, 3, 4, 5]) story.tell('frame', { n });
-    await story.end({});
+    for (const n of [1, 2, 3, 4, 5]) trace.tell('frame', { n });
+    await trace.end({});
     expect([lost, held]).toEqual([['slow'], 0]);
   });
 
   it('gives up on a disk that does not take it', async () => {
     const lost: unknown[] = [];
-    const story = await fileOn({}, lost);
+    const trace = await fileOn({}, lost);
     await rm(base, { recursive: true });
-    story.tell('frame', {});
-    await story.end({});
+    trace.tell('frame', {});
+    await trace.end({});
     expect(lost).toEqual(['disk']);
   });
 });
@@ -131,18 +131,18 @@ describe('Shelf', () => {
     await write('19700101T000000001Z-1-a.jsonl', 10);
     await write('19700101T000000002Z-1-b.jsonl', 10);
     await write('notes.jsonl', 1_000);
-    const shelf = await Shelf.open(base, { stories: 2, bytes: 100 });
-    const made = await shelf.create(new Date(3), 'c');
+    const captureFolder = await CaptureDir.open(base, { captures: 2, bytes: 100 });
+    const made = await captureFolder.create(new Date(3), 'c');
     await made.handle.close();
-    await shelf.settle(made.name, 5);
+    await captureFolder.settle(made.name, 5);
     expect((await readdir(base)).toSorted()).toEqual([
       '19700101T000000002Z-1-b.jsonl',
       '19700101T000000003Z-1-c.jsonl',
       'notes.jsonl',
     ]);
-    const large = await shelf.create(new Date(4), 'd');
+    const large = await captureFolder.create(new Date(4), 'd');
     await large.handle.close();
-    await shelf.settle(large.name, 99);
+    await captureFolder.settle(large.name, 99);
     expect((await readdir(base)).toSorted()).toEqual(['19700101T000000004Z-2-d.jsonl', 'notes.jsonl']);
   });
 });

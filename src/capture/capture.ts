@@ -1,13 +1,13 @@
-import type { OpenStory } from '../canonical/context/trace.ts';
+import type { OpenTrace } from '../canonical/context/trace.ts';
 import { within } from '../kit/async/within.ts';
 import { cleaner } from './redacted.ts';
-import { Shelf } from './capture-dir.ts';
-import { StoryFile, type LostReason } from './capture-file.ts';
+import { CaptureDir } from './capture-dir.ts';
+import { CaptureFile, type LostReason } from './capture-file.ts';
 
 /** The stories of requests, a file each. */
-export interface Stories {
+export interface OpenCaptures {
   /** Null: too many are being told already. */
-  open(requestId: string): OpenStory | null;
+  open(requestId: string): OpenTrace | null;
   /** Waits for what is still being written, for a moment. */
   close(): Promise<void>;
 }
@@ -27,17 +27,17 @@ const MAX_OPEN = 64;
 const MAX_UNWRITTEN_BYTES = 256 * 1024 * 1024;
 const CLOSE_MS = 2_000;
 
-export const openStories = async ({
+export const openCapture = async ({
   directory,
   secrets,
   settings,
   onLost,
-}: StoriesOptions): Promise<Stories> => {
-  const shelf = await Shelf.open(directory).catch((cause: unknown) => {
+}: StoriesOptions): Promise<OpenCaptures> => {
+  const captureFolder = await CaptureDir.open(directory).catch((cause: unknown) => {
     throw new Error(`PROXY_CAPTURE_DIR=${directory} cannot be used: ${String(cause)}`, { cause });
   });
   const clean = cleaner(secrets);
-  const open = new Set<StoryFile>();
+  const open = new Set<CaptureFile>();
   const endings = new Set<Promise<void>>();
   let unwritten = 0;
   return {
@@ -46,8 +46,8 @@ export const openStories = async ({
         onLost('crowded', requestId, null);
         return null;
       }
-      const story = new StoryFile({
-        shelf,
+      const trace = new CaptureFile({
+        captureFolder,
         clean,
         requestId,
         startedAt: new Date(),
@@ -59,14 +59,14 @@ export const openStories = async ({
         },
         onLost: (reason, error) => onLost(reason, requestId, error),
       });
-      open.add(story);
-      story.tell('settings', settings);
+      open.add(trace);
+      trace.tell('settings', settings);
       return {
-        tell: (kind, facts) => story.tell(kind, facts),
-        next: () => story.next(),
+        tell: (kind, facts) => trace.tell(kind, facts),
+        next: () => trace.next(),
         async end(facts) {
-          open.delete(story);
-          const ending = story.end(facts).finally(() => endings.delete(ending));
+          open.delete(trace);
+          const ending = trace.end(facts).finally(() => endings.delete(ending));
           endings.add(ending);
           await ending;
         },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import { isJsonObject } from '../kit/json/json.ts';
-import type { Steps } from '../kit/async/event-loop.ts';
+import type { Sliced } from '../kit/async/event-loop.ts';
 import { isSecretName, redactText } from '../observe/redact.ts';
 
 /** Longer texts, such as images, are told by their length and their hash. */
@@ -19,19 +19,19 @@ const ACCOUNT = /^(?:chatgpt[-_]?)?account[-_]?(?:user[-_]?)?id$/i;
 /** What stands for a text that is not kept. Such a text is not made shorter again. */
 const STAND_IN = /^\((?:cut|sealed): \d+ characters, sha256 [0-9a-f]{64}\)$/;
 
-export type Cleaner = (value: unknown) => Steps<unknown>;
+export type Cleaner = (value: unknown) => Sliced<unknown>;
 
 /** A copy of a value for a story: without secrets, and with no text that is too long. Done twice it is the same. */
 export const cleaner = (secrets: readonly string[]): Cleaner => {
   const hide = hideSecrets(secrets);
 
-  function* text(value: string): Steps<string> {
+  function* text(value: string): Sliced<string> {
     yield;
     if (STAND_IN.test(value)) return value;
     return value.length > MAX_TEXT_CHARS ? yield* standIn('cut', value) : redactText(hide(value));
   }
 
-  function* member(name: string, value: unknown): Steps<unknown> {
+  function* member(name: string, value: unknown): Sliced<unknown> {
     if (typeof value === 'string') {
       if (SEALED.has(name)) return STAND_IN.test(value) ? value : yield* standIn('sealed', value);
       // An object of that name is a part of a schema.
@@ -41,7 +41,7 @@ export const cleaner = (secrets: readonly string[]): Cleaner => {
     return isJsonObject(value) && BAGS.has(name) ? hiddenBag(value) : yield* clean(value);
   }
 
-  function* clean(value: unknown): Steps<unknown> {
+  function* clean(value: unknown): Sliced<unknown> {
     if (typeof value === 'string') return yield* text(value);
     if (typeof value === 'bigint') return String(value);
     if (typeof value !== 'object' || value === null) return value;
@@ -71,7 +71,7 @@ const hiddenBag = (bag: object): Record<string, unknown> =>
     ]),
   );
 
-function* standIn(why: 'cut' | 'sealed', text: string): Steps<string> {
+function* standIn(why: 'cut' | 'sealed', text: string): Sliced<string> {
   const hash = createHash('sha256');
   for (let at = 0; at < text.length; at += HASH_CHARS) {
     hash.update(text.slice(at, at + HASH_CHARS), 'utf8');

@@ -53,7 +53,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const cors = createCors(config.http.corsAllowedOrigins);
   let running: App | null = null;
   const listener = await listen(
-    (http, arrival) => running?.fetch(http, arrival) ?? startingFetch(http, cors),
+    (http, connectionInfo) => running?.fetch(http, connectionInfo) ?? startingFetch(http, cors),
     {
       ...config.http,
       refuse: (failed, origin) =>

@@ -6,8 +6,8 @@ import { turnRequest } from '../../test/support/turn-request.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Plan } from '../engine/engine.ts';
-import type { South } from './backend.ts';
-import { createSwitchboard, type Choice, type Switchboard } from './active-backend.ts';
+import type { Backend } from './backend.ts';
+import { createActiveBackend, type Choice, type ActiveBackend } from './active-backend.ts';
 
 const ended: TurnEvent = {
   type: 'turn-ended',
@@ -18,7 +18,7 @@ const ended: TurnEvent = {
 const said = (name: string): TurnEvent => ({ type: 'item-delta', itemId: name, at: 'text', delta: name });
 const never = new AbortController().signal;
 
-interface FakeSouth extends South {
+interface FakeBackend extends Backend {
   readonly name: string;
   renewals: number;
   closed: number | null;
@@ -26,12 +26,12 @@ interface FakeSouth extends South {
 }
 
 /** Says its name; its close waits until it is released, as one with running turns does. */
-const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
+const fakeBackend = (name: string, turn?: Plan['run']): FakeBackend => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const south: FakeSouth = {
+  const backend: FakeBackend = {
     name,
     renewals: 0,
     closed: null,
@@ -50,57 +50,57 @@ const fakeSouth = (name: string, turn?: Plan['run']): FakeSouth => {
     },
     models: { names: async () => ({}) as never },
     state: { kind: 'demo' },
-    desk: {} as never,
+    codexAccount: {} as never,
     codexModels: () => [],
     ready: () => true,
     workers: () => [],
     listMcpTools: async () => [],
     renew() {
-      south.renewals += 1;
+      backend.renewals += 1;
     },
     async close(timeoutMs) {
-      south.closed = timeoutMs;
+      backend.closed = timeoutMs;
       if (timeoutMs > 1_000) await released;
     },
   };
-  return south;
+  return backend;
 };
 
-let board: Switchboard | null = null;
+let active: ActiveBackend | null = null;
 afterEach(async () => {
-  await board?.close(0);
-  board = null;
+  await active?.close(0);
+  active = null;
 });
 
 const start = async (first: Choice) => {
   const noted: { switches: string[]; troubles: unknown[] } = { switches: [], troubles: [] };
   let choice: () => Choice = () => first;
-  board = await createSwitchboard({
+  active = await createActiveBackend({
     choose: async () => choice(),
     lookEveryMs: 1_000_000,
-    onSwitch: (south) => noted.switches.push((south as FakeSouth).name),
+    onSwitch: (backend) => noted.switches.push((backend as FakeBackend).name),
     onTrouble: (error) => noted.troubles.push(error),
   });
   return {
-    board,
+    active,
     noted,
     async change(next: () => Choice) {
       choice = next;
-      await board?.look();
+      await active?.look();
     },
   };
 };
-const choiceOf = (south: South, identity: string, revision = ''): Choice => ({
+const choiceOf = (backend: Backend, identity: string, revision = ''): Choice => ({
   identity,
   revision,
-  make: async () => south,
+  make: async () => backend,
 });
-const run = (on: Switchboard): Promise<TurnEvent[]> => collect(on.engine.plan(turnRequest()).run(never));
+const run = (on: ActiveBackend): Promise<TurnEvent[]> => collect(on.engine.plan(turnRequest()).run(never));
 
 describe('the switchboard', () => {
   it('serves turns by what is chosen now, and lets the one before finish', async () => {
-    const [one, two] = [fakeSouth('one'), fakeSouth('two')];
-    const { board: on, noted, change } = await start(choiceOf(one, '1'));
+    const [one, two] = [fakeBackend('one'), fakeBackend('two')];
+    const { active: on, noted, change } = await start(choiceOf(one, '1'));
     expect(await run(on)).toEqual([said('one'), ended]);
     await change(() => choiceOf(one, '1'));
     expect(noted.switches).toEqual([]);
@@ -114,16 +114,16 @@ describe('the switchboard', () => {
   });
 
   it('only renews the processes where the same account has other tokens', async () => {
-    const one = fakeSouth('one');
+    const one = fakeBackend('one');
     const { noted, change } = await start(choiceOf(one, '1', 'a'));
-    await change(() => choiceOf(fakeSouth('never'), '1', 'b'));
-    await change(() => choiceOf(fakeSouth('never'), '1', 'b'));
+    await change(() => choiceOf(fakeBackend('never'), '1', 'b'));
+    await change(() => choiceOf(fakeBackend('never'), '1', 'b'));
     expect([one.renewals, one.closed, noted.switches]).toEqual([1, null, []]);
   });
 
   it('stays with what answers when the other one cannot be made, and tries again', async () => {
-    const [one, two] = [fakeSouth('one'), fakeSouth('two')];
-    const { board: on, noted, change } = await start(choiceOf(one, '1'));
+    const [one, two] = [fakeBackend('one'), fakeBackend('two')];
+    const { active: on, noted, change } = await start(choiceOf(one, '1'));
     const broken = {
       ...choiceOf(two, '2'),
       make: async () => {
@@ -141,14 +141,14 @@ describe('the switchboard', () => {
   });
 
   it('asks the new one if the old one went before the turn had begun', async () => {
-    const two = fakeSouth('two');
+    const two = fakeBackend('two');
     let letGo: Promise<void> = Promise.resolve();
     // eslint-disable-next-line require-yield
-    const one = fakeSouth('one', async function* goes() {
+    const one = fakeBackend('one', async function* goes() {
       await letGo;
       throw gatewayError('shutting_down');
     });
-    const { board: on, change } = await start(choiceOf(one, '1'));
+    const { active: on, change } = await start(choiceOf(one, '1'));
     letGo = change(() => choiceOf(two, '2'));
     let settled = 0;
     const turn = on.engine.plan(turnRequest()).run(never, () => {
@@ -159,8 +159,8 @@ describe('the switchboard', () => {
   });
 
   it('closes everything that is there', async () => {
-    const [one, two] = [fakeSouth('one'), fakeSouth('two')];
-    const { board: on, change } = await start(choiceOf(one, '1'));
+    const [one, two] = [fakeBackend('one'), fakeBackend('two')];
+    const { active: on, change } = await start(choiceOf(one, '1'));
     await change(() => choiceOf(two, '2'));
     await on.close(7);
     expect([one.closed, two.closed]).toEqual([7, 7]);

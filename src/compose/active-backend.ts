@@ -1,30 +1,30 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import type { South } from './backend.ts';
+import type { Backend } from './backend.ts';
 
 /** What answers now. A choice of the same identity is served by the south that is there. */
 export interface Choice {
   readonly identity: string;
   /** Changes when the south should start over with new processes, such as for a new token. */
   readonly revision: string;
-  make(): Promise<South>;
+  make(): Promise<Backend>;
 }
 
 export interface SwitchboardOptions {
   /** What should answer now. Asked again and again, so it must be cheap while nothing changes. */
   choose(): Promise<Choice>;
   readonly lookEveryMs: number;
-  readonly onSwitch: (south: South) => void;
+  readonly onSwitch: (backend: Backend) => void;
   /** Another choice could not be made; what answered before goes on, and it is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 /** Serves each turn by the south of the moment. One that is no longer wanted finishes its turns first. */
-export interface Switchboard {
+export interface ActiveBackend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
-  readonly south: South;
+  readonly backend: Backend;
   /** Looks at once instead of in a while. */
   look(): Promise<void>;
   close(timeoutMs: number): Promise<void>;
@@ -33,10 +33,10 @@ export interface Switchboard {
 /** A running turn may take as long as it takes; shutting down is what ends it. */
 const RETIRE_WITHIN_MS = 2_147_483_647;
 
-export const createSwitchboard = async (options: SwitchboardOptions): Promise<Switchboard> => {
+export const createActiveBackend = async (options: SwitchboardOptions): Promise<ActiveBackend> => {
   const first = await options.choose();
-  let current: { choice: Choice; readonly south: South } = { choice: first, south: await first.make() };
-  const retiring = new Map<South, Promise<void>>();
+  let current: { choice: Choice; readonly backend: Backend } = { choice: first, backend: await first.make() };
+  const retiring = new Map<Backend, Promise<void>>();
   let looking: Promise<void> | null = null;
   let isClosed = false;
   /** Every look may meet the same trouble for days: it is told when it begins. */
@@ -47,12 +47,12 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
     toldTrouble = trouble;
   };
 
-  const retire = (south: South): void => {
-    const leaving = south
+  const retire = (backend: Backend): void => {
+    const leaving = backend
       .close(RETIRE_WITHIN_MS)
       .catch(options.onTrouble)
-      .finally(() => retiring.delete(south));
-    retiring.set(south, leaving);
+      .finally(() => retiring.delete(backend));
+    retiring.set(backend, leaving);
   };
 
   const lookOnce = async (): Promise<void> => {
@@ -61,18 +61,18 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
     if (isClosed || isSame(choice, current.choice)) return;
     if (choice.identity === current.choice.identity) {
       current.choice = choice;
-      current.south.renew();
+      current.backend.renew();
       return;
     }
-    const south = await choice.make();
+    const backend = await choice.make();
     if (isClosed) {
-      await south.close(0);
+      await backend.close(0);
       return;
     }
-    const before = current.south;
-    current = { choice, south };
+    const before = current.backend;
+    current = { choice, backend };
     toldTrouble = null;
-    options.onSwitch(south);
+    options.onSwitch(backend);
     retire(before);
   };
 
@@ -89,12 +89,12 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
   return {
     engine: {
       plan(request) {
-        const asked = current.south;
+        const asked = current.backend;
         const planned = asked.engine.plan(request);
         return {
           ...planned,
           async *run(signal, onSettled) {
-            for (let south = asked, plan = planned; ;) {
+            for (let backend = asked, plan = planned; ;) {
               let hasBegun = false;
               try {
                 for await (const event of plan.run(signal, onSettled)) {
@@ -104,25 +104,25 @@ export const createSwitchboard = async (options: SwitchboardOptions): Promise<Sw
                 return;
               } catch (error) {
                 // It was let go between being chosen and being asked.
-                if (hasBegun || south === current.south || isClosed || !isShuttingDown(error)) throw error;
+                if (hasBegun || backend === current.backend || isClosed || !isShuttingDown(error)) throw error;
               }
-              ({ south } = current);
-              plan = south.engine.plan(request);
+              ({ backend } = current);
+              plan = backend.engine.plan(request);
             }
           },
         };
       },
     },
-    models: { names: () => current.south.models.names() },
-    get south() {
-      return current.south;
+    models: { names: () => current.backend.models.names() },
+    get backend() {
+      return current.backend;
     },
     look,
     async close(timeoutMs) {
       isClosed = true;
       clearInterval(timer);
       await looking;
-      await Promise.all([current.south, ...retiring.keys()].map((south) => south.close(timeoutMs)));
+      await Promise.all([current.backend, ...retiring.keys()].map((backend) => backend.close(timeoutMs)));
     },
   };
 };

@@ -9,7 +9,7 @@ import { openConversations } from '../codex/relay/server/conversations.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings } from '../config/shown-settings.ts';
-import { Detour, DETOUR_MS } from './relay-bypass.ts';
+import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
@@ -35,9 +35,9 @@ import { endpointsOf, turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
-import { createSouth, type SouthDeps } from './backend.ts';
-import { storiesOf } from './capture.ts';
-import { createSwitchboard, type Switchboard } from './active-backend.ts';
+import { createBackend, type BackendDeps } from './backend.ts';
+import { captureOf } from './capture.ts';
+import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { createThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 import { VERSION } from '../version.ts';
 
@@ -76,7 +76,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const watch = new BackendWatch(systemAmbient.clock);
   const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
-  const stories = await storiesOf(config, ownKey?.key ?? null, { logger, metrics });
+  const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
     onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
@@ -93,7 +93,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const threads = openThreads(config, logger, metrics);
   const { tokenizer, guide, formats, forms } = threads;
   const mcp = await openMcpServers(config, environment, logger);
-  const board = await openBoard({
+  const active = await openActiveBackend({
     config,
     homes,
     environment,
@@ -108,39 +108,39 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   }).catch(async (error: unknown) => {
     await mcp.close();
     await conversations.close();
-    await stories?.close();
+    await captures?.close();
     throw error;
   });
   const server = createServer({
     routes: routeTable({
       endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
       turns: {
-        engine: board.engine,
-        models: board.models,
+        engine: active.engine,
+        models: active.models,
         tokens: tokenizer,
         forms,
         formats,
         sideTurns: createSideTurns(
           { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
           {
-            engine: board.engine,
-            models: board.models,
+            engine: active.engine,
+            models: active.models,
             logger,
             metrics,
           },
         ),
-        stories,
+        captures,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       countLine: createCountLine({
         clock: systemAmbient.clock,
         onRefused: (reason) => metrics.refused.inc({ reason }),
       }),
-      models: board.models,
-      mcp: createMcpDirectory(() => board.south.listMcpTools(), systemAmbient.clock),
+      models: active.models,
+      mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
       codex: {
-        desk: () => board.south.desk,
-        codexModels: () => board.south.codexModels(),
+        codexAccount: () => active.backend.codexAccount,
+        codexModels: () => active.backend.codexModels(),
         clock: systemAmbient.clock,
         settings: shownSettings(config),
         codexVersion: homes.binary.version,
@@ -148,10 +148,10 @@ export const createApp = async (given: Config, { environment, logger, log }: App
       },
       metrics: config.log.metrics ? metrics : null,
       front: {
-        front: { version: VERSION, about: (isLocal) => aboutServer(board.south.state, ownKey, isLocal) },
+        front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
         docs: createDocPages(),
       },
-      isReady: () => board.south.ready() && !server.draining(),
+      isReady: () => active.backend.ready() && !server.draining(),
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey.key]),
@@ -164,17 +164,17 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   return {
     fetch: server.fetch,
     refuse: (failed, origin) => server.refuse(failed, origin),
-    state: () => board.south.state,
+    state: () => active.backend.state,
     ownKey,
-    workers: () => board.south.workers(),
+    workers: () => active.backend.workers(),
     answersUnderWay: () => server.answersUnderWay(),
     async stop(timeoutMs) {
       await server.drain(timeoutMs);
       await threads.close();
-      await board.close(LAST_INTERRUPTS_MS);
+      await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await conversations.close();
-      await stories?.close();
+      await captures?.close();
     },
   };
 };
@@ -245,45 +245,45 @@ const openMcpServers = (
     onBug: (err) => logger.error({ err }, 'a request to an MCP server broke'),
   });
 
-type BoardDeps = Omit<SouthDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
+type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
 
 /** Who answers, now and later: logins come and go, and the way past the relay opens and closes. */
-const openBoard = async (deps: BoardDeps): Promise<Switchboard> => {
+const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
   const { config, logger, metrics } = deps;
-  const detour = new Detour(systemAmbient.clock);
+  const bypass = new RelayBypass(systemAmbient.clock);
   const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
   /** Null until the first south is there: it may meet a page while it is being made. */
-  let board: Switchboard | null = null;
+  let active: ActiveBackend | null = null;
   /** Pages that stand in the relay's way lead around it for a while. */
   const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
     onBlocked() {
       metrics.relayBlocked.inc();
-      if (wire === 'bypass' || !detour.blocked()) return;
+      if (wire === 'bypass' || !bypass.blocked()) return;
       logger.error(
-        { minutes: DETOUR_MS / 60_000 },
+        { minutes: BYPASS_MS / 60_000 },
         'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
       );
-      void board?.look();
+      void active?.look();
     },
-    onServed: () => detour.served(),
-    onUnauthorized: () => void board?.look(),
+    onServed: () => bypass.served(),
+    onUnauthorized: () => void active?.look(),
   });
-  board = await createSwitchboard({
+  active = await createActiveBackend({
     async choose() {
       const chosen = await choose();
-      const wire = detour.isOpen() ? 'bypass' : config.upstream.wire;
+      const wire = bypass.isOpen() ? 'bypass' : config.upstream.wire;
       return {
         identity: `${chosen.identity}, wire ${wire}`,
         revision: chosen.revision,
-        make: () => createSouth(chosen, wire, { ...deps, ...watchFor(wire) }),
+        make: () => createBackend(chosen, wire, { ...deps, ...watchFor(wire) }),
       };
     },
     lookEveryMs: LOOK_EVERY_MS,
-    onSwitch: (south) => {
+    onSwitch: (backend) => {
       metrics.backendSwitches.inc();
-      logger.warn({ backend: describeState(south.state) }, 'another backend answers from now on');
+      logger.warn({ backend: describeState(backend.state) }, 'another backend answers from now on');
     },
     onTrouble: (err) => logger.error({ err }, 'the backend could not be changed; it is tried again'),
   });
-  return board;
+  return active;
 };

@@ -1,6 +1,6 @@
 import { signedOutEngine, type ChosenBackend } from './choose-backend.ts';
 import type { BackendState } from './banner.ts';
-import type { Backend } from '../codex/home/backend.ts';
+import type { BackendTarget } from '../codex/home/backend.ts';
 import type { Catalogue } from '../codex/models/catalogue.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Relay } from '../codex/relay/server/relay.ts';
@@ -14,9 +14,9 @@ import {
 } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { createCodexDesk, type CodexDesk, type CodexDeskOptions } from '../engine/codex-account.ts';
+import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
 import { compactionOf } from '../codex/capabilities/compaction.ts';
-import { Approaches } from '../engine/plan/request-strategies.ts';
+import { RequestStrategies } from '../engine/plan/request-strategies.ts';
 import { compactConversations } from '../engine/steps/compact-conversations.ts';
 import { endWithinBudget } from '../engine/steps/end-within-budget.ts';
 import { emulate, withEmulations } from '../engine/steps/emulate.ts';
@@ -34,7 +34,7 @@ import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import { createEngine } from '../engine/attempt/run-turn.ts';
 import { safeNames } from '../engine/plan/safe-names.ts';
-import { SpareThreads } from '../engine/attempt/pre-started-threads.ts';
+import { PreStartedThreads } from '../engine/attempt/pre-started-threads.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
@@ -43,18 +43,18 @@ import { boundedLabel } from '../observe/bounded-label.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
-import { reportOddities } from '../observe/upstream-losses.ts';
+import { reportAnomalies } from '../observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './models.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
 import { VERSION } from '../version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
-export interface South {
+export interface Backend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
   /** What can be asked beside turns. */
-  readonly desk: CodexDesk;
+  readonly codexAccount: CodexAccount;
   /** The models in the form in which codex keeps them. */
   codexModels(): readonly JsonObject[];
   ready(): boolean;
@@ -67,7 +67,7 @@ export interface South {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface SouthDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login'> {
+export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login'> {
   readonly config: Config;
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
@@ -86,7 +86,7 @@ const WORKER_WAIT_MS = 15_000;
 /** How long somebody waits who only wants to know which tools there are. */
 const LIST_TOOLS_MS = 60_000;
 
-export const createSouth = async (chosen: ChosenBackend, wire: Wire, deps: SouthDeps): Promise<South> => {
+export const createBackend = async (chosen: ChosenBackend, wire: Wire, deps: BackendDeps): Promise<Backend> => {
   const { config, homes } = deps;
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
@@ -128,7 +128,7 @@ export const createSouth = async (chosen: ChosenBackend, wire: Wire, deps: South
       }),
       models: createModelDirectory(offered, config.clients.modelAliases),
       state: chosen.state,
-      desk: createCodexDesk({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
+      codexAccount: createCodexAccount({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
       codexModels: () => offered.current().entries,
       ready: () => workers.ready,
       workers: () => workers.describe(),
@@ -150,14 +150,14 @@ export const createSouth = async (chosen: ChosenBackend, wire: Wire, deps: South
   }
 };
 
-const accountOf = (backend: Backend): CodexDeskOptions['backend'] => {
+const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
   if (backend.kind === 'login') return backend.login;
   return backend.kind === 'upstream' ? 'provider' : backend.kind;
 };
 
 export interface EngineParts {
   /** As it was chosen, not as the app-server is told it. */
-  readonly chosen: Backend;
+  readonly chosen: BackendTarget;
   /** The same as long as it is the same backend, with the same account. */
   readonly identity: string;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
@@ -168,13 +168,13 @@ export interface EngineParts {
 }
 
 type EngineNeeds = Pick<
-  SouthDeps,
+  BackendDeps,
   'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
 > & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
 
 /** The engine of a south, with all that is promised beside what its backend does. */
 export const engineOf = (
-  { relay, backend }: { readonly relay: Relay | null; readonly backend: Backend },
+  { relay, backend }: { readonly relay: Relay | null; readonly backend: BackendTarget },
   { chosen, identity, offered, workers, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
   if (backend.kind === 'none') return signedOutEngine;
@@ -188,8 +188,8 @@ export const engineOf = (
   const engine = createEngine({
     workers,
     relay,
-    spares: new SpareThreads(systemAmbient.clock),
-    approaches: new Approaches({
+    preStarted: new PreStartedThreads(systemAmbient.clock),
+    strategies: new RequestStrategies({
       lanes: isChatgpt ? lanes : null,
       hasRelay: relay !== null,
       clock: systemAmbient.clock,
@@ -212,7 +212,7 @@ export const engineOf = (
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     unread: deps.unread,
     ambient: systemAmbient,
-    onOddity: reportOddities(metrics, deps.logger),
+    onAnomaly: reportAnomalies(metrics, deps.logger),
     onRefused: ({ kind }) => {
       // Its list may be another by now.
       if (kind === 'model_not_found') offered.refresh();
@@ -225,7 +225,7 @@ export const engineOf = (
     guide: deps.guide,
     instructionsTarget: config.api.instructionsTarget,
     ambient: systemAmbient,
-    onOddity: (oddity) => metrics.upstreamOddities.inc({ oddity }),
+    onAnomaly: (anomaly) => metrics.upstreamAnomalies.inc({ oddity: anomaly }),
   });
   const compacting = compactConversations(keepToolChoice(speaking, systemAmbient.clock), {
     support: compactionOf(chosen, relay?.profile ?? null),
@@ -244,7 +244,7 @@ export const engineOf = (
   );
   return {
     plan(request) {
-      request.story?.tell('backend', {
+      request.trace?.tell('backend', {
         backend: chosen.kind,
         isChatgpt,
         hasRelay: relay !== null,
@@ -265,10 +265,10 @@ const modelFacts = (catalogue: Catalogue, model: string) => ({
 });
 
 const createPool = (
-  backend: Backend,
+  backend: BackendTarget,
   hasRelay: boolean,
   offered: OpenModels,
-  { config, homes, logger, metrics, mcp }: SouthDeps,
+  { config, homes, logger, metrics, mcp }: BackendDeps,
 ): WorkerPool => {
   const unknownMethod = boundedLabel();
   return createWorkerPool({
@@ -312,6 +312,6 @@ const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metr
   const { kind, ...facts } = event;
   if (kind === 'worker-lost') metrics.workerRestarts.inc();
   if (kind === 'worker-worn') metrics.workerReplacements.inc();
-  if (event.kind === 'worker-ill') metrics.workerAilments.inc({ ailment: event.ailment });
+  if (event.kind === 'worker-ill') metrics.workerHealthProblems.inc({ ailment: event.healthProblem });
   logger[TROUBLE.has(kind) ? 'warn' : 'info'](facts, kind);
 };

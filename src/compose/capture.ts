@@ -2,24 +2,24 @@ import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { openStories, type Stories } from '../capture/capture.ts';
+import { openCapture, type OpenCaptures } from '../capture/capture.ts';
 import { VERSION } from '../version.ts';
 
 /** Where the stories of requests are written; null: nobody wants them. */
-export const storiesOf = async (
+export const captureOf = async (
   config: Config,
   ownKey: string | null,
-  { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'storiesLost'> },
-): Promise<Stories | null> => {
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'capturesLost'> },
+): Promise<OpenCaptures | null> => {
   const { captureDir } = config.log;
   if (captureDir === null) return null;
   logger.warn({ captureDir }, 'what requests and answers say is written to files: PROXY_CAPTURE_DIR is set');
-  return openStories({
+  return openCapture({
     directory: captureDir,
     secrets: [...secretsOf(config), ...config.http.apiKeys, ...(ownKey === null ? [] : [ownKey])],
     settings: { version: VERSION, config: toldConfig(config) },
     onLost(reason, requestId, err) {
-      metrics.storiesLost.inc({ reason });
+      metrics.capturesLost.inc({ reason });
       logger.warn({ requestId, reason, err }, 'the story of a request is not told to its end');
     },
   });

@@ -1,6 +1,6 @@
 import type { BackendState } from './banner.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
-import { directLogin, type Backend } from '../codex/home/backend.ts';
+import { directLogin, type BackendTarget } from '../codex/home/backend.ts';
 import { createLoginWatch } from '../codex/login/login-watch.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Config } from '../config/schema.ts';
@@ -20,7 +20,7 @@ export interface ChosenBackend {
 }
 
 export interface OpenBackend {
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export const createChooser = (
   const { baseUrl, codexHome } = config;
   if (baseUrl !== null) {
     const apiKeyEnv = config.apiKey === null ? null : UPSTREAM_KEY_ENV;
-    const backend: Backend = { kind: 'upstream', baseUrl, apiKeyEnv };
+    const backend: BackendTarget = { kind: 'upstream', baseUrl, apiKeyEnv };
     return async () => fixed('upstream', backend, { kind: 'upstream', baseUrl });
   }
   const presentLogin = createLoginWatch(homes, onRefusedLogin);
@@ -63,7 +63,7 @@ export const createChooser = (
   };
 };
 
-const fixed = (identity: string, backend: Backend, state: BackendState): ChosenBackend => ({
+const fixed = (identity: string, backend: BackendTarget, state: BackendState): ChosenBackend => ({
   identity,
   revision: '',
   state,

@@ -82,19 +82,19 @@ const passing = (
   dispatcher: Dispatcher,
   onGone: () => void = () => {},
 ): ReachableMcp => {
-  const passage = relay.open({
+  const mcpRoute = relay.open({
     url,
     headers,
     secrets: mcpSecrets(server),
     dispatcher,
-    silenceMs: server.callSeconds * 1000 + MARGIN_MS,
+    idleMs: server.callSeconds * 1000 + MARGIN_MS,
     onGone,
   });
   return {
     server,
-    config: httpServerConfig(server, passage.address),
-    trouble: () => passage.trouble,
-    close: () => passage.close(),
+    config: httpServerConfig(server, mcpRoute.address),
+    trouble: () => mcpRoute.trouble,
+    close: () => mcpRoute.close(),
   };
 };
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import type { Backend, LoginBackend } from '../codex/home/backend.ts';
+import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import { createAccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../codex/models/catalogue.ts';
@@ -28,9 +28,9 @@ export interface OpenModels extends ModelSource {
 export interface OpenModelsOptions {
   readonly homes: CodexHomes;
   /** As it was chosen, not as the app-server is told it. */
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   /** As the app-server is told it: the relay, as far as there is one. */
-  readonly told: Backend;
+  readonly told: BackendTarget;
   readonly hasRelay: boolean;
   /** The key of a provider. */
   readonly apiKey: string | null;

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 
-import { Detour, DETOUR_MS } from './relay-bypass.ts';
+import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 
 it('the way around is taken after three pages in a row, for a while', () => {
   let now = 1_000;
-  const detour = new Detour({ now: () => now });
-  expect([detour.blocked(), detour.blocked(), detour.isOpen()]).toEqual([false, false, false]);
-  detour.served();
-  expect([detour.blocked(), detour.blocked(), detour.blocked(), detour.isOpen()]).toEqual([
+  const bypass = new RelayBypass({ now: () => now });
+  expect([bypass.blocked(), bypass.blocked(), bypass.isOpen()]).toEqual([false, false, false]);
+  bypass.served();
+  expect([bypass.blocked(), bypass.blocked(), bypass.blocked(), bypass.isOpen()]).toEqual([
     false,
     false,
     true,
     true,
   ]);
-  now += DETOUR_MS;
-  expect(detour.isOpen()).toBe(false);
+  now += BYPASS_MS;
+  expect(bypass.isOpen()).toBe(false);
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/ambient.ts';
 
 /** How long the way around the relay is taken. */
-export const DETOUR_MS = 15 * 60_000;
+export const BYPASS_MS = 15 * 60_000;
 /** So many pages, with no answer between them, are no passing trouble. */
 const PAGES = 3;
 
@@ -9,7 +9,7 @@ const PAGES = 3;
  * Some networks show a page to programs that they take for robots. They know codex and may not know
  * us: when such pages come again and again, the app-server goes to its backend by itself for a while.
  */
-export class Detour {
+export class RelayBypass {
   readonly #clock: Clock;
   #pages = 0;
   #until = 0;
@@ -27,7 +27,7 @@ export class Detour {
     this.#pages += 1;
     if (this.#pages < PAGES || this.isOpen()) return false;
     this.#pages = 0;
-    this.#until = this.#clock.now() + DETOUR_MS;
+    this.#until = this.#clock.now() + BYPASS_MS;
     return true;
   }
 

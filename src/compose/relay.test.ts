@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { directLogin, type Backend } from '../codex/home/backend.ts';
+import { directLogin, type BackendTarget } from '../codex/home/backend.ts';
 import { placeLogged } from '../../test/support/placed-relay.ts';
 import type { PlacedRelay } from './relay.ts';
 
@@ -30,7 +30,7 @@ const listen = async (server: Server): Promise<number> => {
 };
 
 const place = async (
-  backend: Backend,
+  backend: BackendTarget,
   settings: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = {},
 ): ReturnType<typeof placeLogged> => {
@@ -39,7 +39,7 @@ const place = async (
   return placed;
 };
 
-const provider = (baseUrl: string): Backend => ({
+const provider = (baseUrl: string): BackendTarget => ({
   kind: 'upstream',
   baseUrl,
   apiKeyEnv: 'PROXY_UPSTREAM_API_KEY',

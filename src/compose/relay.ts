@@ -1,4 +1,4 @@
-import type { Backend, LoginBackend } from '../codex/home/backend.ts';
+import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
 import { CookieJar } from '../codex/relay/transport/cookies.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
@@ -21,7 +21,7 @@ export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
   readonly relay: Relay | null;
   /** The backend as the app-server is told it: the relay, as far as there is one. */
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   close(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ const AUTH_TARGET = 'https://auth.openai.com';
  * ChatGPT login there is one in any case: without it codex would ask for the account's settings before
  * each turn, wait for them, and might add to the prompt what they say.
  */
-export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): Promise<PlacedRelay> => {
+export const placeRelay = async (backend: BackendTarget, options: PlaceRelayOptions): Promise<PlacedRelay> => {
   const { config, logger, metrics } = options;
   const targets = targetsOf(backend, options);
   const addresses = Object.values(targets).filter((target) => target !== null);
@@ -85,8 +85,8 @@ export const placeRelay = async (backend: Backend, options: PlaceRelayOptions): 
     ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onInput: ({ added, missing, isLost }) => {
-      if (added > 0) metrics.upstreamOddities.inc({ oddity: 'prompt-addition-removed' }, added);
-      if (missing > 0) metrics.upstreamOddities.inc({ oddity: 'input-item-missing' }, missing);
+      if (added > 0) metrics.upstreamAnomalies.inc({ oddity: 'prompt-addition-removed' }, added);
+      if (missing > 0) metrics.upstreamAnomalies.inc({ oddity: 'input-item-missing' }, missing);
       if (isLost) logger.error('the items of a turn were not found in its model request');
     },
     login: options.login,
@@ -111,7 +111,7 @@ const unknownParams = (names: readonly string[]): readonly string[] => {
 
 const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revoke: null };
 
-const targetsOf = (backend: Backend, { config, wire, environment }: PlaceRelayOptions): RelayTargets => {
+const targetsOf = (backend: BackendTarget, { config, wire, environment }: PlaceRelayOptions): RelayTargets => {
   if (backend.kind === 'login' && backend.login === 'chatgpt') {
     const account = config.chatgptBaseUrl;
     if (wire === 'bypass') return { ...NOWHERE, account };
@@ -128,11 +128,11 @@ const targetsOf = (backend: Backend, { config, wire, environment }: PlaceRelayOp
 
 /** What the app-server is told. The key of a provider stays here: the relay sets it. */
 const behind = (
-  backend: Backend,
+  backend: BackendTarget,
   at: RelayAddresses,
   targets: RelayTargets,
   environment: Environment,
-): Backend => {
+): BackendTarget => {
   const placed = (name: keyof RelayAddresses): string | null => (targets[name] === null ? null : at[name]);
   switch (backend.kind) {
     case 'upstream':

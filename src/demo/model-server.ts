@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import { readJsonSteps } from '../kit/json/json-reader.ts';
-import { inTurns } from '../kit/async/event-loop.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
 import { openConnection } from './connection.ts';
 import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
 
@@ -179,7 +179,7 @@ const readBody = async (incoming: IncomingMessage): Promise<Body> => {
 
 const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
   try {
-    const value = await inTurns(readJsonSteps(bytes), null);
+    const value = await runSliced(readJsonSteps(bytes), null);
     return isJsonObject(value) ? value : null;
   } catch {
     // The caller is told so by the null.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../canonical/failure/failure.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../codex/rpc/errors.ts';
-import { createCodexDesk, type CodexDeskOptions } from './codex-account.ts';
+import { createCodexAccount, type CodexAccountOptions } from './codex-account.ts';
 
 const LIMITS = {
   ordinaryUsageAllowed: true,
@@ -26,8 +26,8 @@ const LIMITS = {
 /** An app-server that says this; it counts what it is asked, and whether everybody gave it back. */
 const setUp = (
   says: Readonly<Record<string, unknown>>,
-  backend: CodexDeskOptions['backend'] = 'chatgpt',
-): { desk: ReturnType<typeof createCodexDesk>; asked: string[]; pass(ms: number): void; out(): number } => {
+  backend: CodexAccountOptions['backend'] = 'chatgpt',
+): { codexAccount: ReturnType<typeof createCodexAccount>; asked: string[]; pass(ms: number): void; out(): number } => {
   const asked: string[] = [];
   let now = 0;
   let out = 0;
@@ -52,7 +52,7 @@ const setUp = (
     },
   };
   return {
-    desk: createCodexDesk({ backend, workers, clock: { now: () => now } }),
+    codexAccount: createCodexAccount({ backend, workers, clock: { now: () => now } }),
     asked,
     pass(ms) {
       now += ms;
@@ -69,20 +69,20 @@ const kindOf = async (asking: Promise<unknown>): Promise<unknown> =>
 
 describe('the desk', () => {
   it('asks once for all who want to know, for some seconds', async () => {
-    const { desk, asked, pass, out } = setUp({ 'account/rateLimits/read': LIMITS });
-    const [one, other] = await Promise.all([desk.rateLimits(), desk.rateLimits()]);
+    const { codexAccount, asked, pass, out } = setUp({ 'account/rateLimits/read': LIMITS });
+    const [one, other] = await Promise.all([codexAccount.rateLimits(), codexAccount.rateLimits()]);
     expect(one).toBe(other);
     pass(9_999);
-    await desk.rateLimits();
+    await codexAccount.rateLimits();
     expect(asked).toHaveLength(1);
     pass(1);
-    await desk.rateLimits();
+    await codexAccount.rateLimits();
     expect([asked.length, out()]).toEqual([2, 0]);
   });
 
   it('tells the limits with their windows, and nothing of whose they are', async () => {
-    const { desk } = setUp({ 'account/rateLimits/read': LIMITS });
-    const limits = await desk.rateLimits();
+    const { codexAccount } = setUp({ 'account/rateLimits/read': LIMITS });
+    const limits = await codexAccount.rateLimits();
     expect(limits).toMatchObject({
       plan: 'plus',
       isAllowed: true,
@@ -96,25 +96,25 @@ describe('the desk', () => {
   });
 
   it('sends feedback, one at a time, and says who could not take it', async () => {
-    const { desk, asked } = setUp({ 'feedback/upload': { threadId: 'thread-1', promptHash: null } }, 'demo');
+    const { codexAccount, asked } = setUp({ 'feedback/upload': { threadId: 'thread-1', promptHash: null } }, 'demo');
     const feedback = { classification: 'bug', reason: null };
-    const both = await Promise.all([desk.sendFeedback(feedback), kindOf(desk.sendFeedback(feedback))]);
+    const both = await Promise.all([codexAccount.sendFeedback(feedback), kindOf(codexAccount.sendFeedback(feedback))]);
     expect([both, asked]).toEqual([['thread-1', 'concurrency_limit'], ['feedback/upload']]);
-    expect(await desk.sendFeedback(feedback)).toBe('thread-1');
+    expect(await codexAccount.sendFeedback(feedback)).toBe('thread-1');
   });
 
   it('has nothing to ask where there is no ChatGPT account', async () => {
     for (const backend of ['demo', 'provider', 'api-key', 'none'] as const) {
-      const { desk, asked } = setUp({}, backend);
-      expect(await desk.account()).toEqual({ backend, plan: null, isConfirmed: true });
-      expect([await desk.rateLimits(), await desk.usage(), asked]).toEqual([null, null, []]);
+      const { codexAccount, asked } = setUp({}, backend);
+      expect(await codexAccount.account()).toEqual({ backend, plan: null, isConfirmed: true });
+      expect([await codexAccount.rateLimits(), await codexAccount.usage(), asked]).toEqual([null, null, []]);
     }
   });
 
   it('knows who is signed in also where the account cannot be asked', async () => {
     const offline = new RpcError({ code: -32_603, message: 'error sending request for url (http://secret)' });
-    const { desk } = setUp({ 'account/read': offline, getAuthStatus: { authMethod: 'chatgpt' } });
-    expect(await desk.account()).toEqual({ backend: 'chatgpt', plan: null, isConfirmed: false });
+    const { codexAccount } = setUp({ 'account/read': offline, getAuthStatus: { authMethod: 'chatgpt' } });
+    expect(await codexAccount.account()).toEqual({ backend: 'chatgpt', plan: null, isConfirmed: false });
   });
 
   it.each([
@@ -125,13 +125,13 @@ describe('the desk', () => {
     [new RequestTimeout('account/usage/read', 15_000), 'upstream_timeout'],
     [new ConnectionClosed(), 'worker_lost'],
   ])('says what is wrong: %s', async (error, kind) => {
-    const { desk, asked, pass, out } = setUp({ 'account/usage/read': error });
-    expect(await kindOf(desk.usage())).toBe(kind);
-    expect(await kindOf(desk.usage())).toBe(kind);
+    const { codexAccount, asked, pass, out } = setUp({ 'account/usage/read': error });
+    expect(await kindOf(codexAccount.usage())).toBe(kind);
+    expect(await kindOf(codexAccount.usage())).toBe(kind);
     expect([asked.length, out()]).toEqual([1, 0]);
     pass(5_000);
-    expect(await kindOf(desk.usage())).toBe(kind);
+    expect(await kindOf(codexAccount.usage())).toBe(kind);
     expect(asked).toHaveLength(2);
-    await expect(desk.usage()).rejects.not.toThrow('secret');
+    await expect(codexAccount.usage()).rejects.not.toThrow('secret');
   });
 });

@@ -14,7 +14,7 @@ import { rpcFailure } from './attempt/rpc-failure.ts';
  * What can be asked of the app-server beside turns. Every answer is kept for some seconds, and no question is asked
  * twice at once: who has a key must not be able to hammer the account's backend. All throw a `GatewayError`.
  */
-export interface CodexDesk {
+export interface CodexAccount {
   account(): Promise<Account>;
   /** Null: nothing is metered here that could be asked for. */
   rateLimits(): Promise<RateLimits | null>;
@@ -26,7 +26,7 @@ export interface CodexDesk {
   sendFeedback(feedback: Feedback): Promise<string>;
 }
 
-export interface CodexDeskOptions {
+export interface CodexAccountOptions {
   readonly backend: Account['backend'];
   readonly workers: Pick<WorkerPool, 'lease'>;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ const ONE_FEEDBACK = {
   retryAfterSeconds: 1,
 };
 
-export const createCodexDesk = ({ backend, workers, clock }: CodexDeskOptions): CodexDesk => {
+export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOptions): CodexAccount => {
   const once = async <T>(ask: (appServer: AppServer) => Promise<T>): Promise<T> => {
     const lease = await workers.lease(new AbortController().signal);
     try {

@@ -3,7 +3,7 @@ import { isReasoning, type Item } from '../canonical/request/item.ts';
 import type { AskedTurn } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { breathe } from '../kit/async/event-loop.ts';
+import { yieldToLoop } from '../kit/async/event-loop.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 export interface Counting {
@@ -76,7 +76,7 @@ const countAll = async (
     waitingChars = 0;
   };
   for (const one of all) {
-    await breathe(signal);
+    await yieldToLoop(signal);
     tokens += one.tokens;
     for (const text of one.texts) {
       for (let at = 0; at < text.length; at += PIECE_CHARS) {

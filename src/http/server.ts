@@ -7,7 +7,7 @@ import { within } from '../kit/async/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { MIN_UPLOAD_BYTES_PER_SECOND, type Arrival, type Stall } from './exchange/connection-info.ts';
+import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
 import { errorResponse } from './answer/error-response.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange/exchange.ts';
 import type { Authenticator } from './guards/authenticate.ts';
@@ -42,7 +42,7 @@ export interface ServerDeps {
 }
 
 export interface HttpServer {
-  readonly fetch: (http: Request, arrival?: Arrival) => Promise<Response> | Response;
+  readonly fetch: (http: Request, connectionInfo?: ConnectionInfo) => Promise<Response> | Response;
   /** The answer to what is no request, with a line in the log. The origin is that of a page, where it is known. */
   refuse(failed: Failure, origin?: string | null): Response;
   draining(): boolean;
@@ -62,13 +62,13 @@ export const createServer = (deps: ServerDeps): HttpServer => {
   let isDraining = false;
   let whenIdle: (() => void) | null = null;
 
-  const answer: Answer = async (http, route, arrival) => {
+  const answer: Answer = async (http, route, connectionInfo) => {
     const requestId = requestIdOf(http.headers.get('x-request-id'), deps.ambient.ids);
     const startedAt = deps.ambient.clock.now();
     const exchange = openExchange({
       requestId,
       startedAt,
-      isLocal: isLocalCaller(http.headers, arrival),
+      isLocal: isLocalCaller(http.headers, connectionInfo),
       clientSignal: http.signal,
       onEnd(facts) {
         active.delete(exchange);
@@ -93,7 +93,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     });
     active.add(exchange);
     const stopWatching =
-      arrival?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ?? (() => {});
+      connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ?? (() => {});
     const isOpen = route.access === 'local' && exchange.isLocal;
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
@@ -181,14 +181,14 @@ type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
-type Answer = (http: Request, route: RouteMatch, arrival: Arrival | undefined) => Promise<Response>;
+type Answer = (http: Request, route: RouteMatch, connectionInfo: ConnectionInfo | undefined) => Promise<Response>;
 
 /** Hono finds the route; unknown paths and methods are answered like any other request. */
 const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] => {
-  const hono = new Hono<{ Bindings: { readonly arrival: Arrival | undefined } }>();
+  const hono = new Hono<{ Bindings: { readonly connectionInfo: ConnectionInfo | undefined } }>();
   for (const route of routes) {
     hono.on(route.method, route.path, (c) =>
-      answer(c.req.raw, { ...route, path: labelOf(route.path), params: c.req.param() }, c.env.arrival),
+      answer(c.req.raw, { ...route, path: labelOf(route.path), params: c.req.param() }, c.env.connectionInfo),
     );
   }
   for (const path of new Set(routes.map((route) => route.path))) {
@@ -200,7 +200,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
           if (isWebSocket(c.req.raw)) throw gatewayError('websocket_not_supported');
           return methodNotAllowed(c.req.method, labelOf(path), allowed);
         }),
-        c.env.arrival,
+        c.env.connectionInfo,
       ),
     );
   }
@@ -210,10 +210,10 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
       refusal('(unknown)', () => {
         throw unknownUrl(c.req.method, c.req.path, baseUrlHint(c.req.method, c.req.path, routes));
       }),
-      c.env.arrival,
+      c.env.connectionInfo,
     ),
   );
-  return (http, arrival) => hono.fetch(http, { arrival });
+  return (http, connectionInfo) => hono.fetch(http, { connectionInfo });
 };
 
 /** The commonest slip of all: a client's base URL that lacks its end, has it twice, or is a whole URL. */

@@ -45,7 +45,7 @@ export const COMPATIBILITY_METRICS = {
     help: 'Parameters of requests that had no effect, by name; `other`: one that no table of ours has.',
     labels: ['param'],
   },
-  storiesLost: {
+  capturesLost: {
     kind: 'counter',
     name: 'proxy_stories_lost_total',
     help: 'Requests whose story (PROXY_CAPTURE_DIR) is not there or breaks off, by reason: `crowded` (too many at once), `slow` (the disk does not keep up), `disk` (it cannot be written).',

@@ -179,7 +179,7 @@ export const METRICS = {
     help: 'Notifications of the app-server that are neither handled nor listed as ignored.',
     labels: ['method'],
   },
-  upstreamOddities: {
+  upstreamAnomalies: {
     kind: 'counter',
     name: 'proxy_upstream_oddities_total',
     help: 'Things of a turn that a client does not see: a call of an undeclared tool, a dropped second call, a call in prose that the model did not finish, text that differs from its deltas, an answer that was not seen whole, what codex added to a prompt or left out of it.',
@@ -234,7 +234,7 @@ export const METRICS = {
     help: 'App-servers that were replaced while they went on serving: worn by memory, disk, processor or threads, or for a new login or list of models.',
     labels: [],
   },
-  workerAilments: {
+  workerHealthProblems: {
     kind: 'counter',
     name: 'proxy_worker_ailments_total',
     help: 'App-servers that were ended by force, by what was found: hung, home-gone.',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { createMetrics } from './metrics.ts';
-import { reportOddities, reportRelayLosses } from './upstream-losses.ts';
+import { reportAnomalies, reportRelayLosses } from './upstream-losses.ts';
 
 const watched = () => {
   const lines: unknown[] = [];
@@ -26,7 +26,7 @@ it('logs unreadable events once per answer, and repairs once', () => {
 
 it('logs a loss of a turn once, and other oddities not at all', () => {
   const { lines, metrics, logger } = watched();
-  const report = reportOddities(metrics, logger);
+  const report = reportAnomalies(metrics, logger);
   for (const nth of [1, 2]) report('item-without-name', { model: 'm', nth });
   report('text-differs', { model: 'm', nth: 1 });
   expect(lines).toEqual([

@@ -1,7 +1,7 @@
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
-type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | 'upstreamOddities'>;
+type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | 'upstreamAnomalies'>;
 
 /** What the relay could not read of a backend's answers. */
 interface RelayLosses {
@@ -74,12 +74,12 @@ const LOSSES: Readonly<Record<string, LossRow>> = {
 };
 
 /** Counts what was odd about a turn. Losses are logged too, each kind once in a turn. */
-export const reportOddities =
+export const reportAnomalies =
   (metrics: LossMetrics, logger: Pick<Logger, 'warn'>) =>
-  (oddity: string, { model, nth }: { readonly model: string; readonly nth: number }): void => {
-    const loss = LOSSES[oddity];
+  (anomaly: string, { model, nth }: { readonly model: string; readonly nth: number }): void => {
+    const loss = LOSSES[anomaly];
     if (loss === undefined) {
-      metrics.upstreamOddities.inc({ oddity });
+      metrics.upstreamAnomalies.inc({ oddity: anomaly });
       return;
     }
     loss.count(metrics);

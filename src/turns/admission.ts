@@ -1,6 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { Gate, type GateState, type Refusal } from '../kit/async/limiter.ts';
+import { Limiter, type GateState, type Refusal } from '../kit/async/limiter.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 
 /** Which turns run now, which wait, and which are to come back later. */
@@ -39,7 +39,7 @@ export interface AdmissionOptions {
 }
 
 export const createAdmission = (options: AdmissionOptions): Admission => {
-  const gate = new Gate({
+  const limiter = new Limiter({
     capacity: options.maxRunning,
     maxWaiting: options.maxQueued,
     waitMs: options.queueTimeoutMs,
@@ -59,12 +59,12 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
           message: `Invalid value: '${param}' asks for ${turns} turns, and this server runs at most ${options.maxRunning} at once.`,
         });
       }
-      const pass = await gate.enter(caller, turns, signal);
+      const permit = await limiter.enter(caller, turns, signal);
       const place = (): Place => {
         let isLeft = false;
         return {
           leave() {
-            if (!isLeft) pass.leave(1);
+            if (!isLeft) permit.leave(1);
             isLeft = true;
           },
         };

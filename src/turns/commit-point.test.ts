@@ -104,26 +104,26 @@ describe('one turn', () => {
   });
 
   it('commits to a turn that is silent for too long: what comes then is in the stream', async () => {
-    const gate = Promise.withResolvers<void>();
+    const limiter = Promise.withResolvers<void>();
     async function* silent(): AsyncGenerator<TurnEvent> {
-      await gate.promise;
+      await limiter.promise;
       yield FAILED;
     }
     const committed = await pastCommitPoint(silent(), 1, noBug);
     expect(committed.accepted).toBeNull();
-    gate.resolve();
+    limiter.resolve();
     expect(await collect(committed.events)).toEqual([FAILED]);
   });
 
   it('a silent turn that throws after that is a failed turn', async () => {
-    const gate = Promise.withResolvers<void>();
+    const limiter = Promise.withResolvers<void>();
     // eslint-disable-next-line require-yield
     async function* silent(): AsyncGenerator<TurnEvent> {
-      await gate.promise;
+      await limiter.promise;
       throw gatewayError('worker_lost');
     }
     const committed = await pastCommitPoint(silent(), 1, noBug);
-    gate.resolve();
+    limiter.resolve();
     expect(await collect(committed.events)).toEqual([
       {
         type: 'turn-ended',

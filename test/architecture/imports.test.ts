@@ -29,7 +29,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
-  stories: [...CENTRE, 'observe', 'node:'],
+  captures: [...CENTRE, 'observe', 'node:'],
   threads: ['kit', 'node:'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
@@ -59,7 +59,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'banner',
     'version',
   ],
-  south: [
+  backend: [
     'backend',
     'banner',
     'codex',
@@ -74,7 +74,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'stories-of': ['config', 'observe', 'stories', 'version'],
   north: ['config', 'engine', 'http', 'kit', 'observe', 'tokenizer'],
   switchboard: ['canonical', 'engine', 'south'],
-  detour: ['kit'],
+  bypass: ['kit'],
   app: [
     'about-server',
     'backend',

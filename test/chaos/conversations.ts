@@ -80,7 +80,7 @@ export const runConversations = async (options: ConversationsOptions): Promise<r
       modelAnswers: model.answers,
       recalled: model.recalled,
       kills: await kills,
-      worn: lines('worker-worn'),
+      retiring: lines('worker-worn'),
       // Told before anything of an answer was sent; the SDK came again.
       told5xx: proxy.log.filter(({ status }) => typeof status === 'number' && status >= 500).length,
       seconds: Math.round((Date.now() - startedAt) / 1000),

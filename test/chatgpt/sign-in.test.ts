@@ -77,14 +77,14 @@ describe('a login that appears', () => {
 describe('a login that changes', () => {
   it('to another account: new turns are that account’s, and running ones finish', async () => {
     let finish = (): void => {};
-    const gate = new Promise<void>((resolve) => {
+    const limiter = new Promise<void>((resolve) => {
       finish = resolve;
     });
     let isFirst = true;
     const slow: Script = async (request, connection) => {
       if (isFirst) {
         isFirst = false;
-        await gate;
+        await limiter;
       }
       await hello(request, connection);
     };

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
 import { cutAnswer, ENDINGS, type Ending } from '../support/cut-answer.ts';
 import type { TestProxy } from '../support/proxy.ts';
-import { startBackend, type Arrival, type Backend } from '../relay/backend.ts';
+import { startBackend, type ConnectionInfo, type BackendTarget } from '../relay/backend.ts';
 import * as scripts from '../support/scripts.ts';
 import { eventsOf } from '../support/sse.ts';
 import { askStream, askWhole } from './client.ts';
@@ -46,7 +46,7 @@ const faults = (ending: Ending): fc.Arbitrary<Fault> =>
 
 /** Tells the backend which fault a request is for; it is the only word of the conversation. */
 const inputOf = (fault: Fault): string => JSON.stringify(fault);
-const faultIn = ({ body }: Arrival): Fault =>
+const faultIn = ({ body }: ConnectionInfo): Fault =>
   JSON.parse(
     /"(\{\\"name.*?\})"/.exec(body.toString('utf8'))?.[1]?.replaceAll('\\"', '"') ?? 'null',
   ) as Fault;
@@ -61,18 +61,18 @@ const NO_IDS = /"id":"[^"]*",/g;
 
 describe('a model stream that ends somewhere', () => {
   let proxy: TestProxy;
-  let backend: Backend;
+  let backend: BackendTarget;
   /** What each stream is when it is whole. */
   const wholes = new Map<string, string>();
   beforeAll(async () => {
-    backend = await startBackend((response, arrival) => {
-      if (arrival.method === 'GET') {
+    backend = await startBackend((response, connectionInfo) => {
+      if (connectionInfo.method === 'GET') {
         response.writeHead(404).end();
         return;
       }
-      const fault = faultIn(arrival);
+      const fault = faultIn(connectionInfo);
       // codex has answered a call by itself and asks again.
-      const isSecond = arrival.body.includes('_output"');
+      const isSecond = connectionInfo.body.includes('_output"');
       const { bytes } = isSecond ? SECOND_ANSWER : streamOf(fault.name);
       const length = isSecond ? bytes.length : fault.length;
       cutAnswer(response, bytes.subarray(0, length), isSecond ? 'a proper end' : fault.ending);

@@ -7,7 +7,7 @@ import type { startProxy as StartProxy } from '../support/proxy.ts';
 interface Watched {
   readonly worker: Worker;
   /** Threads that were started and not used yet. */
-  readonly spares: ReadonlySet<string>;
+  readonly preStarted: ReadonlySet<string>;
 }
 
 /** Every app-server that this test file has started, so that a test can ask it what still runs in it. */
@@ -19,20 +19,20 @@ vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
     ...real,
     startWorker: async (options) => {
       const worker = await real.startWorker(options);
-      const spares = new Set<string>();
-      started.push({ worker, spares });
-      return { ...worker, appServer: watchSpares(worker.appServer, spares) };
+      const preStarted = new Set<string>();
+      started.push({ worker, preStarted });
+      return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };
     },
   };
 });
 
-const watchSpares = (appServer: AppServer, spares: Set<string>): AppServer => ({
+const watchSpares = (appServer: AppServer, preStarted: Set<string>): AppServer => ({
   watchThread: (threadId, listener) => appServer.watchThread(threadId, listener),
   async request(method, params, options) {
     if (params !== null && 'threadId' in params && typeof params.threadId === 'string')
-      spares.delete(params.threadId);
+      preStarted.delete(params.threadId);
     const result = await appServer.request(method, params, options);
-    if (method === 'thread/start') spares.add((result as { thread: { id: string } }).thread.id);
+    if (method === 'thread/start') preStarted.add((result as { thread: { id: string } }).thread.id);
     return result;
   },
 });
@@ -60,9 +60,9 @@ export const activeTurns = async (): Promise<number> => {
 /** Threads that the living app-servers hold and that nobody will use any more. */
 export const leftThreads = async (): Promise<number> => {
   const counts = await Promise.all(
-    started.map(async ({ worker, spares }) => {
+    started.map(async ({ worker, preStarted }) => {
       const held = await gaugeOf(worker, 'core.threads.live');
-      return worker.lost.aborted ? 0 : held - spares.size;
+      return worker.lost.aborted ? 0 : held - preStarted.size;
     }),
   );
   return counts.reduce((sum, count) => sum + count, 0);

@@ -38,7 +38,7 @@ const payloads = (body: object) => {
     budget: new ModelBudget(64),
     insists: false,
   };
-  const approach = {
+  const strategy = {
     lane: 'full',
     slug: request.model,
     instructions: 'message',
@@ -50,7 +50,7 @@ const payloads = (body: object) => {
     request: drafted,
     unsaid,
     leftOut,
-  } = draftTurn(request, approach, {
+  } = draftTurn(request, strategy, {
     relay: null,
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,

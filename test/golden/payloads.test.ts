@@ -44,13 +44,13 @@ const named = (value: unknown): unknown =>
   );
 
 describe.each(['on', 'off'] as const)('with PROXY_WIRE=%s', async (wire) => {
-  const stories = path.join(directory, wire);
-  const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: stories, PROXY_WIRE: wire });
+  const captures = path.join(directory, wire);
+  const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: captures, PROXY_WIRE: wire });
 
   it.each(Object.entries(PAYLOAD_REQUESTS))('%s', async (name, { endpoint, body }) => {
     const answer = await proxy.post(endpoint, body);
     expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
-    const told = await readStory(await keptStory(stories, answer.headers.get('x-request-id') ?? ''));
+    const told = await readStory(await keptStory(captures, answer.headers.get('x-request-id') ?? ''));
     const payloads = {
       request: { endpoint, body },
       calls: callsOf(told),

@@ -65,11 +65,11 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   const relay = {
     profile: profileOf({ kind: 'none' }, null),
     refusedFor: () => new Set(),
-    open(_, { onSignal }) {
+    open(_, { onUpstreamEvent }) {
       const toFailure = () => failure('upstream_error', { message: 'Broken.' });
       readerOf = () =>
         new AnswerReader({
-          onSignal,
+          onUpstreamEvent,
           toFailure,
           onLife() {},
           signal: stop.signal,
@@ -79,7 +79,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
         begin() {},
         askNoMore() {},
-        close: () => onSignal({ kind: 'answer-ended', how: 'left' }),
+        close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
       };
     },
   } as Partial<Relay> as Relay;

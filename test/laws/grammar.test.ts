@@ -53,7 +53,7 @@ const prose = (events: readonly TurnEvent[]): Engine =>
     guide: { guide: async (schemas) => schemas.map(() => null) },
     instructionsTarget: 'base',
     ambient: { clock, ids },
-    onOddity() {},
+    onAnomaly() {},
   });
 
 /** So much that deltas behind it are joined. */

@@ -176,7 +176,7 @@ const options = ({ tools, parallelToolCalls }: Declared) => ({
   parallelToolCalls,
   findMcpTool: () => null,
   ambient: fixedAmbient(),
-  onOddity() {},
+  onAnomaly() {},
 });
 
 const problems = (source: TurnSource, signals: readonly SourceSignal[]): readonly string[] =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { TurnAsk } from '../../src/http/turn/endpoint.ts';
+import type { ParsedRequest } from '../../src/http/turn/endpoint.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/answer/ignored-header.ts';
 import type { Layout } from '../../src/openai/responses/output/layout.ts';
@@ -49,7 +49,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
   return server.fetch(new Request(`http://proxy${path}`, { method, headers }));
 };
 
-const ask = (headers: Record<string, string>, layout: Layout = 'natural'): TurnAsk =>
+const ask = (headers: Record<string, string>, layout: Layout = 'natural'): ParsedRequest =>
   responsesEndpoint({
     layout,
     usagePolicy: 'exact',
@@ -68,7 +68,7 @@ const ask = (headers: Record<string, string>, layout: Layout = 'natural'): TurnA
   );
 
 /** Message-first puts a message into an answer that has none; natural adds nothing. */
-const layoutOf = async (turn: TurnAsk): Promise<string> => {
+const layoutOf = async (turn: ParsedRequest): Promise<string> => {
   async function* nothingSaid(): AsyncGenerator<TurnEvent> {
     yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };
   }

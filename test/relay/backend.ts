@@ -13,16 +13,16 @@ import {
   startRelay,
   type Relay,
   type RelayOptions,
-  type RelayTicket,
+  type RelayTurnHandle,
 } from '../../src/codex/relay/server/relay.ts';
-import type { WireSignal } from '../../src/codex/sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
 import { turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
-export interface Arrival {
+export interface ConnectionInfo {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -31,30 +31,30 @@ export interface Arrival {
   aborted: boolean;
 }
 
-export type Answer = (response: ServerResponse, arrival: Arrival, nth: number) => void;
+export type Answer = (response: ServerResponse, connectionInfo: ConnectionInfo, nth: number) => void;
 
-export interface Backend {
+export interface BackendTarget {
   readonly url: string;
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly ConnectionInfo[];
   readonly sockets: ReadonlySet<Socket>;
   close(): Promise<void>;
 }
 
 /** A backend without manners: it does what a test tells it, and keeps what it got. */
-export const startBackend = async (answer: Answer): Promise<Backend> => {
-  const arrivals: Arrival[] = [];
+export const startBackend = async (answer: Answer): Promise<BackendTarget> => {
+  const arrivals: ConnectionInfo[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const { method = '', url = '', headers } = incoming;
-      const arrival = { method, url, headers, body: Buffer.concat(chunks), aborted: false };
-      arrivals.push(arrival);
+      const connectionInfo = { method, url, headers, body: Buffer.concat(chunks), aborted: false };
+      arrivals.push(connectionInfo);
       response.on('close', () => {
-        arrival.aborted = !response.writableFinished;
+        connectionInfo.aborted = !response.writableFinished;
       });
-      answer(response, arrival, arrivals.length);
+      answer(response, connectionInfo, arrivals.length);
     });
   });
   server.on('connection', (socket) => {
@@ -88,16 +88,16 @@ export interface Noted {
 }
 
 export interface OpenTurn {
-  readonly ticket: RelayTicket;
+  readonly relayTurn: RelayTurnHandle;
   /** How answers began and ended. */
-  readonly events: readonly WireSignal[];
+  readonly events: readonly UpstreamEvent[];
   /** Why the last request or answer came to nothing. */
   refused(): Failure | null;
 }
 
 export interface TestRelay {
   readonly relay: Relay;
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   readonly noted: Noted;
   /** A turn of ours, and what the relay tells about it. */
   /** `isBegun`: somebody hears of the answers already. */
@@ -156,20 +156,20 @@ export const startTestRelay = async (
     backend,
     noted,
     open(threadId, request = {}, isBegun = true) {
-      const events: WireSignal[] = [];
+      const events: UpstreamEvent[] = [];
       let refused: Failure | null = null;
-      const ticket = relay.open(threadId, {
+      const relayTurn = relay.open(threadId, {
         request: turnRequest(request),
         shape: SHAPE,
-        onSignal(signal) {
+        onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;
           if (signal.kind === 'refused') refused = signal.failure;
           else if (signal.kind !== 'answer-said') events.push(signal);
         },
         onLife() {},
       });
-      if (isBegun) ticket.begin();
-      return { ticket, events, refused: () => refused };
+      if (isBegun) relayTurn.begin();
+      return { relayTurn, events, refused: () => refused };
     },
     post: (threadId, body, init = {}) =>
       fetch(`${relay.addresses.model}/responses`, {
@@ -206,15 +206,15 @@ export const freshRelays = (): typeof startTestRelay => {
   };
 };
 
-export const parsed = (arrival: Arrival | undefined): Record<string, unknown> =>
-  JSON.parse(arrival?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
+export const parsed = (connectionInfo: ConnectionInfo | undefined): Record<string, unknown> =>
+  JSON.parse(connectionInfo?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
 
 /** The one request that came to this backend was given up. */
-export const closed = (backend: Backend): Promise<void> =>
+export const closed = (backend: BackendTarget): Promise<void> =>
   vi.waitFor(() => expect(backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]), 10_000);
 
 /** The events of an answer that holds nothing. */
-export const WHOLE: readonly WireSignal[] = [
+export const WHOLE: readonly UpstreamEvent[] = [
   { kind: 'answer-started' },
   { kind: 'answer-ended', how: 'completed', response: { id: 'resp_1' } },
 ];
@@ -237,5 +237,5 @@ export const status =
 /** The first request gets the first answer, and so on; the last one stays. */
 export const inTurn =
   (...answers: readonly [Answer, ...Answer[]]): Answer =>
-  (response, arrival, nth) =>
-    (answers[Math.min(nth, answers.length) - 1] ?? answers[0])(response, arrival, nth);
+  (response, connectionInfo, nth) =>
+    (answers[Math.min(nth, answers.length) - 1] ?? answers[0])(response, connectionInfo, nth);

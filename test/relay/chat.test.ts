@@ -58,7 +58,7 @@ describe('a chat request', () => {
       presence_penalty: 0.5,
       frequency_penalty: -0.5,
       seed: 42,
-      metadata: { ticket: 'A-1' },
+      metadata: { relayTurn: 'A-1' },
       safety_identifier: 'user-7',
       user: 'u7',
       prompt_cache_key: 'my key',

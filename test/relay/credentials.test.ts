@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/canonical/events/outcome.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
-import { directLogin, type Backend } from '../../src/codex/home/backend.ts';
+import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
 import { detectLogin } from '../../src/codex/login/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
@@ -47,7 +47,7 @@ const signIn = async (script: Script): Promise<Signed> => {
   expect(await detectLogin(homes)).toBe('api-key');
   const model = await startModelServer({ script, keepRequests: 10 });
   closers.push(() => model.close());
-  const login: Backend = { ...directLogin('api-key'), baseUrl: model.baseUrl };
+  const login: BackendTarget = { ...directLogin('api-key'), baseUrl: model.baseUrl };
   const placed = await placeLogged(login, 'trace', { environment });
   closers.push(() => placed.close());
   const { relay, backend, log, logger } = placed;
@@ -61,7 +61,7 @@ const signIn = async (script: Script): Promise<Signed> => {
     relay,
     ambient: systemAmbient,
     workdir: directory,
-    onOddity: (oddity) => logger.warn({ oddity }, 'odd'),
+    onAnomaly: (anomaly) => logger.warn({ anomaly }, 'odd'),
   });
   return {
     model,
@@ -106,11 +106,11 @@ describe('what is said about trouble', () => {
       const { log, relayUrl, run } = await signIn(script);
       const told: string[] = [];
       const clean = cleaner([]);
-      const story = {
+      const trace = {
         tell: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
         next: () => 0,
       };
-      const { outcome } = await run({ story });
+      const { outcome } = await run({ trace });
       expect(outcome.kind).toBe('failed');
       expect(told).not.toEqual([]);
       expectNoSecrets(told.join(''), relayUrl);

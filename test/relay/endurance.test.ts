@@ -43,28 +43,28 @@ describe('when nobody waits any more', () => {
 
   it.each(silences)('the turn is let go: both sides are left at once, %s', async (_, answer) => {
     const { backend, open, post } = await start(answer);
-    const { ticket } = open('t1');
+    const { relayTurn } = open('t1');
     const response = post('t1', {}).then((one) => one.text());
     const left = response.catch(() => 'cut off');
     await expect.poll(() => backend.arrivals.length).toBe(1);
-    ticket.close();
+    relayTurn.close();
     expect(await left).toBe('cut off');
     await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
   });
 
   it('the turn is let go between two tries: there is no other', async () => {
     const { backend, open, post, noted } = await start((response) => void response.destroy());
-    const { ticket } = open('t1');
+    const { relayTurn } = open('t1');
     const left = post('t1', {}).catch(() => 'cut off');
     await expect.poll(() => noted.retries.length).toBe(1);
-    ticket.close();
+    relayTurn.close();
     expect(await left).toBe('cut off');
     expect(backend.arrivals).toHaveLength(1);
   });
 
   it('a thread that was let go cannot ask the model any more', async () => {
     const { backend, open, post, noted } = await start(completed);
-    open('t1').ticket.close();
+    open('t1').relayTurn.close();
     const response = await post('t1', {});
     expect([response.status, await response.text()]).toEqual([410, '']);
     expect(backend.arrivals).toEqual([]);
@@ -169,20 +169,20 @@ describe('an answer that is garbage', () => {
 
 describe('2,000 requests', () => {
   it('leave nothing behind, and no one gets the parameters of another', async () => {
-    const { backend, open, post, noted } = await start((response, arrival, nth) => {
-      const { temperature, metadata } = parsed(arrival) as { temperature: number; metadata: { of: string } };
+    const { backend, open, post, noted } = await start((response, connectionInfo, nth) => {
+      const { temperature, metadata } = parsed(connectionInfo) as { temperature: number; metadata: { of: string } };
       const isMixed = metadata.of !== String(temperature);
-      (isMixed ? status(400) : completed)(response, arrival, nth);
+      (isMixed ? status(400) : completed)(response, connectionInfo, nth);
     });
     const one = async (index: number): Promise<void> => {
-      const { ticket } = open(`t${index}`, {
+      const { relayTurn } = open(`t${index}`, {
         sampling: { ...NO_SAMPLING, temperature: index },
         metadata: { of: String(index) },
       });
       const response = await post(`t${index}`, { filler: 'z'.repeat(2_000) });
       expect(response.status).toBe(200);
       await response.text();
-      ticket.close();
+      relayTurn.close();
     };
     const run = async (from: number, to: number): Promise<void> => {
       for (let index = from; index < to; index += 16) {

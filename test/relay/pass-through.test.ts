@@ -32,8 +32,8 @@ describe('a request that belongs to no turn of ours', () => {
     expect(response.headers.get('x-answer')).toBe('yes');
     expect(response.headers.get('content-type')).toBe('application/odd');
     expect(response.headers.getSetCookie()).toEqual(['a', 'b']);
-    const [arrival] = backend.arrivals;
-    expect(arrival).toMatchObject({
+    const [connectionInfo] = backend.arrivals;
+    expect(connectionInfo).toMatchObject({
       method: 'POST',
       url: '/v1/responses/compact?a=b%20c&d',
       headers: {
@@ -44,14 +44,14 @@ describe('a request that belongs to no turn of ours', () => {
         'content-length': String(sent.length),
       },
     });
-    expect(sha(arrival?.body ?? Buffer.alloc(0))).toBe(sha(sent));
+    expect(sha(connectionInfo?.body ?? Buffer.alloc(0))).toBe(sha(sent));
     expect(noted.unplaced).toBe(1);
   });
 
   it('may have another method, no body, no answer body or an error for an answer', async () => {
-    const { relay, backend } = await start((response, arrival) => {
-      if (arrival.url.endsWith('/models'))
-        status(404, 'nothing here', { 'x-odd': '1' })(response, arrival, 0);
+    const { relay, backend } = await start((response, connectionInfo) => {
+      if (connectionInfo.url.endsWith('/models'))
+        status(404, 'nothing here', { 'x-odd': '1' })(response, connectionInfo, 0);
       else response.writeHead(204).end();
     });
     const empty = await fetch(`${relay.addresses.model}/x`, { method: 'DELETE' });
@@ -86,7 +86,7 @@ describe('a body of ours that cannot be read', () => {
     const { backend, open, post, noted } = await start(completed);
     open('t1', { maxOutputTokens: 5 });
     expect((await post('t1', body)).status).toBe(200);
-    expect(backend.arrivals.map((arrival) => arrival.body.toString())).toEqual([body]);
+    expect(backend.arrivals.map((connectionInfo) => connectionInfo.body.toString())).toEqual([body]);
     expect(noted.retries).toEqual([]);
   });
 });
@@ -226,7 +226,7 @@ describe('what the app-server asks about an answer of which nobody has heard yet
 
   it('waits until somebody has', async () => {
     const test = await start(completed);
-    const { ticket } = test.open('t1', {}, false);
+    const { relayTurn } = test.open('t1', {}, false);
     // The answer itself waits for nobody.
     await (await test.post('t1', ask)).text();
     const order: string[] = [];
@@ -237,7 +237,7 @@ describe('what the app-server asks about an answer of which nobody has heard yet
     const posted = post();
     await (await test.post('t2', ask)).text();
     order.push('somebody hears');
-    ticket.begin();
+    relayTurn.begin();
     await posted;
     expect(order).toEqual(['somebody hears', 'asked again']);
     expect(test.backend.arrivals).toHaveLength(3);
@@ -245,11 +245,11 @@ describe('what the app-server asks about an answer of which nobody has heard yet
 
   it('is not asked if the turn has ended by then', async () => {
     const test = await start(completed);
-    const { ticket } = test.open('t1', {}, false);
+    const { relayTurn } = test.open('t1', {}, false);
     await (await test.post('t1', ask)).text();
     const posted = test.post('t1', ask);
     await (await test.post('t2', ask)).text();
-    ticket.close();
+    relayTurn.close();
     expect((await posted).status).toBe(410);
     expect(test.backend.arrivals).toHaveLength(2);
   });

@@ -15,11 +15,11 @@ describe('a backend that refuses parameters', () => {
   /** Refuses one after the other, as long as it finds one. */
   const refuses =
     (say: (name: string) => unknown, ...names: readonly string[]): Answer =>
-    (response, arrival, nth) => {
-      const found = names.find((name) => Object.hasOwn(parsed(arrival), name));
+    (response, connectionInfo, nth) => {
+      const found = names.find((name) => Object.hasOwn(parsed(connectionInfo), name));
       return found === undefined
-        ? completed(response, arrival, nth)
-        : status(400, say(found))(response, arrival, nth);
+        ? completed(response, connectionInfo, nth)
+        : status(400, say(found))(response, connectionInfo, nth);
     };
   const inOpenAIsWords = (name: string): unknown => ({
     error: {
@@ -46,7 +46,7 @@ describe('a backend that refuses parameters', () => {
     );
     const first = open('t1', params);
     expect((await post('t1', { model: 'm' })).status).toBe(200);
-    expect(backend.arrivals.map((arrival) => Object.keys(parsed(arrival)).toSorted())).toEqual([
+    expect(backend.arrivals.map((connectionInfo) => Object.keys(parsed(connectionInfo)).toSorted())).toEqual([
       ['max_output_tokens', 'model', 'prompt_cache_key', 'temperature', 'top_p', 'user'],
       ['max_output_tokens', 'model', 'prompt_cache_key', 'top_p', 'user'],
       ['max_output_tokens', 'model', 'prompt_cache_key', 'top_p'],
@@ -62,13 +62,13 @@ describe('a backend that refuses parameters', () => {
       renewalsHeld: 0,
     });
     const learnt = { ignored: ['sampling.temperature'], limitsOutput: false };
-    expect(first.ticket.report).toMatchObject(learnt);
+    expect(first.relayTurn.report).toMatchObject(learnt);
     const second = open('t2', params);
-    expect(second.ticket.report).toMatchObject(learnt);
+    expect(second.relayTurn.report).toMatchObject(learnt);
     expect((await post('t2', { model: 'm' })).status).toBe(200);
     expect(backend.arrivals).toHaveLength(5);
     // Another model of it may be of another mind.
-    expect(open('t3', { ...params, model: 'gpt-6' }).ticket.report).toMatchObject({
+    expect(open('t3', { ...params, model: 'gpt-6' }).relayTurn.report).toMatchObject({
       ignored: [],
       limitsOutput: true,
     });
@@ -80,7 +80,7 @@ describe('a backend that refuses parameters', () => {
     expect((await post('t1', {})).status).toBe(400);
     expect(noted.learnt).toEqual([]);
     expect(refused()).toEqual(failure('invalid_prompt', { message: 'Unknown user.' }));
-    expect(open('t2', params).ticket.report.ignored).toEqual([]);
+    expect(open('t2', params).relayTurn.report.ignored).toEqual([]);
   });
 
   it('is not misunderstood when it is the client who is wrong', async () => {
@@ -108,8 +108,8 @@ describe('a backend that refuses parameters', () => {
       },
     ];
     let nth = 0;
-    const { backend, open, post } = await start((response, arrival) =>
-      status(400, wrong[nth])(response, arrival, nth),
+    const { backend, open, post } = await start((response, connectionInfo) =>
+      status(400, wrong[nth])(response, connectionInfo, nth),
     );
     const tools = [functionTool('f', { parameters: { type: 'object' }, strict: true })];
     for (const { error } of wrong) {
@@ -122,9 +122,9 @@ describe('a backend that refuses parameters', () => {
   });
 
   it('that refuses everything is not asked for ever', async () => {
-    const { backend, open, post } = await start((response, arrival, nth) => {
-      const name = Object.keys(parsed(arrival)).find((one) => one !== 'model') ?? 'temperature';
-      return status(400, inOpenAIsWords(name))(response, arrival, nth);
+    const { backend, open, post } = await start((response, connectionInfo, nth) => {
+      const name = Object.keys(parsed(connectionInfo)).find((one) => one !== 'model') ?? 'temperature';
+      return status(400, inOpenAIsWords(name))(response, connectionInfo, nth);
     });
     open('t1', { ...params, serviceTier: 'flex', parallelToolCalls: false });
     expect((await post('t1', { model: 'm' })).status).toBe(400);
@@ -133,14 +133,14 @@ describe('a backend that refuses parameters', () => {
 
   it('loses what codex itself sends, if it is that', async () => {
     const { backend, open, post } = await start(refuses(inOpenAIsWords, 'service_tier', 'prompt_cache_key'));
-    const { ticket } = open('t1', { serviceTier: 'flex' });
+    const { relayTurn } = open('t1', { serviceTier: 'flex' });
     expect((await post('t1', { service_tier: 'flex', prompt_cache_key: 't1', x: 1 })).status).toBe(200);
     expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
-    expect(ticket.report.ignored).toEqual(['serviceTier']);
+    expect(relayTurn.report.ignored).toEqual(['serviceTier']);
     const again = open('t2', { serviceTier: 'flex' });
     expect((await post('t2', { service_tier: 'flex', prompt_cache_key: 't2', x: 1 })).status).toBe(200);
     expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
-    expect(again.ticket.report.ignored).toEqual(['serviceTier']);
+    expect(again.relayTurn.report.ignored).toEqual(['serviceTier']);
     // The key is known to be refused by now; a tier is asked for again, since another one may be taken.
     expect(backend.arrivals).toHaveLength(5);
   });

@@ -18,9 +18,9 @@ const TAKEN = `200 ${JSON.stringify(TOKENS)}`;
 
 describe('a login that is renewed', () => {
   it('by many at once is renewed once: a refresh token is good for one time', async () => {
-    const test = await startWith((response, arrival, nth) => {
+    const test = await startWith((response, connectionInfo, nth) => {
       setTimeout(
-        () => status(200, nth === 1 ? TOKENS : { access_token: 'another' })(response, arrival, nth),
+        () => status(200, nth === 1 ? TOKENS : { access_token: 'another' })(response, connectionInfo, nth),
         50,
       );
     });
@@ -50,17 +50,17 @@ describe('a login that is renewed', () => {
     ],
   ])('is not sent twice, because its token may be void by then: %s', async (_, answer, told, kind) => {
     const test = await startWith(inTurn(answer, status(200, TOKENS)));
-    const { ticket } = test.open('t1');
+    const { relayTurn } = test.open('t1');
     expect([await renew(test), test.backend.arrivals.length]).toEqual([told, 1]);
-    expect(ticket.report.signIn?.kind ?? null).toBe(kind);
+    expect(relayTurn.report.signIn?.kind ?? null).toBe(kind);
     expect(test.noted.blocked).toBe(kind === 'upstream_blocked' ? 1 : 0);
     // The next one is another, and forgets what was.
-    expect([await renew(test), ticket.report.signIn]).toEqual([TAKEN, null]);
+    expect([await renew(test), relayTurn.report.signIn]).toEqual([TAKEN, null]);
   });
 
   it('is shared per refresh token: one of a new sign-in has a renewal of its own', async () => {
-    const test = await startWith((response, arrival, nth) =>
-      status(200, { access_token: `a${nth}`, refresh_token: `given-${nth}` })(response, arrival, nth),
+    const test = await startWith((response, connectionInfo, nth) =>
+      status(200, { access_token: `a${nth}`, refresh_token: `given-${nth}` })(response, connectionInfo, nth),
     );
     const given = (nth: number): string =>
       `200 ${JSON.stringify({ access_token: `a${nth}`, refresh_token: `given-${nth}` })}`;

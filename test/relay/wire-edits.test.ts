@@ -102,7 +102,7 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
       max_output_tokens: 1234,
       top_logprobs: 3,
       truncation: 'auto',
-      metadata: { ticket: 'A-1' },
+      metadata: { relayTurn: 'A-1' },
       safety_identifier: 'user-7',
       user: 'u7',
       prompt_cache_retention: '24h',

@@ -72,8 +72,8 @@ const thinksThenCalls = says([
   { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_weather' } },
 ]);
 
-const partsOf = (story: readonly Told[], kind: Told['kind']): number =>
-  story.filter((told) => told.kind === kind).length;
+const partsOf = (trace: readonly Told[], kind: Told['kind']): number =>
+  trace.filter((told) => told.kind === kind).length;
 
 describe('a story', () => {
   it.each<[string, string, object, Script, Record<string, string>?]>([
@@ -189,12 +189,12 @@ describe('a story', () => {
 });
 
 describe('kept stories', () => {
-  const stories = path.join(import.meta.dirname, 'stories');
+  const captures = path.join(import.meta.dirname, 'stories');
   it('are told the same today', async () => {
-    const names = (await readdir(stories)).filter((name) => name.endsWith('.jsonl'));
+    const names = (await readdir(captures)).filter((name) => name.endsWith('.jsonl'));
     expect(names.length).toBeGreaterThan(2);
     for (const name of names) {
-      const then = await readStory(path.join(stories, name));
+      const then = await readStory(path.join(captures, name));
       expect([name, compare(then, await play(then))]).toEqual([name, []]);
     }
   });

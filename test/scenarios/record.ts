@@ -58,21 +58,21 @@ const recordingPool = (pool: WorkerPool, write: (line: UpstreamLine) => void): W
 const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Relay => ({
   ...relay,
   open(threadId, ask) {
-    const ticket = relay.open(threadId, {
+    const relayTurn = relay.open(threadId, {
       ...ask,
-      onSignal(signal) {
+      onUpstreamEvent(signal) {
         write({ kind: 'wire', signal });
-        ask.onSignal(signal);
+        ask.onUpstreamEvent(signal);
       },
     });
     return {
-      report: ticket.report,
-      begin: () => ticket.begin(),
-      askNoMore: () => ticket.askNoMore(),
+      report: relayTurn.report,
+      begin: () => relayTurn.begin(),
+      askNoMore: () => relayTurn.askNoMore(),
       close() {
-        const { ignored, limitsOutput, headers } = ticket.report;
+        const { ignored, limitsOutput, headers } = relayTurn.report;
         write({ kind: 'report', report: { ignored, limitsOutput, headers } });
-        ticket.close();
+        relayTurn.close();
       },
     };
   },

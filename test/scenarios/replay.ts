@@ -8,7 +8,7 @@ import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
-import type { WireReport, WireSignal } from '../../src/codex/sources/upstream-event.ts';
+import type { WireReport, UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { WireSource } from '../../src/codex/sources/wire-source.ts';
 import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
@@ -20,7 +20,7 @@ import { knownModel, modelList } from '../support/models.ts';
 export type UpstreamLine =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
-  | { readonly kind: 'wire'; readonly signal: WireSignal }
+  | { readonly kind: 'wire'; readonly signal: UpstreamEvent }
   /** What the relay knew when the turn was over. */
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
@@ -62,7 +62,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
     parallelToolCalls: request.parallelToolCalls !== false,
     findMcpTool: () => null,
     ambient: fixedAmbient(),
-    onOddity() {},
+    onAnomaly() {},
   };
   const source =
     report === null

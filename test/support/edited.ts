@@ -21,7 +21,7 @@ export const SESSION = {
   model: 'gpt-5.5',
 };
 export const SHAPE: ThreadShape = {
-  approach: {
+  strategy: {
     lane: 'full',
     slug: 'gpt-5.5',
     instructions: 'field',

@@ -1,16 +1,16 @@
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
-import { Approaches } from '../../src/engine/plan/request-strategies.ts';
+import { RequestStrategies } from '../../src/engine/plan/request-strategies.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
-import { SpareThreads } from '../../src/engine/attempt/pre-started-threads.ts';
+import { PreStartedThreads } from '../../src/engine/attempt/pre-started-threads.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
-type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'spares' | 'approaches'>> & {
+type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'preStarted' | 'strategies'>> & {
   readonly workdir?: string;
 };
 
@@ -24,8 +24,8 @@ export const engineOn = (
   return createEngine({
     workers,
     relay,
-    spares: new SpareThreads(clock),
-    approaches: new Approaches({ lanes: null, hasRelay, clock, onLearnt() {} }),
+    preStarted: new PreStartedThreads(clock),
+    strategies: new RequestStrategies({ lanes: null, hasRelay, clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
@@ -35,7 +35,7 @@ export const engineOn = (
     ambient,
     reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend'),
     onRecalled() {},
-    onOddity() {},
+    onAnomaly() {},
     onRefused() {},
     wasRenewedSince: async () => false,
     ...different,

@@ -1,4 +1,4 @@
-import type { Backend } from '../../src/codex/home/backend.ts';
+import type { BackendTarget } from '../../src/codex/home/backend.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -19,7 +19,7 @@ interface Surroundings {
 
 /** A relay in front of this backend, with a log of its own. */
 export const placeLogged = async (
-  backend: Backend,
+  backend: BackendTarget,
   level: LogOptions['level'],
   { settings = {}, environment = {} }: Surroundings = {},
 ): Promise<Logged> => {

@@ -36,8 +36,8 @@ export const sentFor = (read: () => Read): Sent => {
       budget: new ModelBudget(64),
       insists: false,
     };
-    const approach = { ...SHAPE.approach, slug: request.model };
-    const draft = draftTurn(request, approach, {
+    const strategy = { ...SHAPE.strategy, slug: request.model };
+    const draft = draftTurn(request, strategy, {
       relay: { profile: PROVIDER, refusedFor: () => new Set() },
       historyRules: OTHER_HISTORY,
       effortsOf: () => null,
@@ -48,11 +48,11 @@ export const sentFor = (read: () => Read): Sent => {
     if (refused !== undefined) {
       return { kind: 'refused', param: parameterName(refused.path, names), message: refused.why };
     }
-    const injected = injectedOf(draft.request, threadSettings({ hasRelay: true }), approach);
+    const injected = injectedOf(draft.request, threadSettings({ hasRelay: true }), strategy);
     const { model } = request;
     const edits = requestEdits(
       draft.request,
-      { ...SHAPE, approach, injected },
+      { ...SHAPE, strategy, injected },
       { ...SESSION, slug: model, model, cacheKey: request.cache.key ?? SESSION.cacheKey },
       everything,
     );

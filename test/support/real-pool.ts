@@ -1,4 +1,4 @@
-import type { Backend } from '../../src/codex/home/backend.ts';
+import type { BackendTarget } from '../../src/codex/home/backend.ts';
 import type { CodexHomes } from '../../src/codex/home/prepare-home.ts';
 import { createWorkerSpawner, type WorkerSpawnerOptions } from '../../src/codex/worker/spawn-worker.ts';
 import {
@@ -16,7 +16,7 @@ interface Different {
 /** A started pool of one real app-server that talks to this backend, and what a test wants different. */
 export const startRealPool = async (
   homes: CodexHomes,
-  backend: Backend,
+  backend: BackendTarget,
   different: Different = {},
 ): Promise<WorkerPool> => {
   const pool = createWorkerPool({

@@ -2,7 +2,7 @@ import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource, type RpcSourceOptions } from '../../src/codex/sources/rpc-source.ts';
-import type { Oddity } from '../../src/codex/sources/source.ts';
+import type { Anomaly } from '../../src/codex/sources/source.ts';
 import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/request/tool.ts';
 import { functionTool } from './turn-request.ts';
@@ -43,7 +43,7 @@ export const completed = (status = 'completed', error: unknown = null) =>
   note('turn/completed', { turn: { id: TURN, status, error } });
 
 export const start = (different: Partial<RpcSourceOptions> = {}) => {
-  const oddities: Oddity[] = [];
+  const anomalies: Anomaly[] = [];
   const one = new RpcSource({
     turnId: TURN,
     budget: new ModelBudget(64),
@@ -51,10 +51,10 @@ export const start = (different: Partial<RpcSourceOptions> = {}) => {
     parallelToolCalls: true,
     findMcpTool: () => null,
     ambient: fixedAmbient(),
-    onOddity: (oddity) => oddities.push(oddity),
+    onAnomaly: (anomaly) => anomalies.push(anomaly),
     ...different,
   });
   const run = (...notifications: readonly KnownNotification[]): TurnEvent[] =>
     notifications.flatMap((notification) => one.take({ kind: 'notified', notification }));
-  return { one, run, oddities };
+  return { one, run, anomalies };
 };

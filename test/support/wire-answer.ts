@@ -1,7 +1,7 @@
 import { Accumulator, type Reply } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
-import type { Oddity, SourceSignal } from '../../src/codex/sources/source.ts';
+import type { Anomaly, SourceSignal } from '../../src/codex/sources/source.ts';
 import { WireSource, type WireSourceOptions } from '../../src/codex/sources/wire-source.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { fixedAmbient } from './turn-events.ts';
@@ -13,18 +13,18 @@ import { functionTool } from './turn-request.ts';
 export const TURN = 'turn-1';
 
 export const start = (options: Partial<WireSourceOptions> = {}) => {
-  const oddities: Oddity[] = [];
+  const anomalies: Anomaly[] = [];
   const source = new WireSource({
     turnId: TURN,
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
     findMcpTool: () => null,
     ambient: fixedAmbient(),
-    onOddity: (oddity) => oddities.push(oddity),
+    onAnomaly: (anomaly) => anomalies.push(anomaly),
     report: { signIn: null },
     ...options,
   });
-  return { source, oddities };
+  return { source, anomalies };
 };
 
 export const said = (type: string, data: JsonObject): SourceSignal => ({
@@ -69,10 +69,10 @@ export const text = (delta: string, more: JsonObject = {}): SourceSignal =>
 export const eventsOf = (
   signals: readonly SourceSignal[],
   options: Partial<WireSourceOptions> = {},
-): { events: TurnEvent[]; oddities: Oddity[]; ended: boolean } => {
-  const { source, oddities } = start(options);
+): { events: TurnEvent[]; anomalies: Anomaly[]; ended: boolean } => {
+  const { source, anomalies } = start(options);
   const events = signals.flatMap((signal) => source.take(signal));
-  return { events, oddities, ended: source.ended };
+  return { events, anomalies, ended: source.ended };
 };
 export const replyOf = (
   signals: readonly SourceSignal[],

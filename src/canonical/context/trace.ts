@@ -2,19 +2,19 @@
  * One who writes down what is said for one request, on every side, for a person who looks for a mistake. Whoever
  * says something tells it; what was told is not changed any more. Absent almost everywhere: then nobody writes.
  */
-export interface Story {
-  tell(kind: StoryKind, facts: object): void;
+export interface Trace {
+  tell(kind: TraceKind, facts: object): void;
   /** A number that nothing else in the story has, for what is told in two parts. */
   next(): number;
 }
 
 /** A story from the side of who began it. */
-export interface OpenStory extends Story {
+export interface OpenTrace extends Trace {
   /** The last word. Resolves when it is written, or will not be. */
   end(facts: object): Promise<void>;
 }
 
-export type StoryKind =
+export type TraceKind =
   /** The settings of this server that translators read. */
   | 'settings'
   /** What the client sent: the head of its request, and then the body, with what the names of models mean. */

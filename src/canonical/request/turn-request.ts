@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Item } from './item.ts';
 import type { ModelBudget } from '../context/model-budget.ts';
-import type { Story } from '../context/trace.ts';
+import type { Trace } from '../context/trace.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
@@ -91,9 +91,9 @@ export interface TurnRequest extends AskedTurn {
   /** The model has left a call out that it must make: it is told again, in words. */
   readonly insists: boolean;
   /** The trace that the caller's request belongs to; absent: it named none. */
-  readonly trace?: TraceContext;
+  readonly traceContext?: TraceContext;
   /** Who writes down what is said for it; absent: nobody. */
-  readonly story?: Story;
+  readonly trace?: Trace;
   /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
   readonly onSteerable?: (steer: Steer) => void;
 }

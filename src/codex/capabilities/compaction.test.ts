@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { directLogin, type Backend } from '../home/backend.ts';
+import { directLogin, type BackendTarget } from '../home/backend.ts';
 import { compactionOf } from './compaction.ts';
 import { profileOf } from './profile.ts';
 
-const provider: Backend = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null };
+const provider: BackendTarget = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null };
 
-it.each<readonly [string, Backend, readonly string[] | null, string]>([
+it.each<readonly [string, BackendTarget, readonly string[] | null, string]>([
   ['a ChatGPT login', directLogin('chatgpt'), null, 'native'],
   ['an API key of OpenAI', directLogin('api-key'), ['none'], 'native'],
   ['OpenAI as a provider', { ...provider, baseUrl: 'https://api.openai.com/v1' }, null, 'native'],

@@ -1,4 +1,4 @@
-import type { Backend } from '../home/backend.ts';
+import type { BackendTarget } from '../home/backend.ts';
 import type { BackendProfile } from './profile.ts';
 
 /**
@@ -9,7 +9,7 @@ export type CompactionSupport = 'native' | 'none' | 'unknown';
 
 /** `profile` is null without a relay, which alone can ask for a compaction. */
 export const compactionOf = (
-  { kind }: Backend,
+  { kind }: BackendTarget,
   profile: Pick<BackendProfile, 'takes'> | null,
 ): CompactionSupport => {
   if (kind === 'demo') return 'none';

@@ -1,4 +1,4 @@
-import type { Backend } from '../home/backend.ts';
+import type { BackendTarget } from '../home/backend.ts';
 
 /** Everything that the relay may set on a model request, by the names of the Responses API. */
 export type EditField =
@@ -134,7 +134,7 @@ export interface BackendProfile {
  * `override` is PROXY_UPSTREAM_PARAMS: the fields that the backend takes, as its operator knows.
  * What is no parameter but belongs to the meaning of the request is set all the same.
  */
-export const profileOf = (backend: Backend, override: readonly string[] | null): BackendProfile => {
+export const profileOf = (backend: BackendTarget, override: readonly string[] | null): BackendProfile => {
   const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
   const standard = EDIT_FIELDS.filter(
     (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (field !== COMPACTION || isOfOpenai(backend)),
@@ -152,7 +152,7 @@ export const profileOf = (backend: Backend, override: readonly string[] | null):
 /** Others that know nothing of it leave it out without a word, and answer the conversation: so they are not tried. */
 const COMPACTION = 'compaction_trigger';
 
-const isOfOpenai = (backend: Backend): boolean => {
+const isOfOpenai = (backend: BackendTarget): boolean => {
   if (backend.kind !== 'upstream') return backend.kind === 'login';
   const { hostname } = URL.parse(backend.baseUrl) ?? { hostname: '' };
   return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { directLogin, staysOnLoopback, type Backend } from './backend.ts';
+import { directLogin, staysOnLoopback, type BackendTarget } from './backend.ts';
 
-const provider = (baseUrl: string): Backend => ({ kind: 'upstream', baseUrl, apiKeyEnv: null });
+const provider = (baseUrl: string): BackendTarget => ({ kind: 'upstream', baseUrl, apiKeyEnv: null });
 
 const RELAYED = {
   ...directLogin('chatgpt'),
@@ -13,7 +13,7 @@ const RELAYED = {
 };
 
 describe('staysOnLoopback', () => {
-  it.each<[string, Backend, boolean]>([
+  it.each<[string, BackendTarget, boolean]>([
     ['a provider on this machine', provider('http://127.0.0.1:1/v1'), true],
     ['by its name', provider('http://localhost:1'), true],
     ['by IPv6', provider('http://[::1]:1'), true],

@@ -1,7 +1,7 @@
 import { assertNever } from '../../kit/assert-never.ts';
 
 /** Where the app-server sends its model requests. */
-export type Backend =
+export type BackendTarget =
   /** Any provider with a Responses API. Its key travels in this environment variable, never in a file. */
   | { readonly kind: 'upstream'; readonly baseUrl: string; readonly apiKeyEnv: string | null }
   | LoginBackend
@@ -35,7 +35,7 @@ export const directLogin = (login: Login): LoginBackend => ({
  * Whether all that the app-server sends goes to this machine by http, so that it needs no certificates. An API key is never refreshed and has no
  * account requests (seen on 0.166.0), so its model requests are all there is.
  */
-export const staysOnLoopback = (backend: Backend): boolean => {
+export const staysOnLoopback = (backend: BackendTarget): boolean => {
   switch (backend.kind) {
     case 'upstream':
     case 'demo':

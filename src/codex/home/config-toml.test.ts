@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { directLogin, type Backend } from './backend.ts';
+import { directLogin, type BackendTarget } from './backend.ts';
 import { configToml, tomlString } from './config-toml.ts';
 
-const provider = (backend: Backend): string | undefined => {
+const provider = (backend: BackendTarget): string | undefined => {
   const text = configToml({
     backend,
     catalogueFile: '/state/catalog.json',
@@ -33,7 +33,7 @@ describe('configToml', () => {
     expect(text).toContain(`[feedback]\nenabled = ${allowsFeedback}\n`);
   });
 
-  it.each<[string, Backend, string]>([
+  it.each<[string, BackendTarget, string]>([
     [
       'an upstream with a key: its variable is named, not its value',
       { kind: 'upstream', baseUrl: 'https://up.example/v1', apiKeyEnv: 'PROXY_UPSTREAM_API_KEY' },
@@ -69,7 +69,7 @@ describe('configToml', () => {
   });
 
   it("says where the rest of a login's traffic goes, if that is not where codex sends it", () => {
-    const rootOf = (backend: Backend): readonly string[] =>
+    const rootOf = (backend: BackendTarget): readonly string[] =>
       configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3', allowsFeedback: false })
         .split('\n')
         .slice(0, 3);

@@ -1,10 +1,10 @@
 import { assertNever } from '../../kit/assert-never.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
-import type { Backend } from './backend.ts';
+import type { BackendTarget } from './backend.ts';
 
 /** What differs from one home to the next. All else is fixed: see `CLEAN_PROMPT`. */
 export interface CodexSettings {
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   /** Absolute. codex reads it at start-up only. Null: codex asks its backend which models there are. */
   readonly catalogueFile: string | null;
   /** Of codex. */
@@ -76,7 +76,7 @@ const QUIET = {
 /** Discards what it gets, on this machine: without a backend no request may leave it. */
 const NOWHERE = 'http://127.0.0.1:9';
 
-const providerOf = (backend: Backend, codexVersion: string): TomlTable => {
+const providerOf = (backend: BackendTarget, codexVersion: string): TomlTable => {
   switch (backend.kind) {
     case 'upstream':
       return {

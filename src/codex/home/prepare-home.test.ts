@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../binary.ts';
-import { directLogin, type Backend } from './backend.ts';
+import { directLogin, type BackendTarget } from './backend.ts';
 import { configToml } from './config-toml.ts';
 import { detectLogin, readLoginStatus } from '../login/login.ts';
 import { prepareHomes } from './prepare-home.ts';
@@ -93,7 +93,7 @@ describe('prepareHomes', () => {
   it('copies the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
     const named = path.join(scratch, 'mine');
     await mkdir(named);
-    const create = async (backend: Backend) => {
+    const create = async (backend: BackendTarget) => {
       const homes = await prepareHomes({ stateDir, binary, environment: withNamed(named) });
       return homes.create(backend);
     };

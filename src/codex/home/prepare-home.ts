@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
-import { staysOnLoopback, type Backend } from './backend.ts';
+import { staysOnLoopback, type BackendTarget } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from '../models/catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskRoom } from './disk-room.ts';
@@ -39,15 +39,15 @@ export interface CodexHomes {
   /** The models that this version of codex brings along, in its own form. */
   readonly bundled: readonly JsonObject[];
   /** Without a catalogue: the bundled models. */
-  create(backend: Backend, catalogue?: Catalogue): Promise<CodexHome>;
+  create(backend: BackendTarget, catalogue?: Catalogue): Promise<CodexHome>;
   /** For a command of codex that needs the login, and a catalogue of codex's own. */
-  createPlain(backend: Backend): Promise<CodexHome>;
+  createPlain(backend: BackendTarget): Promise<CodexHome>;
   /** Throws ENOSPC, with this cause, if the disk has no room for another home. */
   requireRoom(cause: unknown): Promise<void>;
 }
 
 /** Only the backend of a ChatGPT login has lanes. */
-export const lanesOf = (backend: Backend): Lanes =>
+export const lanesOf = (backend: BackendTarget): Lanes =>
   backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'none';
 
 export interface CodexHome {
@@ -76,7 +76,7 @@ const CERTIFICATE_FILE = 'certificate.pem';
 export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> => {
   const { stateDir, binary, environment, allowsFeedback = false } = options;
   // What goes to the makers of codex goes there by https.
-  const needsNoCertificates = (backend: Backend): boolean => !allowsFeedback && staysOnLoopback(backend);
+  const needsNoCertificates = (backend: BackendTarget): boolean => !allowsFeedback && staysOnLoopback(backend);
   const lasting = path.resolve(stateDir, 'codex');
   const runs = path.resolve(stateDir, 'run');
   await makePrivateDirectory(lasting);
@@ -88,7 +88,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   });
   await sweepRunDirectories(runs, (directory) => login.rescue(directory));
 
-  const emptyHome = async (backend: Backend): Promise<CodexHome> => {
+  const emptyHome = async (backend: BackendTarget): Promise<CodexHome> => {
     await requireDiskRoom(runs);
     const run = await createRunDirectory(runs);
     const directory = run.path;
@@ -171,7 +171,7 @@ const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue)
 };
 
 interface HomeContents {
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   readonly files: Readonly<Record<string, string>>;
   readonly login: LoginStore;
 }

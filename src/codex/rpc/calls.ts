@@ -1,5 +1,5 @@
 import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
 import type { Transport } from './transport.ts';
@@ -81,7 +81,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
 
   /** A whole conversation may be megabytes long: it is written in turns, and others go on meanwhile. */
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
-    const pieces = await inTurns(writeJsonSteps(message), call.writing).catch((error: unknown) => {
+    const pieces = await runSliced(writeJsonSteps(message), call.writing).catch((error: unknown) => {
       take(id)?.reject(error as Error);
       return null;
     });

@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { Oddity, SourceSignal } from './source.ts';
+import type { Anomaly, SourceSignal } from './source.ts';
 import { WireSource } from './wire-source.ts';
 import { BEGUN, turnCompleted } from '../../../test/support/wire-answer.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { CallableTools } from '../../canonical/request/tool.ts';
 
-const sourceOf = (onOddity: (oddity: Oddity) => void): WireSource =>
+const sourceOf = (onAnomaly: (anomaly: Anomaly) => void): WireSource =>
   new WireSource({
     turnId: 'turn-1',
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
     findMcpTool: () => null,
     ambient: fixedAmbient(),
-    onOddity,
+    onAnomaly,
     report: { signIn: null },
   });
 
@@ -106,11 +106,11 @@ describe('an item that cannot be read', () => {
   it.each([
     [nameless, 'item-without-name'],
     [typeless, 'item-without-type'],
-  ])('is reported once', (item, oddity) => {
+  ])('is reported once', (item, anomaly) => {
     const reported: string[] = [];
     const source = sourceOf((one) => reported.push(one));
     for (const signal of [BEGUN, added(item), done(item), ended('completed')]) source.take(signal);
-    expect(reported).toEqual([oddity]);
+    expect(reported).toEqual([anomaly]);
   });
 });
 

@@ -35,10 +35,10 @@ describe('calls', () => {
   });
 
   it('are one where the client wants no more', () => {
-    const { run, oddities } = start({ parallelToolCalls: false });
+    const { run, anomalies } = start({ parallelToolCalls: false });
     const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
     expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
-    expect(oddities).toEqual(['second-call-dropped']);
+    expect(anomalies).toEqual(['second-call-dropped']);
   });
 
   it.each([
@@ -46,13 +46,13 @@ describe('calls', () => {
     ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
     ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
   ])('of %s are not shown, and do not end the turn', (_, call) => {
-    const { run, oddities } = start();
+    const { run, anomalies } = start();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
       ...messageTold('m', 'a'),
       END,
     ]);
-    expect(oddities).toEqual(['undeclared-call']);
+    expect(anomalies).toEqual(['undeclared-call']);
   });
 
   it('of tools that are not there fail the turn if codex does not answer them', () => {

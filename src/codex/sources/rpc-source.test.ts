@@ -16,7 +16,7 @@ import { itemIdOf } from '../../canonical/events/turn-event.ts';
 /** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
 describe('a message', () => {
   it('is told as it comes', () => {
-    const { run, oddities } = start();
+    const { run, anomalies } = start();
     expect(
       run(
         started('agentMessage', 'm', 'commentary'),
@@ -46,7 +46,7 @@ describe('a message', () => {
         },
       },
     ]);
-    expect(oddities).toEqual([]);
+    expect(anomalies).toEqual([]);
   });
 
   it('what was not streamed is added before its end', () => {
@@ -60,9 +60,9 @@ describe('a message', () => {
   });
 
   it('where the stream said something else, the stream counts: the client has read it', () => {
-    const { run, oddities } = start();
+    const { run, anomalies } = start();
     const events = run(started('agentMessage', 'm'), text('m', 'without citation'), rawMessage('m', 'with'));
-    expect([events.at(-1), oddities]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
+    expect([events.at(-1), anomalies]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
   });
 
   it('that only comes whole is told whole, with an id of our own if it has none', () => {

@@ -138,11 +138,11 @@ export class RpcSource implements TurnSource {
     const { error } = turn;
     if (error !== null && isUsageUnread(error)) {
       // The answer itself came whole.
-      this.#options.onOddity('usage-unread');
+      this.#options.onAnomaly('usage-unread');
       return this.#telling.lastOutcome ?? { kind: 'completed' };
     }
     if (error !== null && unfinishedAnswer(error.message) !== null)
-      this.#options.onOddity('answer-unfinished');
+      this.#options.onAnomaly('answer-unfinished');
     return toOutcome(turn);
   }
 

@@ -5,7 +5,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';
-import type { WireSignal } from './upstream-event.ts';
+import type { UpstreamEvent } from './upstream-event.ts';
 
 /** Where the events of one turn come from. It holds the turn's state and does no IO. */
 export interface TurnSource {
@@ -28,10 +28,10 @@ export interface TurnSource {
 /** What is heard of a turn on its two ways, in one queue. */
 export type SourceSignal =
   | { readonly kind: 'notified'; readonly notification: KnownNotification }
-  | WireSignal;
+  | UpstreamEvent;
 
 /** Things that are not a client's business but must not go unseen. */
-export type Oddity =
+export type Anomaly =
   | 'undeclared-call'
   | 'second-call-dropped'
   /** Two calls had one `call_id`: the second one got another. */
@@ -54,5 +54,5 @@ export interface SourceOptions {
   readonly findMcpTool: FindMcpTool;
   readonly parallelToolCalls: boolean;
   readonly ambient: Ambient;
-  readonly onOddity: (oddity: Oddity) => void;
+  readonly onAnomaly: (anomaly: Anomaly) => void;
 }

@@ -132,7 +132,7 @@ export class Telling {
     // codex answers what it does not know itself and asks the model again.
     if (call === null) return this.#undeclared();
     if (this.#calls > 0 && !this.#options.parallelToolCalls) {
-      this.#options.onOddity('second-call-dropped');
+      this.#options.onAnomaly('second-call-dropped');
       return null;
     }
     this.#calls += 1;
@@ -142,7 +142,7 @@ export class Telling {
   /** The client answers calls by their ids, so each call has one, and no two have the same. */
   #freshCallId(given: string): string {
     const isTaken = this.#callIds.has(given);
-    if (isTaken) this.#options.onOddity('call-id-twice');
+    if (isTaken) this.#options.onAnomaly('call-id-twice');
     const callId = given === '' || isTaken ? this.#options.ambient.ids.mint('call') : given;
     this.#callIds.add(callId);
     return callId;
@@ -150,7 +150,7 @@ export class Telling {
 
   #dropped(why: Unreadable): null {
     this.#lost = why;
-    this.#options.onOddity(why === 'no_type' ? 'item-without-type' : 'item-without-name');
+    this.#options.onAnomaly(why === 'no_type' ? 'item-without-type' : 'item-without-name');
     return null;
   }
 
@@ -207,7 +207,7 @@ export class Telling {
       return;
     }
     if (!hasPlace(event, said)) {
-      this.#options.onOddity('text-differs');
+      this.#options.onAnomaly('text-differs');
       return;
     }
     this.#say(event, into);
@@ -280,7 +280,7 @@ export class Telling {
   /** What of a whole text has not been streamed; nothing where the stream said something else. */
   rest(itemId: string, at: Slot, whole: string, into: TurnEvent[]): void {
     const streamed = this.#all.textOf(itemId, at);
-    if (!whole.startsWith(streamed)) this.#options.onOddity('text-differs');
+    if (!whole.startsWith(streamed)) this.#options.onAnomaly('text-differs');
     else if (whole.length > streamed.length) {
       this.delta({ type: 'item-delta', itemId, at, delta: whole.slice(streamed.length) }, into);
     }
@@ -297,7 +297,7 @@ export class Telling {
   }
 
   #undeclared(): null {
-    this.#options.onOddity('undeclared-call');
+    this.#options.onAnomaly('undeclared-call');
     this.#undeclaredCalls += 1;
     this.#hasUndeclared = true;
     return null;

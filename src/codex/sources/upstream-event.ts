@@ -3,7 +3,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** What the relay sees of the answers of a turn, as it happens. */
-export type WireSignal =
+export type UpstreamEvent =
   /** The backend has begun to answer. A turn may hold several answers of the model. */
   | { readonly kind: 'answer-started' }
   /** One event of the answer, out of those that are read. */

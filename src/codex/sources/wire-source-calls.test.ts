@@ -79,13 +79,13 @@ describe('calls', () => {
       };
       const event = tool === 'function' ? 'function_call_arguments.done' : 'custom_tool_call_input.done';
       const whole = said(event, { item_id: 'fc_1', output_index: 0, [field]: '{ "a": 1 }' });
-      const { events, oddities } = eventsOf([BEGUN, added(item), whole, done(item), completed()], {
+      const { events, anomalies } = eventsOf([BEGUN, added(item), whole, done(item), completed()], {
         callable: new CallableTools([
           functionTool('f'),
           { kind: 'custom', name: 'c', description: null, format: null },
         ]),
       });
-      expect([events.at(-2), oddities]).toMatchObject([
+      expect([events.at(-2), anomalies]).toMatchObject([
         { type: 'item-ended', item: { tool, input: '{ "a": 1 }', status: 'completed' } },
         [],
       ]);
@@ -94,12 +94,12 @@ describe('calls', () => {
 
   it('come one at a time if the client wants that', () => {
     const two = [added(call('f', '')), added(call('f', '', 2), 1), args('{}'), args('{}', 2)];
-    const { events, oddities } = eventsOf(
+    const { events, anomalies } = eventsOf(
       [BEGUN, ...two, done(call('f', '{}')), done(call('f', '{}', 2), 1), completed()],
       { parallelToolCalls: false },
     );
     expect(events.filter(({ type }) => type === 'item-started')).toHaveLength(1);
-    expect(oddities).toEqual(['second-call-dropped']);
+    expect(anomalies).toEqual(['second-call-dropped']);
   });
 
   it('of one id are told with two: the client could not answer both', () => {
@@ -109,7 +109,7 @@ describe('calls', () => {
       { id: 'fc_1', callId: 'call_1', input: '{"a":1}' },
       { id: 'fc_2', callId: expect.stringMatching(/^call_(?!1$)/), input: '{"b":2}' },
     ]);
-    expect(eventsOf(signals).oddities).toEqual(['call-id-twice']);
+    expect(eventsOf(signals).anomalies).toEqual(['call-id-twice']);
   });
 
   const hosted = (type: string): Tool => ({ kind: 'hosted', raw: { type } });
@@ -129,8 +129,8 @@ describe('calls', () => {
       outcome: { kind: 'completed' },
     });
     // Nobody would answer.
-    const { events, ended, oddities } = eventsOf(signals);
-    expect([events, ended, oddities]).toEqual([[], false, ['undeclared-call']]);
+    const { events, ended, anomalies } = eventsOf(signals);
+    expect([events, ended, anomalies]).toEqual([[], false, ['undeclared-call']]);
   });
 
   it('of a hosted tool are told and no more where the backend has answered them', () => {
@@ -149,9 +149,9 @@ describe('calls', () => {
     ["codex's own search", { type: 'tool_search_call', id: 'ts_1', call_id: 'c', arguments: {} }],
   ])('of %s are not told, and the next answer is', (_, raw) => {
     const signals = [BEGUN, added(raw), done(raw), completed(), BEGUN, done(message('Then.')), completed()];
-    const { events, oddities, ended } = eventsOf(signals);
+    const { events, anomalies, ended } = eventsOf(signals);
     expect(events).toMatchObject([{ type: 'item-started' }, { type: 'item-delta' }, { type: 'item-ended' }]);
-    expect([oddities, ended]).toEqual([['undeclared-call'], false]);
+    expect([anomalies, ended]).toEqual([['undeclared-call'], false]);
     expect(replyOf([...signals, turnCompleted()])).toMatchObject({ items: [told('Then.')] });
   });
 
@@ -177,13 +177,13 @@ describe('calls', () => {
     const whole = { ...search, arguments: { query: 'q' } };
     const signals = [BEGUN, added({ ...search, arguments: {} }), done(whole), completed()];
     const tools: readonly Tool[] = [{ kind: 'hosted', raw: { type: 'tool_search', execution: 'client' } }];
-    const { events, oddities } = eventsOf(signals, { callable: new CallableTools(tools) });
+    const { events, anomalies } = eventsOf(signals, { callable: new CallableTools(tools) });
     expect(events).toMatchObject([
       { type: 'item-started', item: { kind: 'hosted-call', id: 'tsc_1' } },
       { type: 'item-ended', item: { kind: 'hosted-call', id: 'tsc_1', raw: whole } },
       { type: 'turn-ended', outcome: { kind: 'completed' } },
     ]);
-    expect(oddities).toEqual([]);
+    expect(anomalies).toEqual([]);
   });
 
   it('of undeclared tools come to an end', () => {

@@ -77,9 +77,9 @@ describe('the end of a turn', () => {
   });
 
   it('is never completed without a completed answer', () => {
-    const { events, oddities } = eventsOf([...half, turnCompleted()]);
+    const { events, anomalies } = eventsOf([...half, turnCompleted()]);
     expect(events.at(-1)).toMatchObject({ outcome: failed('upstream_error') });
-    expect(oddities).toEqual(['answer-unseen']);
+    expect(anomalies).toEqual(['answer-unseen']);
   });
 
   it('has the backend’s words for what codex repeats', () => {

@@ -187,7 +187,7 @@ describe('the content of an answer', () => {
       turnCompleted(),
     ];
     expect(replyOf(signals).items).toEqual([told('Yes')]);
-    expect(eventsOf(signals).oddities).toEqual(['text-differs']);
+    expect(eventsOf(signals).anomalies).toEqual(['text-differs']);
   });
 
   it('has what stands only in the last event, behind the rest', () => {

@@ -140,7 +140,7 @@ export class WireSource implements TurnSource {
       this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
       return;
     }
-    this.#options.onOddity('answer-unseen');
+    this.#options.onAnomaly('answer-unseen');
     this.#end({ kind: 'failed', failure: this.#refused ?? failure('upstream_error') }, events);
   }
 

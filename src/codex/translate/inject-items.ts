@@ -11,7 +11,7 @@ import {
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { Approach } from './request-strategy.ts';
+import type { RequestStrategy } from './request-strategy.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
 /**
@@ -26,12 +26,12 @@ export interface Injected {
 export const injectedOf = (
   request: TurnRequest,
   settings: ThreadSettings,
-  approach: Pick<Approach, 'instructions'>,
+  strategy: Pick<RequestStrategy, 'instructions'>,
 ): Injected => {
   if (settings.instructionsTarget === 'developer') {
     return { instructions: null, items: request.items.filter((item) => !isPromptMessage(item)) };
   }
-  const isMessage = approach.instructions === 'message' && request.instructions !== '';
+  const isMessage = strategy.instructions === 'message' && request.instructions !== '';
   return { instructions: isMessage ? request.instructions : null, items: request.items };
 };
 

@@ -6,7 +6,7 @@
 export type Lane = 'lite' | 'full';
 
 /** How a request is put before its backend: the first way, or the one after a refusal. */
-export interface Approach {
+export interface RequestStrategy {
   readonly lane: Lane;
   /** The model as the app-server knows it: a model with two lanes has a name for each. */
   readonly slug: string;

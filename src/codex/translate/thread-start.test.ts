@@ -52,8 +52,8 @@ describe('toThreadStart', () => {
   });
 
   it('names the model as the app-server knows it', () => {
-    const approach = { slug: 'gpt-5.5--full' };
-    expect(toThreadStart(turnRequest(), threadSettings(), approach)).toEqual({
+    const strategy = { slug: 'gpt-5.5--full' };
+    expect(toThreadStart(turnRequest(), threadSettings(), strategy)).toEqual({
       ...PLAIN,
       model: 'gpt-5.5--full',
     });

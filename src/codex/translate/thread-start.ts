@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
-import type { Approach } from './request-strategy.ts';
+import type { RequestStrategy } from './request-strategy.ts';
 import { declaredSchema } from './declared-schema.ts';
 
 /** What a deployment decides about every thread. */
@@ -23,7 +23,7 @@ export interface ThreadSettings {
 export const toThreadStart = (
   request: TurnRequest,
   settings: ThreadSettings,
-  approach: Pick<Approach, 'slug'>,
+  strategy: Pick<RequestStrategy, 'slug'>,
   mcpServers: JsonObject | null = null,
 ): ParamsOf<'thread/start'> => {
   const { effort } = request.reasoning;
@@ -35,7 +35,7 @@ export const toThreadStart = (
   };
   const developerInstructions = developerInstructionsOf(request, settings);
   return {
-    model: approach.slug,
+    model: strategy.slug,
     // By name: an app-server whose configuration is gone would take a backend of its own choice.
     modelProvider: PROVIDER_ID,
     cwd: settings.workdir,

@@ -1,4 +1,4 @@
-import { afterLook, type Ailment, isHung, isSilent, LOOKS_UNTIL_HUNG, type Silence } from './lifecycle.ts';
+import { afterLook, type HealthProblem, isHung, isSilent, LOOKS_UNTIL_HUNG, type IdleTimer } from './lifecycle.ts';
 import type { Pulse } from './worker.ts';
 
 export interface HealthWatchOptions {
@@ -6,7 +6,7 @@ export interface HealthWatchOptions {
   /** How long a worker may be silent with a question open. */
   readonly hangTimeoutMs: number;
   /** It is of no use any more. Said once. */
-  readonly onAilment: (ailment: Ailment) => void;
+  readonly onUnhealthy: (healthProblem: HealthProblem) => void;
   /** It lives, but a call of a turn came to nothing. */
   readonly onStuck: () => void;
 }
@@ -20,7 +20,7 @@ export const lookEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangTi
  */
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  #silence: Silence = { looks: 0, heard: -1 };
+  #idleTimer: IdleTimer = { looks: 0, heard: -1 };
   #unanswered = 0;
   #isAsked = false;
   #isLookingAtHome = false;
@@ -31,16 +31,16 @@ export class HealthWatch {
   }
 
   get isSilent(): boolean {
-    return isSilent(this.#silence);
+    return isSilent(this.#idleTimer);
   }
 
   look(): void {
     if (this.#isOver) return;
     const { pulse } = this.#options;
     const heard = pulse.heard();
-    const isNew = heard !== this.#silence.heard;
-    this.#silence = afterLook(this.#silence, { heard, isAsked: this.#isAsked });
-    if (isHung(this.#silence)) {
+    const isNew = heard !== this.#idleTimer.heard;
+    this.#idleTimer = afterLook(this.#idleTimer, { heard, isAsked: this.#isAsked });
+    if (isHung(this.#idleTimer)) {
       this.#end('hung');
       return;
     }
@@ -81,9 +81,9 @@ export class HealthWatch {
     }
   }
 
-  #end(ailment: Ailment): void {
+  #end(healthProblem: HealthProblem): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#options.onAilment(ailment);
+    this.#options.onUnhealthy(healthProblem);
   }
 }

@@ -9,7 +9,7 @@ import {
   isSilent,
   leastLoaded,
   NO_FAILURES,
-  type Silence,
+  type IdleTimer,
   wearOf,
 } from './lifecycle.ts';
 
@@ -52,8 +52,8 @@ describe('afterLoss', () => {
 });
 
 describe('silence', () => {
-  const after = (looks: readonly (readonly [heard: number, isAsked: boolean])[]): Silence =>
-    looks.reduce<Silence>((before, [heard, isAsked]) => afterLook(before, { heard, isAsked }), {
+  const after = (looks: readonly (readonly [heard: number, isAsked: boolean])[]): IdleTimer =>
+    looks.reduce<IdleTimer>((before, [heard, isAsked]) => afterLook(before, { heard, isAsked }), {
       looks: 0,
       heard: 0,
     });
@@ -62,7 +62,7 @@ describe('silence', () => {
 
   it('is a question without an answer, for so many looks in a row', () => {
     const states = [0, 4, 5, 9, 10].map((count) => after(times(count, [0, true])));
-    expect(states.map((silence) => [isSilent(silence), isHung(silence)])).toEqual([
+    expect(states.map((idleTimer) => [isSilent(idleTimer), isHung(idleTimer)])).toEqual([
       [false, false],
       [false, false],
       [true, false],
@@ -85,25 +85,25 @@ describe('silence', () => {
 });
 
 describe('leastLoaded', () => {
-  const candidate = (leases: number, flags: { isWorn?: boolean; isSilent?: boolean } = {}) => ({
+  const candidate = (leases: number, flags: { isRetiring?: boolean; isSilent?: boolean } = {}) => ({
     leases,
-    isWorn: false,
+    isRetiring: false,
     isSilent: false,
     ...flags,
   });
 
   it('is one that answers, rather a fresh one, with the fewest turns, and the first of equals', () => {
-    const [silent, worn, busy, first, second] = [
+    const [silent, retiring, busy, first, second] = [
       candidate(0, { isSilent: true }),
-      candidate(0, { isWorn: true }),
+      candidate(0, { isRetiring: true }),
       candidate(5),
       candidate(1),
       candidate(1),
     ];
     expect([
-      leastLoaded([silent, worn, busy, first, second]) === first,
-      leastLoaded([silent, worn, busy]) === busy,
-      leastLoaded([silent, worn]) === worn,
+      leastLoaded([silent, retiring, busy, first, second]) === first,
+      leastLoaded([silent, retiring, busy]) === busy,
+      leastLoaded([silent, retiring]) === retiring,
       leastLoaded([silent]) === silent,
       leastLoaded([]),
     ]).toEqual([true, true, true, true, null]);
@@ -141,8 +141,8 @@ describe('wear', () => {
   });
 
   it('is nothing in a worker that has just begun', () => {
-    const worn = { residentBytes: 1e9, homeBytes: 1e9, freeBytes: 0, threads: 1e9, cpuMs: null };
-    expect(wearOf(worn, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
+    const retiring = { residentBytes: 1e9, homeBytes: 1e9, freeBytes: 0, threads: 1e9, cpuMs: null };
+    expect(wearOf(retiring, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
   });
 
   it('is more than half a core while nobody asks for anything', () => {

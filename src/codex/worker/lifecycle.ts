@@ -96,7 +96,7 @@ export const burnsIdle = (before: CpuSample, after: CpuSample): boolean =>
   after.cpuMs - before.cpuMs > (after.atMs - before.atMs) * IDLE_CORES;
 
 /** Reasons to end a worker at once: what runs on it does not go on, and nothing else may begin there. */
-export type Ailment = 'hung' | 'home-gone';
+export type HealthProblem = 'hung' | 'home-gone';
 
 /** How often a worker is looked at while it may be silent. */
 export const LOOKS_UNTIL_HUNG = 10;
@@ -104,24 +104,24 @@ export const LOOKS_UNTIL_HUNG = 10;
 const LOOKS_UNTIL_SILENT = 5;
 
 /** What one look at a worker saw. Looks are counted, not time: if we stood still ourselves, one was late. */
-export interface Silence {
+export interface IdleTimer {
   /** Looks in a row at which a question was open and nothing had come since the look before. */
   readonly looks: number;
   readonly heard: number;
 }
 
 export const afterLook = (
-  before: Silence,
+  before: IdleTimer,
   { heard, isAsked }: { readonly heard: number; readonly isAsked: boolean },
-): Silence => ({ heard, looks: heard === before.heard && isAsked ? before.looks + 1 : 0 });
+): IdleTimer => ({ heard, looks: heard === before.heard && isAsked ? before.looks + 1 : 0 });
 
-export const isSilent = ({ looks }: Silence): boolean => looks >= LOOKS_UNTIL_SILENT;
-export const isHung = ({ looks }: Silence): boolean => looks >= LOOKS_UNTIL_HUNG;
+export const isSilent = ({ looks }: IdleTimer): boolean => looks >= LOOKS_UNTIL_SILENT;
+export const isHung = ({ looks }: IdleTimer): boolean => looks >= LOOKS_UNTIL_HUNG;
 
 /** A worker that could take a turn. */
 export interface Candidate {
   readonly leases: number;
-  readonly isWorn: boolean;
+  readonly isRetiring: boolean;
   readonly isSilent: boolean;
 }
 
@@ -131,6 +131,6 @@ export interface Candidate {
  */
 export const leastLoaded = <C extends Candidate>(candidates: readonly C[]): C | null => {
   const order = (a: Candidate, b: Candidate): number =>
-    Number(a.isSilent) - Number(b.isSilent) || Number(a.isWorn) - Number(b.isWorn) || a.leases - b.leases;
+    Number(a.isSilent) - Number(b.isSilent) || Number(a.isRetiring) - Number(b.isRetiring) || a.leases - b.leases;
   return candidates.toSorted(order)[0] ?? null;
 };

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kit/ambient.ts';
 import { HealthWatch } from './health.ts';
-import type { Ailment, Candidate, Wear, WearLimits } from './lifecycle.ts';
+import type { HealthProblem, Candidate, Wear, WearLimits } from './lifecycle.ts';
 import type { Vitals } from './vitals.ts';
 import { WearWatch } from './retirement.ts';
 import type { Worker } from './worker.ts';
@@ -10,8 +10,8 @@ export interface MemberOptions {
   readonly limits: WearLimits;
   readonly hangTimeoutMs: number;
   readonly clock: Clock;
-  readonly onWorn: (member: Member, wear: Wear, vitals?: Vitals) => void;
-  readonly onAilment: (member: Member, ailment: Ailment) => void;
+  readonly onRetiring: (member: Member, wear: Wear, vitals?: Vitals) => void;
+  readonly onUnhealthy: (member: Member, healthProblem: HealthProblem) => void;
   readonly onLookFailed: (member: Member, error: unknown) => void;
   readonly onLost: (member: Member) => void;
 }
@@ -26,7 +26,7 @@ export class Member implements Candidate {
   /** Retiring: it takes no more turns and goes after the last one that it has. */
   state: 'ready' | 'retiring' | 'stopping' = 'ready';
   leases = 0;
-  isWorn = false;
+  isRetiring = false;
 
   constructor(options: MemberOptions) {
     const { worker, limits, hangTimeoutMs, clock } = options;
@@ -38,7 +38,7 @@ export class Member implements Candidate {
       limits,
       clock,
       leases: () => this.leases,
-      onWorn: (wear, vitals) => options.onWorn(this, wear, vitals),
+      onRetiring: (wear, vitals) => options.onRetiring(this, wear, vitals),
       onFailure: (error) => {
         if (!worker.lost.aborted) options.onLookFailed(this, error);
       },
@@ -46,8 +46,8 @@ export class Member implements Candidate {
     this.health = new HealthWatch({
       pulse: worker.pulse,
       hangTimeoutMs,
-      onAilment: (ailment) => options.onAilment(this, ailment),
-      onStuck: () => options.onWorn(this, 'stuck'),
+      onUnhealthy: (healthProblem) => options.onUnhealthy(this, healthProblem),
+      onStuck: () => options.onRetiring(this, 'stuck'),
     });
     worker.lost.addEventListener('abort', () => options.onLost(this), { once: true });
   }

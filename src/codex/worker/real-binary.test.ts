@@ -10,7 +10,7 @@ import { runOne, runTurn, THREAD } from '../../../test/support/real-turn.ts';
 import { startSmallestModel, type SmallestModel } from '../../../test/support/smallest-model.ts';
 import { until } from '../../../test/support/until.ts';
 import { findCodexBinary } from '../binary.ts';
-import { directLogin, type Backend } from '../home/backend.ts';
+import { directLogin, type BackendTarget } from '../home/backend.ts';
 import { prepareHomes } from '../home/prepare-home.ts';
 import type { WorkerPool } from './supervisor.ts';
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 /** A login that the developer has named is none of these tests' business. */
 const environment = { ...process.env, CODEX_HOME: undefined, TEST_UPSTREAM_KEY: 'sk-upstream' };
 
-const startPool = async (backend?: Backend): Promise<void> => {
+const startPool = async (backend?: BackendTarget): Promise<void> => {
   const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
   pool = await startRealPool(
     homes,

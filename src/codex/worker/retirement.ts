@@ -8,7 +8,7 @@ export interface WearWatchOptions {
   readonly clock: Clock;
   /** Turns under way. */
   readonly leases: () => number;
-  readonly onWorn: (wear: Wear, vitals: Vitals) => void;
+  readonly onRetiring: (wear: Wear, vitals: Vitals) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class WearWatch {
     const before = this.#idleSince;
     const now = { cpuMs: vitals.cpuMs, atMs: this.#options.clock.now() };
     this.#idleSince = now;
-    if (before !== null && burnsIdle(before, now)) this.#options.onWorn('cpu', vitals);
+    if (before !== null && burnsIdle(before, now)) this.#options.onRetiring('cpu', vitals);
   }
 
   async #look(): Promise<Vitals | null> {
@@ -63,7 +63,7 @@ export class WearWatch {
       const vitals = await this.#options.vitals();
       const state = { ageMs: this.#lookedAtMs - this.#readyAtMs, leases: this.#options.leases() };
       const wear = wearOf(vitals, state, limits);
-      if (wear !== null) this.#options.onWorn(wear, vitals);
+      if (wear !== null) this.#options.onRetiring(wear, vitals);
       return vitals;
     } catch (error) {
       this.#options.onFailure(error);

@@ -1,12 +1,12 @@
 import type { AppServerOptions } from '../app-server.ts';
-import type { Backend } from '../home/backend.ts';
+import type { BackendTarget } from '../home/backend.ts';
 import type { Catalogue } from '../models/catalogue.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type Worker } from './worker.ts';
 
 export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
   readonly homes: CodexHomes;
-  readonly backend: Backend;
+  readonly backend: BackendTarget;
   /** The models that the next worker is to know; the bundled ones if it is left out. */
   readonly catalogue?: () => Promise<Catalogue>;
   readonly onStderr: (line: string) => void;

@@ -27,7 +27,7 @@ describe('a worker that stands still', () => {
       next: true,
       events: [
         { kind: 'worker-ready', pid: 1 },
-        { kind: 'worker-ill', pid: 1, ailment: 'hung' },
+        { kind: 'worker-ill', pid: 1, healthProblem: 'hung' },
         { kind: 'worker-lost', pid: 1, leases: 1, restartInMs: 0 },
         { kind: 'worker-stopped', pid: 1 },
         { kind: 'worker-ready', pid: 2 },
@@ -135,7 +135,7 @@ describe('a worker whose home is gone', () => {
     expect([worker(0).lost.aborted, kindsIn(events), events[1]]).toEqual([
       true,
       ['worker-ready', 'worker-ill', 'worker-lost', 'worker-stopped'],
-      { kind: 'worker-ill', pid: 1, ailment: 'home-gone' },
+      { kind: 'worker-ill', pid: 1, healthProblem: 'home-gone' },
     ]);
     await tick(500);
     expect(pool.ready).toBe(true);

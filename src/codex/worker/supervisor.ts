@@ -2,7 +2,7 @@ import { gatewayError, failure, GatewayError, type Failure } from '../../canonic
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import { lookEveryMs } from './health.ts';
-import { type Ailment, leastLoaded, type Wear, type WearLimits } from './lifecycle.ts';
+import { type HealthProblem, leastLoaded, type Wear, type WearLimits } from './lifecycle.ts';
 import { Member } from './member.ts';
 import { startFailure } from './start-failure.ts';
 import { Starts } from './starts.ts';
@@ -52,7 +52,7 @@ export interface WorkerDescription {
 export type WorkerPoolEvent =
   | { readonly kind: 'worker-ready'; readonly pid: number }
   /** It is ended by force; `worker-lost` follows. */
-  | { readonly kind: 'worker-ill'; readonly pid: number; readonly ailment: Ailment }
+  | { readonly kind: 'worker-ill'; readonly pid: number; readonly healthProblem: HealthProblem }
   | {
       readonly kind: 'worker-lost';
       readonly pid: number;
@@ -101,7 +101,7 @@ class SupervisedPool implements WorkerPool {
     this.#options = options;
     this.#starts = new Starts({
       start: () => this.#launch(),
-      isWanted: () => this.#serving().filter((member) => !member.isWorn).length < options.size,
+      isWanted: () => this.#serving().filter((member) => !member.isRetiring).length < options.size,
       clock: options.clock,
       onFailed: (error, retryInMs) => this.#onStartFailed(error, retryInMs),
     });
@@ -198,9 +198,9 @@ class SupervisedPool implements WorkerPool {
       limits: this.#options,
       hangTimeoutMs,
       clock,
-      onWorn: (worn, wear, vitals) => this.#replace(worn, wear, vitals),
-      onAilment: ({ pid }, ailment) => {
-        onEvent({ kind: 'worker-ill', pid, ailment });
+      onRetiring: (retiring, wear, vitals) => this.#replace(retiring, wear, vitals),
+      onUnhealthy: ({ pid }, healthProblem) => {
+        onEvent({ kind: 'worker-ill', pid, healthProblem });
         void worker.kill();
       },
       onLookFailed: ({ pid }, error) => onEvent({ kind: 'diagnostics-failed', pid, error }),
@@ -216,10 +216,10 @@ class SupervisedPool implements WorkerPool {
   /** The place of a worn one has been taken. */
   #retireOne(): void {
     const serving = this.#serving();
-    const worn = serving.find((member) => member.isWorn);
-    if (worn === undefined || serving.length <= this.#options.size) return;
-    worn.state = 'retiring';
-    if (worn.leases === 0) this.#stop(worn);
+    const retiring = serving.find((member) => member.isRetiring);
+    if (retiring === undefined || serving.length <= this.#options.size) return;
+    retiring.state = 'retiring';
+    if (retiring.leases === 0) this.#stop(retiring);
   }
 
   #onStartFailed(error: unknown, retryInMs: number): void {
@@ -244,7 +244,7 @@ class SupervisedPool implements WorkerPool {
     let out = true;
     return {
       appServer: member.worker.appServer,
-      isCurrent: () => member.state === 'ready' && !member.isWorn && this.#draining === null,
+      isCurrent: () => member.state === 'ready' && !member.isRetiring && this.#draining === null,
       release: () => {
         if (!out) return;
         out = false;
@@ -257,12 +257,12 @@ class SupervisedPool implements WorkerPool {
   #onRelease(member: Member): void {
     if (this.#leases() === 0) this.#onIdle?.();
     if (member.state === 'retiring' && member.leases === 0) this.#stop(member);
-    else if (member.state === 'ready' && !member.isWorn) member.wear.released();
+    else if (member.state === 'ready' && !member.isRetiring) member.wear.released();
   }
 
   #replace(member: Member, wear: Wear, vitals: Partial<Vitals> = {}): void {
-    if (member.state !== 'ready' || member.isWorn || this.#draining !== null) return;
-    member.isWorn = true;
+    if (member.state !== 'ready' || member.isRetiring || this.#draining !== null) return;
+    member.isRetiring = true;
     this.#options.onEvent({ kind: 'worker-worn', pid: member.pid, wear, ...vitals });
     this.#starts.fill();
   }

@@ -2,15 +2,15 @@ import type { Relay } from '../../codex/relay/server/relay.ts';
 import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { McpAccess } from '../mcp/mcp-access.ts';
-import type { SpareThreads } from './pre-started-threads.ts';
-import type { OnOddity } from './turn-anomalies.ts';
+import type { PreStartedThreads } from './pre-started-threads.ts';
+import type { OnAnomaly } from './turn-anomalies.ts';
 import type { UnreadTotal } from './unread-total.ts';
 
 /** What every attempt at a turn needs. */
 export interface AttemptDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Relay | null;
-  readonly spares: SpareThreads;
+  readonly preStarted: PreStartedThreads;
   readonly mcp: McpAccess;
   readonly settings: ThreadSettings;
   /** How long the backend may be silent. */
@@ -18,5 +18,5 @@ export interface AttemptDeps {
   /** What the readers of all turns have not read. */
   readonly unread: UnreadTotal;
   readonly ambient: Ambient;
-  readonly onOddity: OnOddity;
+  readonly onAnomaly: OnAnomaly;
 }

@@ -1,7 +1,7 @@
 import { isPlain, joinedDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { charsIn } from '../../kit/json/json.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
 /**
@@ -72,7 +72,7 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     try {
       for (;;) {
         // However much there is to read: others get their turn.
-        await breathe();
+        await yieldToLoop();
         const event = this.#take();
         if (event !== undefined) yield event;
         else if (this.#end !== null) throw this.#end.error;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Lease } from '../../codex/worker/supervisor.ts';
-import { SpareThreads, threadKind, type ThreadKind } from './pre-started-threads.ts';
+import { PreStartedThreads, threadKind, type ThreadKind } from './pre-started-threads.ts';
 
 const kind = (model: string): ThreadKind => threadKind({ model, baseInstructions: '' });
 
@@ -23,65 +23,65 @@ const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
   return { lease, started: () => started, closed };
 };
 
-const at = (now: () => number): SpareThreads => new SpareThreads({ now });
-const twice = async (spares: SpareThreads, lease: Lease, of: ThreadKind): Promise<void> => {
-  await spares.prepare(lease, of);
-  await spares.prepare(lease, of);
+const at = (now: () => number): PreStartedThreads => new PreStartedThreads({ now });
+const twice = async (preStarted: PreStartedThreads, lease: Lease, of: ThreadKind): Promise<void> => {
+  await preStarted.prepare(lease, of);
+  await preStarted.prepare(lease, of);
 };
 
 describe('SpareThreads', () => {
   it('has one ready for a kind that came twice, and gives it once', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const { lease, started, closed } = worker();
-    await spares.prepare(lease, kind('a'));
-    expect([spares.take(lease, kind('a')), started()]).toEqual([null, 0]);
-    await spares.prepare(lease, kind('a'));
+    await preStarted.prepare(lease, kind('a'));
+    expect([preStarted.take(lease, kind('a')), started()]).toEqual([null, 0]);
+    await preStarted.prepare(lease, kind('a'));
     expect([
-      spares.take(lease, kind('b')),
-      spares.take(lease, kind('a')),
-      spares.take(lease, kind('a')),
+      preStarted.take(lease, kind('b')),
+      preStarted.take(lease, kind('a')),
+      preStarted.take(lease, kind('a')),
     ]).toEqual([null, 't1', null]);
     expect([started(), closed]).toEqual([1, []]);
   });
 
   it('keeps one of a kind, also when many ask for it at once', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const { lease, started } = worker();
-    await spares.prepare(lease, kind('a'));
-    await Promise.all(Array.from({ length: 5 }, () => spares.prepare(lease, kind('a'))));
+    await preStarted.prepare(lease, kind('a'));
+    await Promise.all(Array.from({ length: 5 }, () => preStarted.prepare(lease, kind('a'))));
     expect(started()).toBe(1);
   });
 
   it('belongs to its worker', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const [one, other] = [worker(), worker()];
-    await twice(spares, one.lease, kind('a'));
-    expect([spares.take(other.lease, kind('a')), spares.take(one.lease, kind('a'))]).toEqual([null, 't1']);
+    await twice(preStarted, one.lease, kind('a'));
+    expect([preStarted.take(other.lease, kind('a')), preStarted.take(one.lease, kind('a'))]).toEqual([null, 't1']);
   });
 
   it('is closed, not given, when it is old', async () => {
     let now = 0;
-    const spares = at(() => now);
+    const preStarted = at(() => now);
     const { lease, closed } = worker();
-    await twice(spares, lease, kind('a'));
+    await twice(preStarted, lease, kind('a'));
     now = 5 * 60_000;
-    expect([spares.take(lease, kind('a')), closed]).toEqual([null, ['t1']]);
+    expect([preStarted.take(lease, kind('a')), closed]).toEqual([null, ['t1']]);
   });
 
   it('is not started on a worker that is being replaced, nor for a huge kind', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const retiring = worker({ isCurrent: false });
     const current = worker();
-    await twice(spares, retiring.lease, kind('a'));
-    await twice(spares, current.lease, kind('x'.repeat(70_000)));
+    await twice(preStarted, retiring.lease, kind('a'));
+    await twice(preStarted, current.lease, kind('x'.repeat(70_000)));
     expect([retiring.started(), current.started()]).toEqual([0, 0]);
   });
 
   it('gives up the one that waited longest when there are too many kinds', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const { lease, closed } = worker();
-    for (let index = 0; index < 9; index += 1) await twice(spares, lease, kind(`m${index}`));
-    expect([spares.take(lease, kind('m0')), spares.take(lease, kind('m8')), closed]).toEqual([
+    for (let index = 0; index < 9; index += 1) await twice(preStarted, lease, kind(`m${index}`));
+    expect([preStarted.take(lease, kind('m0')), preStarted.take(lease, kind('m8')), closed]).toEqual([
       null,
       't9',
       ['t1'],
@@ -89,25 +89,25 @@ describe('SpareThreads', () => {
   });
 
   it('holds no more than that, also when many kinds are on their way at once', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const { lease, closed } = worker();
     const kinds = Array.from({ length: 20 }, (_, index) => kind(`m${index}`));
-    await Promise.all(kinds.map((one) => twice(spares, lease, one)));
+    await Promise.all(kinds.map((one) => twice(preStarted, lease, one)));
     expect([
-      kinds.filter((one) => spares.take(lease, one) !== null).length,
+      kinds.filter((one) => preStarted.take(lease, one) !== null).length,
       // Those that were given up on their way are closed when they come.
       closed.length,
     ]).toEqual([8, 12]);
   });
 
   it('a failure leaves nothing behind', async () => {
-    const spares = at(() => 0);
+    const preStarted = at(() => 0);
     const options = { isBroken: true };
     const { lease } = worker(options);
-    await twice(spares, lease, kind('a'));
-    expect(spares.take(lease, kind('a'))).toBeNull();
+    await twice(preStarted, lease, kind('a'));
+    expect(preStarted.take(lease, kind('a'))).toBeNull();
     options.isBroken = false;
-    await spares.prepare(lease, kind('a'));
-    expect(spares.take(lease, kind('a'))).toBe('t1');
+    await preStarted.prepare(lease, kind('a'));
+    expect(preStarted.take(lease, kind('a'))).toBe('t1');
   });
 });

@@ -28,7 +28,7 @@ export const threadKind = (start: ThreadStart): ThreadKind => ({
   key: isLongerThan(start, MAX_KIND_CHARS) ? null : JSON.stringify(start),
 });
 
-interface Spare {
+interface PreStartedThread {
   /** Null while it is on its way. */
   threadId: string | null;
   readonly at: number;
@@ -41,9 +41,9 @@ interface Spare {
  * mostly of one kind (model, tools, settings), so when a turn is over the next thread of its kind is
  * started ahead: empty and unused, like any other. A worker takes its spares along when it goes.
  */
-export class SpareThreads {
+export class PreStartedThreads {
   readonly #clock: Clock;
-  readonly #spares = new WeakMap<AppServer, Map<string, Spare>>();
+  readonly #preStarted = new WeakMap<AppServer, Map<string, PreStartedThread>>();
   readonly #kinds = new Set<string>();
 
   constructor(clock: Clock) {
@@ -52,13 +52,13 @@ export class SpareThreads {
 
   /** A thread of this kind that nobody has used; null if there is none. */
   take({ appServer }: Lease, { key }: ThreadKind): string | null {
-    const spares = this.#spares.get(appServer);
-    if (spares === undefined || key === null) return null;
-    const spare = spares.get(key);
-    if (spare === undefined || spare.threadId === null) return null;
-    spares.delete(key);
-    if (this.#clock.now() - spare.at < MAX_AGE_MS) return spare.threadId;
-    giveUp(appServer, spare);
+    const preStarted = this.#preStarted.get(appServer);
+    if (preStarted === undefined || key === null) return null;
+    const preStartedThread = preStarted.get(key);
+    if (preStartedThread === undefined || preStartedThread.threadId === null) return null;
+    preStarted.delete(key);
+    if (this.#clock.now() - preStartedThread.at < MAX_AGE_MS) return preStartedThread.threadId;
+    giveUp(appServer, preStartedThread);
     return null;
   }
 
@@ -66,24 +66,24 @@ export class SpareThreads {
   async prepare(lease: Lease, { start, key }: ThreadKind): Promise<void> {
     if (key === null || !this.#comesAgain(key) || !lease.isCurrent()) return;
     const { appServer } = lease;
-    const spares = this.#spares.get(appServer) ?? new Map<string, Spare>();
-    this.#spares.set(appServer, spares);
-    if (spares.has(key)) return;
+    const preStarted = this.#preStarted.get(appServer) ?? new Map<string, PreStartedThread>();
+    this.#preStarted.set(appServer, preStarted);
+    if (preStarted.has(key)) return;
     // The one that has waited longest is given up.
-    const [longest] = spares;
-    if (spares.size >= MAX_SPARES && longest !== undefined) {
-      spares.delete(longest[0]);
+    const [longest] = preStarted;
+    if (preStarted.size >= MAX_SPARES && longest !== undefined) {
+      preStarted.delete(longest[0]);
       giveUp(appServer, longest[1]);
     }
-    const spare: Spare = { threadId: null, at: this.#clock.now(), isUnwanted: false };
-    spares.set(key, spare);
+    const preStartedThread: PreStartedThread = { threadId: null, at: this.#clock.now(), isUnwanted: false };
+    preStarted.set(key, preStartedThread);
     try {
       const { thread } = await appServer.request('thread/start', start);
-      spare.threadId = thread.id;
-      if (spare.isUnwanted) giveUp(appServer, spare);
+      preStartedThread.threadId = thread.id;
+      if (preStartedThread.isUnwanted) giveUp(appServer, preStartedThread);
     } catch {
       // Whoever needs a thread will start one, and meet the same trouble where it can be told.
-      if (spares.get(key) === spare) spares.delete(key);
+      if (preStarted.get(key) === preStartedThread) preStarted.delete(key);
     }
   }
 
@@ -96,8 +96,8 @@ export class SpareThreads {
 }
 
 /** Closes it. A worker that is gone has closed it already. */
-const giveUp = (appServer: AppServer, spare: Spare): void => {
-  spare.isUnwanted = true;
-  if (spare.threadId === null) return;
-  appServer.request('thread/unsubscribe', { threadId: spare.threadId }).catch(() => {});
+const giveUp = (appServer: AppServer, preStartedThread: PreStartedThread): void => {
+  preStartedThread.isUnwanted = true;
+  if (preStartedThread.threadId === null) return;
+  appServer.request('thread/unsubscribe', { threadId: preStartedThread.threadId }).catch(() => {});
 };

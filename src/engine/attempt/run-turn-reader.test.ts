@@ -65,18 +65,18 @@ describe('a reader', () => {
       ['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe', ...CLOSED],
     ],
   ])('whose client goes during %s: the thread is closed when it can be', async (held, calls) => {
-    const gate = Promise.withResolvers<void>();
+    const limiter = Promise.withResolvers<void>();
     const fake = fakePool(
       [hanging],
       () => null,
-      (method) => (method === held ? gate.promise : Promise.resolve()),
+      (method) => (method === held ? limiter.promise : Promise.resolve()),
     );
     const controller = new AbortController();
     const reading = collect(engineOn(fake.pool).plan(turnRequest()).run(controller.signal));
     while (!fake.calls.includes(held)) await settled();
     controller.abort(new Error('gone'));
     await expect(reading).rejects.toThrow('gone');
-    gate.resolve();
+    limiter.resolve();
     await settled();
     await settled();
     expect([fake.calls, fake.openLeases()]).toEqual([calls, 0]);

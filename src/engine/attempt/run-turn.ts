@@ -2,10 +2,10 @@ import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { isToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Approach } from '../../codex/translate/request-strategy.ts';
+import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
-import type { Approaches } from '../plan/request-strategies.ts';
+import type { RequestStrategies } from '../plan/request-strategies.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import { draftTurn, type Draft, type DraftDeps } from '../plan/draft-turn.ts';
 import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
@@ -19,7 +19,7 @@ export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly settings: AttemptDeps['settings'];
   readonly mcp: AttemptDeps['mcp'];
   readonly workers: WorkerPool;
-  readonly approaches: Approaches;
+  readonly strategies: RequestStrategies;
   /** What models thought before they called tools. */
   readonly reasoning: BackendMemory;
   /** So many items of it were put back into a conversation. */
@@ -49,7 +49,7 @@ const RENEWAL_SETTLES_MS = 10_000;
 export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request) {
     const history = deps.reasoning.recall(request);
-    const first = draftTurn(request, deps.approaches.first(request), deps, history);
+    const first = draftTurn(request, deps.strategies.first(request), deps, history);
     const approved: ApprovedResults = new Map();
     return {
       ignored: [...first.unsaid, ...first.leftOut],
@@ -82,11 +82,11 @@ async function* runTurn(
   const { request } = asked;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
-  if (recalled > 0) request.story?.tell('recalled', asked.history);
+  if (recalled > 0) request.trace?.tell('recalled', asked.history);
   /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
   let refused: Failure | null = null;
-  const tried: Approach[] = [first.approach];
+  const tried: RequestStrategy[] = [first.strategy];
   let draft = first;
   let reruns = 0;
   for (let losses = 0; ;) {
@@ -98,7 +98,7 @@ async function* runTurn(
     try {
       for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {
-          deps.approaches.worked(request, tried);
+          deps.strategies.worked(request, tried);
           if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
@@ -120,7 +120,7 @@ async function* runTurn(
         if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;
-          draft = draftTurn(request, draft.approach, deps);
+          draft = draftTurn(request, draft.strategy, deps);
           continue;
         }
         if (mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
@@ -130,13 +130,13 @@ async function* runTurn(
         trial = 'over';
         const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
         if (next === null) {
-          const failed = deps.approaches.told(failure);
+          const failed = deps.strategies.told(failure);
           deps.onRefused(failed);
           yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
           return;
         }
         draft = next;
-        tried.push(next.approach);
+        tried.push(next.strategy);
       }
     } finally {
       turn.letGo();
@@ -154,12 +154,12 @@ const recalledIn = ({ request, history: { items, places } }: Asked): number =>
 /** Null: there is no other way, or nothing of the conversation would be left in it. */
 const nextDraft = (
   { request, history }: Asked,
-  tried: readonly Approach[],
+  tried: readonly RequestStrategy[],
   refusal: Failure,
   deps: EngineDeps,
 ): Draft | null => {
-  const approach = deps.approaches.next({ ...request, items: history.items }, tried, refusal);
-  if (approach === null) return null;
-  const draft = draftTurn(request, approach, deps, history);
+  const strategy = deps.strategies.next({ ...request, items: history.items }, tried, refusal);
+  if (strategy === null) return null;
+  const draft = draftTurn(request, strategy, deps, history);
   return draft.request.items.length === 0 ? null : draft;
 };

@@ -1,38 +1,38 @@
-import type { Story } from '../../canonical/context/trace.ts';
+import type { Trace } from '../../canonical/context/trace.ts';
 import type { AppServer } from '../../codex/app-server.ts';
 import type { ParamsOf } from '../../codex/protocol/methods.ts';
 import { RpcError } from '../../codex/rpc/errors.ts';
 
 /** The same app-server, and what is said to it and by it stands in the story. */
-export const toldAppServer = (appServer: AppServer, story: Story): AppServer => ({
+export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer => ({
   async request(method, params, options) {
-    const call = story.next();
-    story.tell('rpc-sent', { call, method, params });
+    const call = trace.next();
+    trace.tell('rpc-sent', { call, method, params });
     try {
       const result = await appServer.request(method, params, options);
-      story.tell('rpc-answered', { call, method, result });
+      trace.tell('rpc-answered', { call, method, result });
       return result;
     } catch (error) {
-      story.tell('rpc-failed', { call, method, error: described(error) });
+      trace.tell('rpc-failed', { call, method, error: described(error) });
       throw error;
     }
   },
   watchThread: (threadId, listener) =>
     appServer.watchThread(threadId, (signal) => {
       if (signal.kind === 'notification') {
-        story.tell('rpc-told', { thread: threadId, method: signal.method, params: signal.params });
+        trace.tell('rpc-told', { thread: threadId, method: signal.method, params: signal.params });
       } else if (signal.kind === 'tool-call') {
-        story.tell('rpc-asked', { thread: threadId, params: signal.params });
-      } else story.tell('rpc-told', { thread: threadId, method: '(closed)' });
+        trace.tell('rpc-asked', { thread: threadId, params: signal.params });
+      } else trace.tell('rpc-told', { thread: threadId, method: '(closed)' });
       listener(signal);
     }),
 });
 
 /** A thread that was started ahead is told as if it had been started now. */
-export const tellSpare = (story: Story | undefined, id: string, start: ParamsOf<'thread/start'>): void => {
-  const call = story?.next();
-  story?.tell('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
-  story?.tell('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
+export const tellSpare = (trace: Trace | undefined, id: string, start: ParamsOf<'thread/start'>): void => {
+  const call = trace?.next();
+  trace?.tell('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
+  trace?.tell('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
 };
 
 const described = (error: unknown): object => {

@@ -1,4 +1,4 @@
-import type { Oddity } from '../../codex/sources/source.ts';
+import type { Anomaly } from '../../codex/sources/source.ts';
 
 export interface OddityFacts {
   readonly model: string;
@@ -6,14 +6,14 @@ export interface OddityFacts {
   readonly nth: number;
 }
 
-export type OnOddity = (oddity: Oddity, about: OddityFacts) => void;
+export type OnAnomaly = (anomaly: Anomaly, about: OddityFacts) => void;
 
 /** Counts the oddities of one turn, so that each kind can be logged once. */
-export const turnOddities = (onOddity: OnOddity, model: string): ((oddity: Oddity) => void) => {
-  const counts = new Map<Oddity, number>();
-  return (oddity) => {
-    const nth = (counts.get(oddity) ?? 0) + 1;
-    counts.set(oddity, nth);
-    onOddity(oddity, { model, nth });
+export const turnAnomalies = (onAnomaly: OnAnomaly, model: string): ((anomaly: Anomaly) => void) => {
+  const counts = new Map<Anomaly, number>();
+  return (anomaly) => {
+    const nth = (counts.get(anomaly) ?? 0) + 1;
+    counts.set(anomaly, nth);
+    onAnomaly(anomaly, { model, nth });
   };
 };

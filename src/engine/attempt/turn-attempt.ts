@@ -5,18 +5,18 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { AppServer, ThreadSignal } from '../../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../../codex/protocol/methods.ts';
-import type { RelayTicket } from '../../codex/relay/server/relay.ts';
+import type { RelayTurnHandle } from '../../codex/relay/server/relay.ts';
 import { RequestTimeout } from '../../codex/rpc/errors.ts';
 import { RpcSource } from '../../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../../codex/sources/source.ts';
 import { WireSource } from '../../codex/sources/wire-source.ts';
-import type { WireSignal } from '../../codex/sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
 import { injectedOf, toInjectItems } from '../../codex/translate/inject-items.ts';
 import { shapeOf, toThreadStart } from '../../codex/translate/thread-start.ts';
 import type { Lease } from '../../codex/worker/supervisor.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import { closeTurn } from './close-turn.ts';
@@ -28,8 +28,8 @@ import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './pre-started-threads.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
-import { tellSpare, toldAppServer } from './traced-app-server.ts';
-import { turnOddities } from './turn-anomalies.ts';
+import { tellSpare, tracedAppServer } from './traced-app-server.ts';
+import { turnAnomalies } from './turn-anomalies.ts';
 import { TurnWatch } from './turn-watch.ts';
 
 /** More unread text than this means that nobody is reading. */
@@ -58,12 +58,12 @@ export class TurnAttempt {
   readonly #callable: CallableTools;
   readonly #watch: TurnWatch;
   /** What arrives before the turn's id is known. */
-  #early: (ThreadSignal | WireSignal)[] | null = [];
+  #early: (ThreadSignal | UpstreamEvent)[] | null = [];
   #source: TurnSource | null = null;
   #threadId: string | null = null;
   #running: StartedTurn['running'] | null = null;
   #unwatch: () => void = () => {};
-  #ticket: RelayTicket | null = null;
+  #relayTurn: RelayTurnHandle | null = null;
   /** What the turn's thread was started with. */
   #kind: ThreadKind | null = null;
   /** Null: there are no MCP servers in this turn. */
@@ -76,7 +76,7 @@ export class TurnAttempt {
     this.#deps = deps;
     this.#lease = lease;
     this.#appServer =
-      request.story === undefined ? lease.appServer : toldAppServer(lease.appServer, request.story);
+      request.trace === undefined ? lease.appServer : tracedAppServer(lease.appServer, request.trace);
     this.#request = request;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
@@ -142,10 +142,10 @@ export class TurnAttempt {
     this.#isLetGo = true;
     this.#watch.stop();
     this.#unwatch();
-    this.#ticket?.close();
+    this.#relayTurn?.close();
     this.#close();
     this.#mcp?.close();
-    if (this.#kind !== null) void this.#deps.spares.prepare(this.#lease, this.#kind);
+    if (this.#kind !== null) void this.#deps.preStarted.prepare(this.#lease, this.#kind);
     this.#onLetGo();
   }
 
@@ -162,31 +162,31 @@ export class TurnAttempt {
   async #start(): Promise<void> {
     const appServer = this.#appServer;
     const { settings } = this.#deps;
-    const { approach } = this.#draft;
+    const { strategy } = this.#draft;
     try {
       this.#signal.throwIfAborted();
       this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
-      const start = toThreadStart(this.#request, settings, approach, this.#mcp?.config);
+      const start = toThreadStart(this.#request, settings, strategy, this.#mcp?.config);
       // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
       const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
-      const spare = this.#deps.spares.take(this.#lease, kind);
-      this.#threadId = spare;
-      if (spare !== null) tellSpare(this.#request.story, spare, kind.start);
-      const threadId = spare ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
+      const preStartedThread = this.#deps.preStarted.take(this.#lease, kind);
+      this.#threadId = preStartedThread;
+      if (preStartedThread !== null) tellSpare(this.#request.trace, preStartedThread, kind.start);
+      const threadId = preStartedThread ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
       const request = await unlessAborted(this.#prepared(threadId), this.#signal);
-      const injected = injectedOf(request, settings, approach);
-      this.#ticket =
+      const injected = injectedOf(request, settings, strategy);
+      this.#relayTurn =
         this.#deps.relay?.open(threadId, {
           request,
-          shape: { ...shapeOf(this.#request, settings), approach, injected, mcp: this.#mcp },
-          onSignal: (signal) => this.#receive(signal),
+          shape: { ...shapeOf(this.#request, settings), strategy, injected, mcp: this.#mcp },
+          onUpstreamEvent: (signal) => this.#receive(signal),
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
-      await breathe(this.#signal);
-      const items = toInjectItems(injected, this.#ticket === null ? 'own' : 'places');
+      await yieldToLoop(this.#signal);
+      const items = toInjectItems(injected, this.#relayTurn === null ? 'own' : 'places');
       if (items.length > 0 && request.isReview !== true) {
         const injecting = appServer.request(
           'thread/inject_items',
@@ -196,7 +196,7 @@ export class TurnAttempt {
         await unlessAborted(injecting, this.#signal);
       }
       // Without a relay nobody sees the request leave.
-      if (this.#ticket === null) request.budget.take();
+      if (this.#relayTurn === null) request.budget.take();
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
         this.#running = running;
         // The client went while the turn was being started: nobody else will end it.
@@ -238,18 +238,18 @@ export class TurnAttempt {
       parallelToolCalls: this.#request.parallelToolCalls !== false,
       budget: this.#request.budget,
       ambient: this.#deps.ambient,
-      onOddity: turnOddities(this.#deps.onOddity, this.#request.model),
+      onAnomaly: turnAnomalies(this.#deps.onAnomaly, this.#request.model),
     };
-    const report = this.#ticket?.report ?? null;
+    const report = this.#relayTurn?.report ?? null;
     this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
     this.#watch.start();
     const early = this.#early ?? [];
     this.#early = null;
     for (const signal of early) this.#receive(signal);
-    this.#ticket?.begin();
+    this.#relayTurn?.begin();
   }
 
-  #receive(signal: ThreadSignal | WireSignal): void {
+  #receive(signal: ThreadSignal | UpstreamEvent): void {
     if (this.#source === null) {
       this.#early?.push(signal);
       return;
@@ -278,14 +278,14 @@ export class TurnAttempt {
         this.#watch.wire(signal);
         this.#deliver(this.#source.take(signal));
         // codex asks again what became of calls that are not its own.
-        if (this.#source.isLastAnswer) this.#ticket?.askNoMore();
+        if (this.#source.isLastAnswer) this.#relayTurn?.askNoMore();
     }
     if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
   }
 
   #accepted(): TurnEvent {
     this.#request.onSteerable?.((texts) => this.#steer(texts));
-    const report = this.#ticket?.report ?? null;
+    const report = this.#relayTurn?.report ?? null;
     const { unsaid, leftOut } = this.#draft;
     return {
       type: 'turn-accepted',

@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { WireSignal } from '../../codex/sources/upstream-event.ts';
-import { Silence } from '../../kit/async/idle-timer.ts';
+import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
+import { IdleTimer } from '../../kit/async/idle-timer.ts';
 
 export interface TurnWatchOptions {
   /** How long the backend may be silent. */
@@ -20,7 +20,7 @@ const TELL_MS = 30_000;
  */
 export class TurnWatch {
   readonly #options: TurnWatchOptions;
-  #silence: Silence | null = null;
+  #idleTimer: IdleTimer | null = null;
   /** The answer is over, and it is the app-server's turn to say what comes next. */
   #isAnswered = false;
   #runsTools = false;
@@ -31,25 +31,25 @@ export class TurnWatch {
 
   /** The turn runs. */
   start(): void {
-    this.#silence = new Silence(this.#openMs, () => this.#silent());
+    this.#idleTimer = new IdleTimer(this.#openMs, () => this.#silent());
   }
 
   /** The app-server said something, or the relay heard the backend. */
   heard(): void {
-    this.#silence?.heard();
+    this.#idleTimer?.heard();
   }
 
   /** The relay sends a model request: another answer is waited for. */
   sent(): void {
     this.#isAnswered = false;
-    this.#silence?.allow(this.#openMs);
+    this.#idleTimer?.allow(this.#openMs);
   }
 
-  wire(signal: WireSignal): void {
+  wire(signal: UpstreamEvent): void {
     this.heard();
     if (signal.kind !== 'answer-ended') return;
     this.#isAnswered = true;
-    this.#silence?.allow(TELL_MS);
+    this.#idleTimer?.allow(TELL_MS);
   }
 
   /** The app-server runs tools, which may take so long without a word; null: it runs none, or none any more. */
@@ -57,11 +57,11 @@ export class TurnWatch {
     if (maxMs === null && !this.#runsTools) return;
     this.#runsTools = maxMs !== null;
     const usual = this.#isAnswered ? TELL_MS : this.#openMs;
-    this.#silence?.allow(Math.max(maxMs ?? 0, usual));
+    this.#idleTimer?.allow(Math.max(maxMs ?? 0, usual));
   }
 
   stop(): void {
-    this.#silence?.stop();
+    this.#idleTimer?.stop();
   }
 
   get #openMs(): number {

@@ -70,7 +70,7 @@ describe('a draft', () => {
     });
     const { reasoning } = request;
     expect(draftTurn(request, KEPT, PLAIN)).toEqual({
-      approach: KEPT,
+      strategy: KEPT,
       request: { ...request, items: [user, low] },
       mcp: NOTHING,
       unsaid: ['sampling.temperature'],
@@ -79,7 +79,7 @@ describe('a draft', () => {
       shown: expect.any(Function),
     });
     expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
-      approach: KEPT,
+      strategy: KEPT,
       request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
       mcp: NOTHING,
       unsaid: ['sampling.temperature'],

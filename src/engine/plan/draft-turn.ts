@@ -12,7 +12,7 @@ import { changedByCodex } from '../../codex/capabilities/format.ts';
 import { unsaidOf } from '../../codex/capabilities/wants.ts';
 import { willSay } from '../../codex/capabilities/way.ts';
 import type { Relay } from '../../codex/relay/server/relay.ts';
-import type { Approach } from '../../codex/translate/request-strategy.ts';
+import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { fitEffort } from '../../codex/translate/fit-effort.ts';
 import { withoutFiles } from '../../codex/translate/fit-files.ts';
 import {
@@ -43,7 +43,7 @@ export interface DraftDeps {
 
 /** A request as it is put before its backend in one way. */
 export interface Draft {
-  readonly approach: Approach;
+  readonly strategy: RequestStrategy;
   /** What its backend takes of it. */
   readonly request: TurnRequest;
   /** The events of that, as the caller is to see them. */
@@ -59,7 +59,7 @@ export interface Draft {
 /** `given`: the conversation, with what was put into it for the client. */
 export const draftTurn = (
   request: TurnRequest,
-  approach: Approach,
+  strategy: RequestStrategy,
   deps: DraftDeps,
   given: History = wholeHistory(request.items),
 ): Draft => {
@@ -76,21 +76,21 @@ export const draftTurn = (
   const isOurs = (label: string): boolean =>
     deps.mcp.deployment.has(label) || deps.mcp.reach !== null || !hasHostedMcp(profile);
   const whole = mcpHistory(files.history, isOurs);
-  const rest = approach.reasoning === 'kept' ? null : withoutReasoning(whole);
+  const rest = strategy.reasoning === 'kept' ? null : withoutReasoning(whole);
   const { ignored, ...history } = fitHistory(rest ?? whole, {
     ...historyRules,
     images: relay === null ? 'whole' : 'any',
   });
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
-  const flat = approach.namespaces === 'kept' ? null : withoutNamespaces(history);
+  const flat = strategy.namespaces === 'kept' ? null : withoutNamespaces(history);
   const lifted = liftTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
     isLifted(item, profile),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
     profile,
-    lane: approach.lane,
+    lane: strategy.lane,
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
@@ -98,7 +98,7 @@ export const draftTurn = (
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
-    ...lostOnLane(request, approach.lane, relay !== null),
+    ...lostOnLane(request, strategy.lane, relay !== null),
     ...lostOfTools(request, profile),
     ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
@@ -106,8 +106,8 @@ export const draftTurn = (
   ];
   const told = insisting(fitted, says('tool_choice'));
   return {
-    approach,
-    ...(approach.customTools === 'native' ? asItIs(told) : withFunctions(told)),
+    strategy,
+    ...(strategy.customTools === 'native' ? asItIs(told) : withFunctions(told)),
     mcp: {
       uses: sorted.uses,
       listed: whole.listed,
@@ -120,7 +120,7 @@ export const draftTurn = (
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request, { profile, lane: approach.lane }),
+      ...refusedTools(request, { profile, lane: strategy.lane }),
       ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),

@@ -4,8 +4,8 @@ import { functionTool, turnRequest } from '../../../test/support/turn-request.ts
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Approach } from '../../codex/translate/request-strategy.ts';
-import { Approaches, type ApproachesOptions } from './request-strategies.ts';
+import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
+import { RequestStrategies, type RequestStrategiesOptions } from './request-strategies.ts';
 
 const lanes = {
   setting: 'auto',
@@ -13,10 +13,10 @@ const lanes = {
   fullSlug: (model: string) => `${model}--full`,
 } as const;
 const clock = { now: () => 0 };
-const approaches = (different: Partial<ApproachesOptions> = {}): Approaches =>
-  new Approaches({ lanes, hasRelay: true, clock, onLearnt() {}, ...different });
+const strategies = (different: Partial<RequestStrategiesOptions> = {}): RequestStrategies =>
+  new RequestStrategies({ lanes, hasRelay: true, clock, onLearnt() {}, ...different });
 
-const LITE: Approach = {
+const LITE: RequestStrategy = {
   lane: 'lite',
   slug: 'sol',
   instructions: 'message',
@@ -24,7 +24,7 @@ const LITE: Approach = {
   customTools: 'native',
   namespaces: 'kept',
 };
-const FULL: Approach = {
+const FULL: RequestStrategy = {
   lane: 'full',
   slug: 'sol--full',
   instructions: 'field',
@@ -55,24 +55,24 @@ describe('the first approach', () => {
     ['an image to be looked at closely', sol({ items: [image('high')] }), FULL],
     ['an image with nothing said', sol({ items: [image('auto')] }), LITE],
   ] as const)('%s', (_, request, expected) => {
-    expect(approaches().first(request)).toEqual(expected);
+    expect(strategies().first(request)).toEqual(expected);
   });
 
   it('is what the deployment says', () => {
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
-    expect(approaches({ lanes: { ...lanes, setting: 'full' } }).first(sol())).toEqual(FULL);
-    expect(approaches({ lanes: { ...lanes, setting: 'lite' } }).first(forced)).toEqual(LITE);
+    expect(strategies({ lanes: { ...lanes, setting: 'full' } }).first(sol())).toEqual(FULL);
+    expect(strategies({ lanes: { ...lanes, setting: 'lite' } }).first(forced)).toEqual(LITE);
   });
 
   it('is plain where there is one lane, and needs a relay for instructions in their field', () => {
-    expect(approaches({ lanes: null }).first(sol())).toEqual({ ...FULL, slug: 'sol' });
-    expect(approaches({ lanes: null, hasRelay: false }).first(sol())).toEqual({
+    expect(strategies({ lanes: null }).first(sol())).toEqual({ ...FULL, slug: 'sol' });
+    expect(strategies({ lanes: null, hasRelay: false }).first(sol())).toEqual({
       ...FULL,
       slug: 'sol',
       instructions: 'message',
       customTools: 'functions',
     });
-    expect(approaches({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual({
+    expect(strategies({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual({
       ...LITE,
       customTools: 'functions',
     });
@@ -81,18 +81,18 @@ describe('the first approach', () => {
 
 describe('the next approach', () => {
   it('is the other lane, once', () => {
-    const ways = approaches();
+    const ways = strategies();
     expect(ways.next(sol(), [LITE], refusal('Something is not supported.'))).toEqual(FULL);
     expect(ways.next(sol(), [FULL], refusal('Something is not supported.'))).toEqual(LITE);
     expect(ways.next(sol(), [FULL, LITE], refusal('Something is not supported.'))).toBeNull();
     expect(ways.next(sol({ model: 'other' }), [FULL], refusal('no'))).toBeNull();
     expect(
-      approaches({ lanes: { ...lanes, setting: 'lite' } }).next(sol(), [LITE], refusal('no')),
+      strategies({ lanes: { ...lanes, setting: 'lite' } }).next(sol(), [LITE], refusal('no')),
     ).toBeNull();
   });
 
   it('is never the lite lane for a tool that the backend runs, whatever was learnt', () => {
-    const ways = approaches();
+    const ways = strategies();
     const request = sol({ tools: [{ kind: 'hosted', raw: { type: 'web_search' } }] });
     expect(ways.next(request, [FULL], refusal('Something is not supported.'))).toBeNull();
     ways.worked(sol(), [FULL, LITE]);
@@ -103,7 +103,7 @@ describe('the next approach', () => {
   });
 
   it('is none where the refusal has a cause of its own, unless that is the lane', () => {
-    const ways = approaches();
+    const ways = strategies();
     expect(ways.next(sol(), [LITE], failure('context_length_exceeded'))).toBeNull();
     expect(ways.next(sol(), [LITE], failure('model_not_found'))).toBeNull();
     expect(ways.next(sol(), [LITE], refusal('Invalid schema.', 'invalid_json_schema'))).toBeNull();
@@ -117,7 +117,7 @@ describe('the next approach', () => {
     "Unsupported parameter: 'instructions'",
   ])('says instructions as a message after "%s"', (message) => {
     const asMessage = { ...FULL, instructions: 'message' };
-    expect(approaches().next(sol(), [FULL], refusal(message))).toEqual(asMessage);
+    expect(strategies().next(sol(), [FULL], refusal(message))).toEqual(asMessage);
   });
 
   it('leaves out reasoning that cannot be read', () => {
@@ -129,9 +129,9 @@ describe('the next approach', () => {
       ],
     });
     const without = { ...LITE, reasoning: 'left-out' } as const;
-    expect(approaches().next(request, [LITE], unreadable)).toEqual(without);
-    expect(approaches().next(request, [LITE, without], unreadable)).toBeNull();
-    expect(approaches().next(sol(), [LITE], unreadable)).toBeNull();
+    expect(strategies().next(request, [LITE], unreadable)).toEqual(without);
+    expect(strategies().next(request, [LITE, without], unreadable)).toBeNull();
+    expect(strategies().next(sol(), [LITE], unreadable)).toBeNull();
   });
 });
 
@@ -143,9 +143,9 @@ describe('tools that a backend does not know', () => {
   const FLAT = { ...FUNCTIONS, namespaces: 'left-out' } as const;
 
   it('are told in another way, one after the other, and that is learnt', () => {
-    const ways = approaches({ lanes: null });
+    const ways = strategies({ lanes: null });
     const first = ways.first(request);
-    const next = (tried: readonly Approach[], message: string) =>
+    const next = (tried: readonly RequestStrategy[], message: string) =>
       ways.next(request, tried, refusal(message, 'invalid_value'));
     const slug = { slug: 'sol' };
     expect(next([first], 'Unsupported tool type: custom')).toEqual({ ...FUNCTIONS, ...slug });
@@ -160,7 +160,7 @@ describe('tools that a backend does not know', () => {
   });
 
   it('are not the reason where there are none', () => {
-    const ways = approaches({ lanes: null });
+    const ways = strategies({ lanes: null });
     const plain = sol({ tools: [tool] });
     for (const message of ['Unsupported tool type: custom', 'Unknown field: namespace']) {
       expect(ways.next(plain, [FULL], refusal(message))).toBeNull();
@@ -171,19 +171,19 @@ describe('tools that a backend does not know', () => {
 describe('what the caller is told', () => {
   it('says what helps where only the relay would', () => {
     const required = refusal('Instructions are required');
-    expect(approaches().told(required)).toEqual(required);
-    expect(approaches({ hasRelay: false }).told(required).message).toMatch(
+    expect(strategies().told(required)).toEqual(required);
+    expect(strategies({ hasRelay: false }).told(required).message).toMatch(
       /^Instructions are required \(.*PROXY_WIRE\.\)$/,
     );
     const other = refusal('Something else');
-    expect(approaches({ hasRelay: false }).told(other)).toEqual(other);
+    expect(strategies({ hasRelay: false }).told(other)).toEqual(other);
   });
 });
 
 describe('what is learnt', () => {
   it('a lane that was refused, for its model and for a while', () => {
     let now = 0;
-    const ways = approaches({ clock: { now: () => now } });
+    const ways = strategies({ clock: { now: () => now } });
     ways.worked(sol(), [LITE, FULL]);
     expect(ways.first(sol({ conversation: 'another' }))).toEqual(FULL);
     now = 10 * 60_000;
@@ -192,7 +192,7 @@ describe('what is learnt', () => {
 
   it('nothing about a lane that answers others: the refusal is about that request', () => {
     let now = 0;
-    const ways = approaches({ clock: { now: () => now } });
+    const ways = strategies({ clock: { now: () => now } });
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
     ways.worked(forced, [FULL]);
     ways.worked(forced, [FULL, LITE]);
@@ -204,7 +204,7 @@ describe('what is learnt', () => {
   });
 
   it('from one caller, nothing about another; and from one effort nothing about another', () => {
-    const ways = approaches();
+    const ways = strategies();
     const asMessage = { ...FULL, instructions: 'message' } as const;
     ways.worked(sol({ caller: 'a' }), [LITE, FULL]);
     ways.worked(sol({ caller: 'b' }), [FULL, asMessage]);
@@ -218,7 +218,7 @@ describe('what is learnt', () => {
   });
 
   it('nothing that would take from a caller what it insists on', () => {
-    const ways = approaches();
+    const ways = strategies();
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
     ways.worked(forced, [FULL, LITE]);
     expect(ways.first(forced)).toEqual(LITE);
@@ -227,14 +227,14 @@ describe('what is learnt', () => {
   });
 
   it('where instructions stand', () => {
-    const ways = approaches();
+    const ways = strategies();
     const asMessage = { ...FULL, instructions: 'message' } as const;
     ways.worked(sol(), [FULL, asMessage]);
     expect(ways.first(sol({ tools: [tool], parallelToolCalls: true }))).toEqual(asMessage);
   });
 
   it('the lane of a conversation, for the sake of its cache', () => {
-    const ways = approaches();
+    const ways = strategies();
     ways.worked(sol({ conversation: 'a' }), [FULL]);
     expect(ways.first(sol({ conversation: 'a' }))).toEqual(FULL);
     expect(ways.first(sol({ conversation: 'b' }))).toEqual(LITE);

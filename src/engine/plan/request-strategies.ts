@@ -2,7 +2,7 @@ import type { Failure } from '../../canonical/failure/failure.ts';
 import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isOnlyOnFull, needsFullLane } from '../../codex/capabilities/lanes.ts';
 import { hasNamespace } from '../../codex/translate/fit-tools.ts';
-import type { Approach, Lane } from '../../codex/translate/request-strategy.ts';
+import type { RequestStrategy, Lane } from '../../codex/translate/request-strategy.ts';
 import { wholeHistory, withoutReasoning } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
@@ -18,13 +18,13 @@ export interface LaneChoice {
   fullSlug(model: string): string;
 }
 
-export interface ApproachesOptions {
+export interface RequestStrategiesOptions {
   /** Null: the backend knows plain requests only. */
   readonly lanes: LaneChoice | null;
   readonly hasRelay: boolean;
   readonly clock: Clock;
   /** A backend refused the one and took the other; that is remembered for a while. */
-  readonly onLearnt: (model: string, refused: Approach, taken: Approach) => void;
+  readonly onLearnt: (model: string, refused: RequestStrategy, taken: RequestStrategy) => void;
 }
 
 /** Model names and conversations come from clients: what is remembered about them has an end. */
@@ -36,8 +36,8 @@ const LEARNT_FOR_MS = 10 * 60_000;
 const CACHED_FOR_MS = 60 * 60_000;
 
 /** How requests are put before the backend: what codex would do, what a request needs, and what was learnt. */
-export class Approaches {
-  readonly #options: ApproachesOptions;
+export class RequestStrategies {
+  readonly #options: RequestStrategiesOptions;
   /** The lane that a request was refused on, while the other one worked. */
   readonly #refusedLanes: Recent<Lane>;
   /** The lanes on which a model has answered: what is refused there is refused for its own sake. */
@@ -51,7 +51,7 @@ export class Approaches {
   /** A conversation stays on its lane: its prompt is cached there. */
   readonly #lanes: Recent<Lane>;
 
-  constructor(options: ApproachesOptions) {
+  constructor(options: RequestStrategiesOptions) {
     this.#options = options;
     this.#refusedLanes = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#answered = new Recent(2 * MAX_LEARNT, LEARNT_FOR_MS, options.clock);
@@ -61,12 +61,12 @@ export class Approaches {
     this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
-  first(request: TurnRequest): Approach {
+  first(request: TurnRequest): RequestStrategy {
     return this.#on(this.#laneFor(request), request, 'kept');
   }
 
   /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
-  next(request: TurnRequest, tried: readonly Approach[], refusal: Failure): Approach | null {
+  next(request: TurnRequest, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
@@ -89,7 +89,7 @@ export class Approaches {
     }
     const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
     if (lane === 'lite' && request.tools.some(isOnlyOnFull)) return null;
-    const isTried = tried.some((approach) => approach.lane === lane);
+    const isTried = tried.some((strategy) => strategy.lane === lane);
     if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
     const { reasoning, customTools, namespaces } = last;
     return { ...this.#on(lane, request, reasoning), customTools, namespaces };
@@ -102,7 +102,7 @@ export class Approaches {
   }
 
   /** The last of these was taken, those before it were refused. */
-  worked(request: TurnRequest, tried: readonly Approach[]): void {
+  worked(request: TurnRequest, tried: readonly RequestStrategy[]): void {
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
@@ -142,7 +142,7 @@ export class Approaches {
     return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
   }
 
-  #on(lane: Lane, request: TurnRequest, reasoning: Approach['reasoning']): Approach {
+  #on(lane: Lane, request: TurnRequest, reasoning: RequestStrategy['reasoning']): RequestStrategy {
     const { model } = request;
     const { hasRelay } = this.#options;
     const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(request)) !== undefined;

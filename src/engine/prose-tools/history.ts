@@ -1,6 +1,6 @@
 import type { Item, Message, Part, ToolCall, ToolOutput } from '../../canonical/request/item.ts';
 import { titleOf } from '../../canonical/request/tool.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';
 
@@ -65,7 +65,7 @@ export const writeHistory = async (
   for (const { head, written } of history) {
     const parts = new PartsWriter();
     for (const one of written) {
-      await breathe(signal);
+      await yieldToLoop(signal);
       parts.separate();
       for (const part of partsOf(one)) parts.add(part);
     }

@@ -1,5 +1,5 @@
 import { titleOf, type ToolChoice } from '../../canonical/request/tool.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { ProseTool } from './declared-tools.ts';
 import type { Guidance, ToolGuide } from './tool-guide.ts';
@@ -39,7 +39,7 @@ export const proseInstructions = async (
 ): Promise<string> => {
   const schemas: string[] = [];
   for (const { parameters } of tools) {
-    schemas.push((await inTurns(writeJsonSteps(parameters), signal)).join(''));
+    schemas.push((await runSliced(writeJsonSteps(parameters), signal)).join(''));
   }
   const guidance = await guide.guide(schemas, caller);
   const conditions = [...choiceLines(choice), ...strictLines(tools)];

@@ -38,7 +38,7 @@ interface Behind {
   readonly engine: Engine;
   readonly planned: TurnRequest[];
   readonly run: TurnRequest[];
-  readonly oddities: string[];
+  readonly anomalies: string[];
 }
 
 /** Answers one after the other; the last one again and again. */
@@ -49,7 +49,7 @@ const behind = (
 ): Behind => {
   const planned: TurnRequest[] = [];
   const run: TurnRequest[] = [];
-  const oddities: string[] = [];
+  const anomalies: string[] = [];
   const inner: Engine = {
     plan(request) {
       planned.push(request);
@@ -72,9 +72,9 @@ const behind = (
     guide: { guide: async (schemas) => schemas.map(() => null) },
     instructionsTarget,
     ambient: fixedAmbient(),
-    onOddity: (oddity) => oddities.push(oddity),
+    onAnomaly: (anomaly) => anomalies.push(anomaly),
   });
-  return { engine, planned, run, oddities };
+  return { engine, planned, run, anomalies };
 };
 
 const never = new AbortController().signal;
@@ -236,7 +236,7 @@ describe('an answer in prose', () => {
   it('hides a call of an unknown tool beside one that is known', async () => {
     const all = behind([says(`${ODD}${CALL}`)]);
     expect(outcomeOf(await runAll(all, turnRequest({ tools: [F] })))).toEqual([{ kind: 'tool-calls' }, 3]);
-    expect([all.run.length, all.oddities]).toEqual([1, ['undeclared-call']]);
+    expect([all.run.length, all.anomalies]).toEqual([1, ['undeclared-call']]);
   });
 
   it('is asked for again where all calls are of unknown tools, and goes on where it was', async () => {

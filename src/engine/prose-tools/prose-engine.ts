@@ -18,7 +18,7 @@ export interface ProseEngineOptions extends ProseOptions {
   /** Whether a model is told of its tools in prose. */
   readonly isProse: (model: string) => boolean;
   readonly ambient: Ambient;
-  readonly onOddity: (oddity: 'undeclared-call' | 'second-call-dropped' | 'half-call-dropped') => void;
+  readonly onAnomaly: (anomaly: 'undeclared-call' | 'second-call-dropped' | 'half-call-dropped') => void;
 }
 
 /** How often a model is asked in one turn: again, when all that it called is unknown. */
@@ -87,8 +87,8 @@ async function* runTurn(
       isParallel: request.parallelToolCalls !== false,
       ids: options.ambient.ids,
       signal,
-      onDropped: () => options.onOddity('second-call-dropped'),
-      onHalf: () => options.onOddity('half-call-dropped'),
+      onDropped: () => options.onAnomaly('second-call-dropped'),
+      onHalf: () => options.onAnomaly('half-call-dropped'),
     });
     let isSettled = false;
     let isLost = false;
@@ -101,7 +101,7 @@ async function* runTurn(
       } else if (event.type !== 'turn-ended') yield ids.fresh(event);
       else {
         usage = addUsage(usage, event.usage);
-        taking.unknown.forEach(() => options.onOddity('undeclared-call'));
+        taking.unknown.forEach(() => options.onAnomaly('undeclared-call'));
         isLost = event.outcome.kind === 'completed' && taking.unknown.length > 0;
         if (isLost && answer < MAX_ANSWERS) break;
         // Not before: a model that is asked again needs its place.

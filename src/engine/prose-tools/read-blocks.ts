@@ -1,5 +1,5 @@
 import { append } from '../../kit/collections/append.ts';
-import type { Steps } from '../../kit/async/event-loop.ts';
+import type { Sliced } from '../../kit/async/event-loop.ts';
 import { FENCE_TICKS, OpenBlock } from './open-block.ts';
 import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';
 import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
@@ -68,7 +68,7 @@ export class BlockReader {
   /** Length of all blocks together that turned out to be none. */
   #givenUp = 0;
 
-  *read(delta: string): Steps<readonly Piece[]> {
+  *read(delta: string): Sliced<readonly Piece[]> {
     const start = this.#length;
     this.#length += delta.length;
     yield* this.#run(inSteps(delta, start));
@@ -76,7 +76,7 @@ export class BlockReader {
   }
 
   /** The text is over. A block that is not closed is never shown: it is half a call. */
-  *end(how: TextEnd): Steps<readonly Piece[]> {
+  *end(how: TextEnd): Sliced<readonly Piece[]> {
     while (this.#block !== null) {
       const block = this.#block;
       if (how === 'cut-off' || !hasClosing(block.before)) {
@@ -103,7 +103,7 @@ export class BlockReader {
   }
 
   /** The last input is read first. What is looked at once more may be long, so it is read in steps. */
-  *#run(inputs: Input[]): Steps<void> {
+  *#run(inputs: Input[]): Sliced<void> {
     for (let input = inputs.at(-1); input !== undefined; input = inputs.at(-1)) {
       if (input.at >= input.text.length) {
         inputs.pop();

@@ -12,7 +12,7 @@ import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { inTurns, type Steps } from '../../kit/async/event-loop.ts';
+import { runSliced, type Sliced } from '../../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from '../steps/cut-logprobs.ts';
 import { BlockReader, type Piece } from './read-blocks.ts';
 import type { WrittenCall } from './written-call.ts';
@@ -100,8 +100,8 @@ export class CallTaking {
     yield* this.#cite(message);
   }
 
-  #read(steps: Steps<readonly Piece[]>): Promise<readonly Piece[]> {
-    return inTurns(steps, this.#options.signal);
+  #read(steps: Sliced<readonly Piece[]>): Promise<readonly Piece[]> {
+    return runSliced(steps, this.#options.signal);
   }
 
   *#pieces(message: OpenMessage, pieces: readonly Piece[]): Generator<TurnEvent> {

@@ -5,7 +5,7 @@ import { isForced, type ToolChoice } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { Engine, Plan } from '../engine.ts';
 import { bytesOf } from '../attempt/mailbox.ts';
 import { Settling } from './settling.ts';
@@ -54,7 +54,7 @@ async function* untilKept(
       if (beginning.isOver) settling.isLast();
       for (const one of told) {
         // All that was held back comes at once.
-        await breathe(signal);
+        await yieldToLoop(signal);
         yield one.type === 'turn-ended' ? { ...one, usage: addUsage(spent, one.usage) } : one;
       }
       if (beginning.isTooLong) break;

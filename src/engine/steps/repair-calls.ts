@@ -6,7 +6,7 @@ import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { append } from '../../kit/collections/append.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { within } from '../../kit/async/within.ts';
 import type { Plan } from '../engine.ts';
 import { bytesOf } from '../attempt/mailbox.ts';
@@ -86,7 +86,7 @@ async function* untilSound(
     if (isLost) spent = addUsage(spent, attempt.usage);
     for (const event of isLost && last !== null ? last.ending(spent) : attempt.held.map(counted)) {
       // All that was held back comes at once.
-      await breathe(signal);
+      await yieldToLoop(signal);
       yield event;
     }
     return;

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { Plan } from '../engine.ts';
 
 /** A turn that was lost in its middle is run once more. */
@@ -31,7 +31,7 @@ export const retryWhole = (plan: Plan): Plan => ({
       if (isSettled) onSettled?.();
       for (const event of events) {
         // All of a long answer at once: others are not to wait until it has been read.
-        await breathe(signal);
+        await yieldToLoop(signal);
         yield event;
       }
       return;

@@ -1,7 +1,7 @@
 import { isToolCall } from '../../canonical/request/item.ts';
 import { saysNothing, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
 
 /**
@@ -113,7 +113,7 @@ class StopSearch {
   ): Promise<{ readonly safe: string; readonly isFound: boolean }> {
     const text = this.held + delta;
     for (let at = this.held.length; at < text.length; at += 1) {
-      if (at % STEP_CHARS === 0) await breathe(signal);
+      if (at % STEP_CHARS === 0) await yieldToLoop(signal);
       const found = this.#step(text.charCodeAt(at));
       if (found > 0) return { safe: text.slice(0, at + 1 - found), isFound: true };
     }

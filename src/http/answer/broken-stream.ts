@@ -4,14 +4,14 @@ import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Frame } from '../../openai/shared/sse.ts';
-import type { TurnAsk } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../turn/endpoint.ts';
 
 /**
  * The frames that end a stream which broke in our own code: those that a failed turn ends with in this API, from
  * its error on. The beginning of the stream was sent already.
  */
 export async function* endOfBrokenStream(
-  { render }: Pick<TurnAsk, 'render'>,
+  { render }: Pick<ParsedRequest, 'render'>,
   turns: OneOrMore<unknown>,
   clock: Clock,
 ): AsyncGenerator<Frame> {

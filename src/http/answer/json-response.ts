@@ -1,6 +1,6 @@
 import { jsonBytesSteps } from '../../kit/json/json-bytes.ts';
 import { isHeavy } from '../../kit/json/json-writer.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 
 const LONG_CHARS = 64 * 1024;
 
@@ -11,7 +11,7 @@ export const jsonResponse = async (
   signal: AbortSignal,
 ): Promise<Response> =>
   isHeavy(value, LONG_CHARS)
-    ? new Response(await inTurns(jsonBytesSteps(value), signal), {
+    ? new Response(await runSliced(jsonBytesSteps(value), signal), {
         headers: { 'content-type': 'application/json', ...headers },
       })
     : Response.json(value, { headers });

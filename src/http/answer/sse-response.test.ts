@@ -62,16 +62,16 @@ describe('sseResponse', () => {
   });
 
   it('does not wait for the end', async () => {
-    const gate = Promise.withResolvers<void>();
+    const limiter = Promise.withResolvers<void>();
     async function* slow(): AsyncGenerator<Frame> {
       yield frame('first');
-      await gate.promise;
+      await limiter.promise;
       yield frame('second');
     }
     const reader = (respond(slow()).body as ReadableStream<Uint8Array>).getReader();
     const first = await reader.read();
     expect(new TextDecoder().decode(first.value)).toBe('data: "first"\n\n');
-    gate.resolve();
+    limiter.resolve();
     const second = await reader.read();
     expect(new TextDecoder().decode(second.value)).toBe('data: "second"\n\n');
     expect((await reader.read()).done).toBe(true);
@@ -174,10 +174,10 @@ describe('sseResponse', () => {
   it('fills silence with comments, and only silence', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
-      const gate = Promise.withResolvers<void>();
+      const limiter = Promise.withResolvers<void>();
       async function* silent(): AsyncGenerator<Frame> {
         yield frame(1);
-        await gate.promise;
+        await limiter.promise;
         yield frame(2);
       }
       const response = respond(silent(), { keepaliveMs: 1000 });
@@ -189,7 +189,7 @@ describe('sseResponse', () => {
       vi.advanceTimersByTime(1000);
       await tick();
       vi.advanceTimersByTime(2000);
-      gate.resolve();
+      limiter.resolve();
       const text = (await chunks).join('');
       expect(text).toMatch(/^data: 1\n\n(: keepalive\n\n)+data: 2\n\n$/);
       expect(text.match(/keepalive/g)).toHaveLength(3);

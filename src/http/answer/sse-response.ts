@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isHeavy } from '../../kit/json/json-writer.ts';
-import { breathe, inTurns } from '../../kit/async/event-loop.ts';
+import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
 import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../../openai/shared/sse.ts';
 
 /**
@@ -148,13 +148,13 @@ class SseBody {
 
   /** A response says again what was asked for, which may be a book: it is written in turns. */
   async #addLong(frame: Frame): Promise<void> {
-    const pieces = await inTurns(encodeFrameSteps(frame), this.#stopped.signal);
+    const pieces = await runSliced(encodeFrameSteps(frame), this.#stopped.signal);
     this.#options.onFrame?.(frame);
     this.#isInsideFrame = true;
     for (const piece of pieces) {
       if (this.#over) return;
       await this.#add(piece);
-      await breathe(this.#stopped.signal);
+      await yieldToLoop(this.#stopped.signal);
     }
     this.#isInsideFrame = false;
   }

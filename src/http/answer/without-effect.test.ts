@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Refusal } from '../../canonical/failure/refusal.ts';
-import type { TurnAsk } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../turn/endpoint.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 const ask = {
   ignored: ['made_up'],
   nameOf: (path) => (typeof path === 'string' ? `my ${path}` : 'my item'),
-} as Partial<TurnAsk> as TurnAsk;
+} as Partial<ParsedRequest> as ParsedRequest;
 const read = { ...ask, ignored: [] };
 const missed: Refusal = { path: 'truncation', kind: 'unsupported_parameter', why: 'has no effect here' };
 const wrong: Refusal = { path: { item: 0 }, kind: 'invalid_value', why: 'it is empty.' };

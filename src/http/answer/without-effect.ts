@@ -1,17 +1,17 @@
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { NO_EFFECT_IN_STRICT, type Refusal } from '../../canonical/failure/refusal.ts';
-import type { TurnAsk } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../turn/endpoint.ts';
 
 /** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
-export const namesWithoutEffect = (ask: TurnAsk, ignored: readonly Path[]): readonly string[] => [
+export const namesWithoutEffect = (ask: ParsedRequest, ignored: readonly Path[]): readonly string[] => [
   ...ask.ignored,
   ...ignored.map((path) => ask.nameOf(path)),
 ];
 
 /** Why an ask is not answered, in the caller's words; null: it is. */
 export const refusalOf = (
-  ask: TurnAsk,
+  ask: ParsedRequest,
   refused: readonly Refusal[],
   isStrict: boolean,
 ): GatewayError | null => {

@@ -1,6 +1,6 @@
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/json-reader.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
 export interface ReadJsonLimits extends ReadLimits {
@@ -28,7 +28,7 @@ const parse = async (
   signal: AbortSignal | undefined,
 ): Promise<unknown> => {
   try {
-    return await inTurns(readJsonSteps(bytes, limits), signal ?? null);
+    return await runSliced(readJsonSteps(bytes, limits), signal ?? null);
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof JsonLimitError) throw beyond(error, limits);

@@ -3,14 +3,14 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Committed } from '../../turns/commit-point.ts';
-import type { TurnAsk } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../turn/endpoint.ts';
 
 /**
  * What codex understands of a turn that failed before it began. It knows two failures by another form than that of
  * the public API, and then tells its user what to do, or shortens the conversation itself.
  */
 export const inWordsOfCodex =
-  ({ client, stream }: Pick<TurnAsk, 'client' | 'stream'>, clock: Clock) =>
+  ({ client, stream }: Pick<ParsedRequest, 'client' | 'stream'>, clock: Clock) =>
   (error: unknown): OneOrMore<Committed> => {
     const failed = failureOf(error);
     if (client.family === 'codex' && failed.kind === 'insufficient_quota') {

@@ -16,7 +16,7 @@ const post = async (body: unknown, takesFeedback: boolean): Promise<readonly unk
   const route = feedbackRoute({
     takesFeedback,
     bodies: { bodies: { open: () => room }, maxBodyBytes: 1000 },
-    desk: () => ({
+    codexAccount: () => ({
       async sendFeedback(feedback) {
         sent.push(feedback);
         return 'thread-1';

@@ -1,18 +1,18 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { CodexDesk } from '../../engine/codex-account.ts';
+import type { CodexAccount } from '../../engine/codex-account.ts';
 import { readFeedback } from '../../openai/shared/feedback.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
 import type { Route } from '../server.ts';
 
 export interface FeedbackDeps {
-  readonly desk: () => Pick<CodexDesk, 'sendFeedback'>;
+  readonly codexAccount: () => Pick<CodexAccount, 'sendFeedback'>;
   /** Whoever runs the server has agreed that something is sent to the makers of codex. */
   readonly takesFeedback: boolean;
   readonly bodies: BodyDeps;
 }
 
-export const feedbackRoute = ({ desk, takesFeedback, bodies }: FeedbackDeps): Route => ({
+export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackDeps): Route => ({
   method: 'POST',
   path: '/v1/codex/feedback',
   access: 'key',
@@ -23,7 +23,7 @@ export const feedbackRoute = ({ desk, takesFeedback, bodies }: FeedbackDeps): Ro
       });
     }
     const { feedback, ignored } = readFeedback(await readBody(http, exchange, bodies));
-    const id = await desk().sendFeedback(feedback);
+    const id = await codexAccount().sendFeedback(feedback);
     return Response.json(
       { id, object: 'codex.feedback', status: 'sent' },
       { headers: ignoredHeader(ignored) },

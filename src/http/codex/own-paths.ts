@@ -1,5 +1,5 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
-import type { CodexDesk } from '../../engine/codex-account.ts';
+import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Endpoint } from '../turn/endpoint.ts';
@@ -9,7 +9,7 @@ import { projectCredits } from './project.ts';
 
 export interface OwnPathsDeps {
   /** That of who answers now. */
-  readonly desk: () => CodexDesk;
+  readonly codexAccount: () => CodexAccount;
   /** The models in the form in which codex keeps them, each with its prompts: that is long. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[
   );
 
 /** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */
-export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
+export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
   {
     method: 'GET',
     path: '/backend-api/codex/models',
@@ -35,7 +35,7 @@ export const ownPaths = ({ desk, codexModels, clock }: OwnPathsDeps): readonly R
     method: 'GET',
     path,
     access: 'key',
-    handle: async () => Response.json(codexUsage(await desk().rateLimits(), clock.now())),
+    handle: async () => Response.json(codexUsage(await codexAccount().rateLimits(), clock.now())),
   })),
 ];
 

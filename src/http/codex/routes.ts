@@ -1,4 +1,4 @@
-import type { CodexDesk } from '../../engine/codex-account.ts';
+import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Route } from '../server.ts';
@@ -14,7 +14,7 @@ import {
 
 export interface CodexRouteDeps extends FeedbackDeps {
   /** That of who answers now. */
-  readonly desk: () => CodexDesk;
+  readonly codexAccount: () => CodexAccount;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   /** Of this server, as far as strangers may see them. */
@@ -24,14 +24,14 @@ export interface CodexRouteDeps extends FeedbackDeps {
 
 /** What the app-server and its account can tell, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
-  const { desk, models, mcp, settings, codexVersion } = deps;
+  const { codexAccount, models, mcp, settings, codexVersion } = deps;
   return [
     asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
-    asked('/v1/codex/account', async () => projectAccount(await desk().account())),
-    asked('/v1/codex/rate-limits', async () => projectRateLimits(await desk().rateLimits())),
-    asked('/v1/codex/usage', async () => projectTotals(await desk().usage())),
+    asked('/v1/codex/account', async () => projectAccount(await codexAccount().account())),
+    asked('/v1/codex/rate-limits', async () => projectRateLimits(await codexAccount().rateLimits())),
+    asked('/v1/codex/usage', async () => projectTotals(await codexAccount().usage())),
     asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-    asked('/v1/codex/config', async () => projectConfig(await desk().config(), settings, codexVersion)),
+    asked('/v1/codex/config', async () => projectConfig(await codexAccount().config(), settings, codexVersion)),
     feedbackRoute(deps),
   ];
 };

@@ -6,7 +6,7 @@ import { isLoopbackAddress } from '../guards/local-caller.ts';
 export type Stall = 'silent' | 'slow';
 
 /** How a request comes in, beside what a `Request` knows of it. */
-export interface Arrival {
+export interface ConnectionInfo {
   /**
    * Calls the listener once if the client sends nothing of its body, or less than the minimum rate, for so long. Only
    * time counts in which the body is being read.
@@ -22,7 +22,7 @@ export const MIN_UPLOAD_BYTES_PER_SECOND = 1_024;
 /** How often it is looked whether something came, in the time that a stall may last. */
 const LOOKS = 5;
 
-export const arrivalOf = (incoming: IncomingMessage): Arrival => ({
+export const connectionInfoOf = (incoming: IncomingMessage): ConnectionInfo => ({
   isFromLoopback: isLoopbackAddress(incoming.socket.remoteAddress ?? ''),
   onStall(timeoutMs, listener) {
     const needed = (MIN_UPLOAD_BYTES_PER_SECOND * timeoutMs) / 1000;

@@ -1,6 +1,6 @@
 import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
-import type { OpenStory, Story } from '../../canonical/context/trace.ts';
+import type { OpenTrace, Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
 import { errorBody } from '../../openai/shared/error-body.ts';
@@ -9,36 +9,36 @@ import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
 
 /** Where the stories of requests are written. */
-export interface StoryTellers {
+export interface Captures {
   /** Null: there is no room for one more. */
-  open(requestId: string): OpenStory | null;
+  open(requestId: string): OpenTrace | null;
 }
 
-type Handler = (http: Request, exchange: Exchange, story: Story | null) => Promise<Response>;
+type Handler = (http: Request, exchange: Exchange, trace: Trace | null) => Promise<Response>;
 
 /** A handler whose requests are written down from their first word to the last, where somebody wants that. */
-export const withStory =
-  (deps: { readonly stories: StoryTellers | null }, handle: Handler) =>
+export const withTrace =
+  (deps: { readonly captures: Captures | null }, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
-    const story = deps.stories?.open(exchange.requestId) ?? null;
-    if (story === null) return handle(http, exchange, null);
-    exchange.atEnd(() => void story.end({ isAborted: exchange.signal.aborted }));
+    const trace = deps.captures?.open(exchange.requestId) ?? null;
+    if (trace === null) return handle(http, exchange, null);
+    exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);
-    story.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    trace.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
     try {
-      return await handle(http, exchange, story);
+      return await handle(http, exchange, trace);
     } catch (error) {
       const failed = failureOf(error);
-      story.tell('answered', { status: failed.status, body: errorBody(failed) });
+      trace.tell('answered', { status: failed.status, body: errorBody(failed) });
       throw error;
     }
   };
 
 /** What a reader is given beside the headers. */
-export const tellBody = (story: Story, body: unknown, models: ModelNames): void => {
+export const tellBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';
-  story.tell('body', {
+  trace.tell('body', {
     body,
     models: {
       asked,

@@ -1,4 +1,4 @@
-import type { Arrival } from '../exchange/connection-info.ts';
+import type { ConnectionInfo } from '../exchange/connection-info.ts';
 
 /** Headers that say that a request was passed on, or that a page in a browser sends it. */
 const FROM_ELSEWHERE = [
@@ -30,9 +30,9 @@ export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.
  */
 export const isLocalCaller = (
   headers: Headers,
-  arrival: Pick<Arrival, 'isFromLoopback'> | undefined,
+  connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
 ): boolean => {
-  if (arrival?.isFromLoopback !== true) return false;
+  if (connectionInfo?.isFromLoopback !== true) return false;
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) return false;
   if ((headers.get(FETCH_SITE) ?? 'none') !== 'none') return false;
   if (FROM_ELSEWHERE.some((name) => headers.has(name))) return false;

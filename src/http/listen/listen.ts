@@ -7,7 +7,7 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 
 import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
 import { noRoom } from '../../canonical/failure/resources.ts';
-import { arrivalOf, type Arrival } from '../exchange/connection-info.ts';
+import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-info.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from '../answer/error-response.ts';
 import { parserFailure, rawAnswer } from './malformed.ts';
@@ -46,7 +46,7 @@ const NO_WAY: Failure = failure('method_not_allowed', {
   message: 'Not allowed to CONNECT: this server is no way to others.',
 });
 
-type Fetch = (http: Request, arrival: Arrival) => Promise<Response> | Response;
+type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response> | Response;
 
 export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
   const { host, port, refuse = errorResponse, onAcceptError = () => {} } = options;
@@ -68,7 +68,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
           failure('malformed_request', { message: 'The Host header is missing.' }),
           http.headers.get('origin'),
         )
-      : await fetch(http, arrivalOf(incoming));
+      : await fetch(http, connectionInfoOf(incoming));
     // Its body will not come: what follows on this connection could be taken for it.
     if (unasked.has(incoming)) response.headers.set('connection', 'close');
     return response;

@@ -1,7 +1,7 @@
 import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { recogniseClient } from '../../openai/clients/recognise.ts';
 import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
-import type { TurnAsk } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../turn/endpoint.ts';
 
 interface ReadBody {
   readonly given: {
@@ -20,7 +20,7 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-type CommonAsk = Pick<TurnAsk, 'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'>;
+type CommonAsk = Pick<ParsedRequest, 'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'>;
 
 /** What an ask says in the same way whichever API it came by. */
 export const commonAsk = (

@@ -3,7 +3,7 @@ import { projectImages, renderImages, type ImagesMeta } from '../../openai/image
 import { editBodyOf } from '../../openai/images/form.ts';
 import { onlyImages } from '../../openai/images/only-images.ts';
 import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from '../../openai/images/to-turn.ts';
-import type { Endpoint, RequestContext, TurnAsk } from '../turn/endpoint.ts';
+import type { Endpoint, RequestContext, ParsedRequest } from '../turn/endpoint.ts';
 import { commonAsk } from './common-ask.ts';
 
 const GENERATIONS = '/v1/images/generations';
@@ -39,7 +39,7 @@ interface Served {
   readonly options: ImagesOptions;
 }
 
-const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served): TurnAsk => {
+const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served): ParsedRequest => {
   const { context, options, path } = served;
   const { background, output_format, quality, size } = read.given;
   const meta: ImagesMeta = {

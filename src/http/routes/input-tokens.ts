@@ -3,7 +3,7 @@ import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { Gate, type Refusal } from '../../kit/async/limiter.ts';
+import { Limiter, type Refusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Endpoint } from '../turn/endpoint.ts';
@@ -88,10 +88,10 @@ export interface CountLineOptions {
 }
 
 /** Where requests wait to be counted, fairly between keys. */
-export type CountLine = Pick<Gate, 'enter'>;
+export type CountLine = Pick<Limiter, 'enter'>;
 
 export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLine =>
-  new Gate({
+  new Limiter({
     capacity: AT_ONCE,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,

@@ -2,7 +2,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { OutputMode } from '../../openai/dialects/choose-mode.ts';
 import type { DialectSettings } from '../../openai/dialects/dialect.ts';
 import type { StopSettings } from '../../openai/dialects/stop-rules.ts';
-import type { TurnAsk } from './endpoint.ts';
+import type { ParsedRequest } from './endpoint.ts';
 
 interface DialectConfig extends StopSettings {
   readonly outputMode: OutputMode;
@@ -25,7 +25,7 @@ export const dialectsOf = (
 /** Who asks, and how they are answered, in numbers. */
 export const askMetrics =
   (metrics: Pick<Metrics, 'clientRequests' | 'outputModes'>) =>
-  ({ client: { family, tier }, dialect }: Pick<TurnAsk, 'client' | 'dialect'>): void => {
+  ({ client: { family, tier }, dialect }: Pick<ParsedRequest, 'client' | 'dialect'>): void => {
     metrics.clientRequests.inc({ family, tier });
     if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.chosen.mode });
   };

@@ -24,7 +24,7 @@ export interface RequestContext {
 }
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
-export interface TurnAsk {
+export interface ParsedRequest {
   readonly request: AskedTurn;
   /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
   readonly id?: string;
@@ -65,8 +65,8 @@ export interface Endpoint {
     body: unknown,
     how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
   ) => Promise<unknown>;
-  read(body: unknown, context: RequestContext): TurnAsk;
+  read(body: unknown, context: RequestContext): ParsedRequest;
 }
 
 /** All that is asked, in the order of the answers. */
-export const requestsOf = ({ request, further = [] }: TurnAsk): OneOrMore<AskedTurn> => [request, ...further];
+export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<AskedTurn> => [request, ...further];

@@ -2,13 +2,13 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Plan } from '../../engine/engine.ts';
 import { repairCalls } from '../../engine/steps/repair-calls.ts';
 import { retryWhole } from '../../engine/steps/retry-whole.ts';
-import type { TurnAsk } from './endpoint.ts';
+import type { ParsedRequest } from './endpoint.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { TurnDeps } from './serve-turn.ts';
 import { stopEarly } from './stop-early.ts';
 
 interface Answering {
-  readonly ask: TurnAsk;
+  readonly ask: ParsedRequest;
   readonly exchange: Exchange;
   readonly deps: TurnDeps;
 }

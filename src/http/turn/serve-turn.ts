@@ -2,7 +2,7 @@ import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { fold } from '../../canonical/events/accumulate.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { refusedAmong } from '../../canonical/failure/refusal.ts';
-import type { Story } from '../../canonical/context/trace.ts';
+import type { Trace } from '../../canonical/context/trace.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Admission } from '../../turns/admission.ts';
@@ -14,7 +14,7 @@ import type { RepairResult } from '../../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../../kit/async/abort.ts';
 import type { Ambient } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../../observe/observer.ts';
@@ -28,7 +28,7 @@ import { allPastCommitPoint } from '../../turns/commit-point.ts';
 import { formatObserver } from '../../turns/format/format-observer.ts';
 import { inWordsOfCodex } from '../codex/failures-for-codex.ts';
 import { conversationKey } from '../../turns/conversation-key.ts';
-import { requestsOf, type Endpoint, type TurnAsk } from './endpoint.ts';
+import { requestsOf, type Endpoint, type ParsedRequest } from './endpoint.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { FetchImage } from '../../turns/attachments/fetch-image.ts';
 import { counterOf, referredCounter, type ReadLimits } from '../body/read-bytes.ts';
@@ -45,7 +45,7 @@ import { namedSessionOf, sessionOf } from '../exchange/session.ts';
 import { servedModelHeader } from '../answer/served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from '../answer/sse-response.ts';
-import { tellBody, withStory, type StoryTellers } from '../exchange/trace-request.ts';
+import { tellBody, withTrace, type Captures } from '../exchange/trace-request.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
 
@@ -62,15 +62,15 @@ export interface TurnDeps {
   /** Whether images by URL are left to a backend that fetches them itself. */
   readonly passesImageUrls: boolean;
   /** A request was read. */
-  readonly onAsk: (ask: TurnAsk) => void;
-  readonly observersOf: (ask: TurnAsk, exchange: Exchange) => readonly TurnObserver[];
+  readonly onAsk: (ask: ParsedRequest) => void;
+  readonly observersOf: (ask: ParsedRequest, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** For one stream: counts what is sent. */
   readonly frameTally: () => FrameTally;
   /** These parameters of a request had no effect. */
   readonly onIgnored: (names: readonly string[]) => void;
   /** Who writes down whole requests; null: nobody. */
-  readonly stories: StoryTellers | null;
+  readonly captures: Captures | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly forms: Pick<Forms, 'read'>;
@@ -100,20 +100,20 @@ const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
-  withStory(deps, async (http, exchange, story) => {
+  withTrace(deps, async (http, exchange, trace) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
-    const ask = await readAsk(endpoint, http, { exchange, held, deps, story });
+    const ask = await readAsk(endpoint, http, { exchange, held, deps, trace });
     const summary = summaryOf(requestsOf(ask), held.bytes);
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
     deps.onAsk(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
-    await breathe(signal);
+    await yieldToLoop(signal);
     const session = sessionOf(http.headers);
-    const trace = traceOf(http.headers);
+    const traceContext = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
     const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
@@ -124,8 +124,8 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       budget: deps.openBudget(exchange),
       insists: false,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(traceContext === null ? {} : { traceContext }),
       ...(trace === null ? {} : { trace }),
-      ...(story === null ? {} : { story }),
     }));
     const known = mapAll(asked, (one) => deps.engine.plan(one));
     const refused = refusalOf(
@@ -150,12 +150,12 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     held.settle();
     /** Made anew: while the request waited, more may have been learnt about its backend. */
     const prepare = async (one: TurnRequest): Promise<Plan> => {
-      const request = await resolveAttachments(one, counted(deps.fetchImage, held, story), {
+      const request = await resolveAttachments(one, counted(deps.fetchImage, held, trace), {
         signal,
         nameOf: (path) => ask.nameOf(path),
         passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
       });
-      await breathe(signal);
+      await yieldToLoop(signal);
       return planAnswer(request, { ask, exchange, deps });
     };
     const plans = await Promise.all(
@@ -209,24 +209,24 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
     };
     const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
-    return answer(ask, turns, { headers, exchange, story, deps });
+    return answer(ask, turns, { headers, exchange, trace, deps });
   });
 
 interface Answering {
   readonly headers: Readonly<Record<string, string>>;
   readonly exchange: Exchange;
-  readonly story: Story | null;
+  readonly trace: Trace | null;
   readonly deps: TurnDeps;
 }
 
 /** A stream of what happens, or all of it at once. */
 const answer = async (
-  ask: TurnAsk,
+  ask: ParsedRequest,
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
-  { headers, exchange, story, deps }: Answering,
+  { headers, exchange, trace, deps }: Answering,
 ): Promise<Response> => {
   if (ask.stream) {
-    story?.tell('answered', { status: 200, head: headers });
+    trace?.tell('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
     return sseResponse(ask.render(turns), {
@@ -234,7 +234,7 @@ const answer = async (
       headers,
       onFrame(frame) {
         tally.sent(frame);
-        story?.tell('frame', frame);
+        trace?.tell('frame', frame);
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
@@ -252,7 +252,7 @@ const answer = async (
   const body = ask.project(replies);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
-  story?.tell('answered', { status: 200, head, body });
+  trace?.tell('answered', { status: 200, head, body });
   return jsonResponse(body, head, exchange.signal);
 };
 
@@ -260,24 +260,24 @@ interface Reading {
   readonly exchange: Exchange;
   readonly held: HeldBytes;
   readonly deps: TurnDeps;
-  readonly story: Story | null;
+  readonly trace: Trace | null;
 }
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
   endpoint: Endpoint,
   http: Request,
-  { exchange, held, deps, story }: Reading,
-): Promise<TurnAsk> => {
+  { exchange, held, deps, trace }: Reading,
+): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
   const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
   const models = await unlessAborted(deps.models.names(), signal);
-  if (story !== null) tellBody(story, body, models);
+  if (trace !== null) tellBody(trace, body, models);
   const countReferred = referredCounter(limits);
   const items = deps.items.of(exchange.caller(), (item, bytes) => {
     countReferred(bytes);
-    story?.tell('referred', { item });
+    trace?.tell('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
@@ -295,10 +295,10 @@ const readGiven = async (
 
 /** What is fetched for a request is held as long as its body. */
 const counted =
-  (fetchImage: FetchImage, held: HeldBytes, story: Story | null): FetchImage =>
+  (fetchImage: FetchImage, held: HeldBytes, trace: Trace | null): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
-    story?.tell('fetched', { url, image });
+    trace?.tell('fetched', { url, image });
     held.grow(image.length);
     return image;
   };

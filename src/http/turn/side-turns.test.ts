@@ -6,7 +6,7 @@ import { turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { createMetrics } from '../../observe/metrics.ts';
-import type { TurnAsk } from './endpoint.ts';
+import type { ParsedRequest } from './endpoint.ts';
 import { openExchange } from '../exchange/exchange.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 
@@ -14,7 +14,7 @@ const ON: SideRules = { titleIntercept: true, titleModel: null, keepaliveMs: 15_
 const names = createModelNames(modelList([knownModel('large'), knownModel('mini', { efforts: ['low'] })]));
 
 /** Which models are asked, the turn that was asked for being last. */
-const asked = async (rules: SideRules, sideRequest: TurnAsk['sideRequest']) => {
+const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']) => {
   const models: string[] = [];
   const lines: object[] = [];
   const turns = createSideTurns(rules, {
@@ -35,7 +35,7 @@ const asked = async (rules: SideRules, sideRequest: TurnAsk['sideRequest']) => {
     clientSignal: new AbortController().signal,
     onEnd() {},
   });
-  const plan = await turns({ sideRequest } as TurnAsk, turnRequest({ model: 'large' }), {
+  const plan = await turns({ sideRequest } as ParsedRequest, turnRequest({ model: 'large' }), {
     ignored: ['user'],
     exchange,
     async prepare() {

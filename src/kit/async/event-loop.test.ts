@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { atOnce, breathe, inTurns, type Steps } from './event-loop.ts';
+import { atOnce, yieldToLoop, runSliced, type Sliced } from './event-loop.ts';
 
 /** Work that takes its time: each step keeps the processor for a while. */
-function* busy(steps: number, ms: number, result: string): Steps<string> {
+function* busy(steps: number, ms: number, result: string): Sliced<string> {
   for (let step = 0; step < steps; step += 1) {
     const until = performance.now() + ms;
     while (performance.now() < until);
@@ -29,7 +29,7 @@ const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
 
 describe('turns of the event loop', () => {
   it('are many for long work, and its result is the same', async () => {
-    const work = inTurns(busy(20, 5, 'done'), null);
+    const work = runSliced(busy(20, 5, 'done'), null);
     expect(await turnsDuring(work)).toBeGreaterThanOrEqual(9);
     expect(await work).toBe('done');
     expect(atOnce(busy(3, 0, 'done'))).toBe('done');
@@ -37,7 +37,7 @@ describe('turns of the event loop', () => {
 
   it('are shared: work side by side does not make a turn longer', async () => {
     const all = Promise.all(
-      Array.from({ length: 5 }, (_, index) => inTurns(busy(8, 5, String(index)), null)),
+      Array.from({ length: 5 }, (_, index) => runSliced(busy(8, 5, String(index)), null)),
     );
     expect(await turnsDuring(all)).toBeGreaterThanOrEqual(14);
     expect(await all).toEqual(['0', '1', '2', '3', '4']);
@@ -45,10 +45,10 @@ describe('turns of the event loop', () => {
 
   it('are used by all who wait, as far as they reach, in the order in which they came', async () => {
     // Long work first: whoever comes while it holds the turn has to wait.
-    const long = inTurns(busy(3, 20, 'long'), null);
+    const long = runSliced(busy(3, 20, 'long'), null);
     const done: number[] = [];
     const short = Array.from({ length: 50 }, async (_, index) => {
-      await inTurns(busy(1, 0, ''), null);
+      await runSliced(busy(1, 0, ''), null);
       done.push(index);
     });
     expect(await turnsDuring(Promise.all([long, ...short]))).toBeLessThan(15);
@@ -61,33 +61,33 @@ describe('turns of the event loop', () => {
     setImmediate(() => {
       hasTurned = true;
     });
-    await breathe();
-    await inTurns(busy(100, 0, 'done'), null);
+    await yieldToLoop();
+    await runSliced(busy(100, 0, 'done'), null);
     expect(hasTurned).toBe(false);
   });
 
   it('end with the signal of the work', async () => {
     const left = new AbortController();
     let steps = 0;
-    function* endless(): Steps<never> {
+    function* endless(): Sliced<never> {
       for (;;) {
         steps += 1;
         yield;
       }
     }
     setImmediate(() => left.abort(new Error('gone')));
-    await expect(inTurns(endless(), left.signal)).rejects.toThrow('gone');
+    await expect(runSliced(endless(), left.signal)).rejects.toThrow('gone');
     const done = steps;
-    await expect(inTurns(endless(), left.signal)).rejects.toThrow('gone');
-    await expect(breathe(left.signal)).rejects.toThrow('gone');
+    await expect(runSliced(endless(), left.signal)).rejects.toThrow('gone');
+    await expect(yieldToLoop(left.signal)).rejects.toThrow('gone');
     expect(steps).toBe(done);
   });
 
   it('end with the work that fails', async () => {
-    function* failing(): Steps<never> {
+    function* failing(): Sliced<never> {
       yield;
       throw new Error('no');
     }
-    await expect(inTurns(failing(), null)).rejects.toThrow('no');
+    await expect(runSliced(failing(), null)).rejects.toThrow('no');
   });
 });

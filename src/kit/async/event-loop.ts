@@ -4,7 +4,7 @@
  */
 
 /** Work that can be paused: it yields wherever somebody else may go first. */
-export type Steps<Result> = Generator<void, Result, void>;
+export type Sliced<Result> = Generator<void, Result, void>;
 
 /** Long enough to get something done, short enough that nobody sees it. */
 const TURN_MS = 10;
@@ -50,7 +50,7 @@ const isOver = (): boolean => {
 };
 
 /** Lets others go first, if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
-export const breathe = async (signal?: AbortSignal): Promise<void> => {
+export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
   if (isOver()) {
     const turn = Promise.withResolvers<void>();
     waiting.push(turn.resolve);
@@ -63,18 +63,18 @@ export const breathe = async (signal?: AbortSignal): Promise<void> => {
  * Does the work in as many turns of the event loop as it needs. Aborting the signal stops it after the
  * current step, and the signal's reason is thrown. Null: the work belongs to no turn and is always finished.
  */
-export const inTurns = async <Result>(steps: Steps<Result>, signal: AbortSignal | null): Promise<Result> => {
+export const runSliced = async <Result>(steps: Sliced<Result>, signal: AbortSignal | null): Promise<Result> => {
   const abort = signal ?? undefined;
-  await breathe(abort);
+  await yieldToLoop(abort);
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (isOver()) await breathe(abort);
+    if (isOver()) await yieldToLoop(abort);
   }
 };
 
 /** Does the work at once. */
-export const atOnce = <Result>(steps: Steps<Result>): Result => {
+export const atOnce = <Result>(steps: Sliced<Result>): Result => {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;

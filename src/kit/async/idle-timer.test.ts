@@ -1,38 +1,38 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Silence } from './idle-timer.ts';
+import { IdleTimer } from './idle-timer.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const watch = (ms: number): { silence: Silence; strikes: () => number } => {
+const watch = (ms: number): { idleTimer: IdleTimer; strikes: () => number } => {
   let strikes = 0;
-  const silence = new Silence(ms, () => {
+  const idleTimer = new IdleTimer(ms, () => {
     strikes += 1;
   });
-  return { silence, strikes: () => strikes };
+  return { idleTimer, strikes: () => strikes };
 };
 
 describe('Silence', () => {
   it('strikes once, when nothing was heard for so long', () => {
-    const { silence, strikes } = watch(100);
+    const { idleTimer, strikes } = watch(100);
     vi.advanceTimersByTime(99);
-    silence.heard();
+    idleTimer.heard();
     vi.advanceTimersByTime(99);
     expect(strikes()).toBe(0);
     vi.advanceTimersByTime(1);
     expect(strikes()).toBe(1);
-    silence.heard();
+    idleTimer.heard();
     vi.advanceTimersByTime(1_000);
     expect(strikes()).toBe(1);
   });
 
   it('may be longer or shorter from now on, also after it struck', () => {
-    const { silence, strikes } = watch(100);
-    silence.allow(10);
+    const { idleTimer, strikes } = watch(100);
+    idleTimer.allow(10);
     vi.advanceTimersByTime(10);
     expect(strikes()).toBe(1);
-    silence.allow(200);
+    idleTimer.allow(200);
     vi.advanceTimersByTime(199);
     expect(strikes()).toBe(1);
     vi.advanceTimersByTime(1);
@@ -40,13 +40,13 @@ describe('Silence', () => {
   });
 
   it('does not count while it is held, and never again once it is stopped', () => {
-    const { silence, strikes } = watch(100);
-    silence.hold();
-    silence.heard();
+    const { idleTimer, strikes } = watch(100);
+    idleTimer.hold();
+    idleTimer.heard();
     vi.advanceTimersByTime(1_000);
-    silence.allow(100);
-    silence.stop();
-    silence.allow(100);
+    idleTimer.allow(100);
+    idleTimer.stop();
+    idleTimer.allow(100);
     vi.advanceTimersByTime(1_000);
     expect(strikes()).toBe(0);
     expect(vi.getTimerCount()).toBe(0);

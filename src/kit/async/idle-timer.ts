@@ -2,13 +2,13 @@
 const MAX_MS = 2 ** 31 - 1;
 
 /** Calls once when nothing has been heard for so long. */
-export class Silence {
-  readonly #onSilence: () => void;
+export class IdleTimer {
+  readonly #onIdle: () => void;
   #timer: NodeJS.Timeout | null = null;
   #isOver = false;
 
-  constructor(ms: number, onSilence: () => void) {
-    this.#onSilence = onSilence;
+  constructor(ms: number, onIdle: () => void) {
+    this.#onIdle = onIdle;
     this.allow(ms);
   }
 
@@ -38,6 +38,6 @@ export class Silence {
 
   #strike(): void {
     this.#timer = null;
-    this.#onSilence();
+    this.#onIdle();
   }
 }

@@ -1,6 +1,6 @@
 import type { OneOrMore } from '../collections/one-or-more.ts';
 
-type Arrival<T> =
+type ConnectionInfo<T> =
   | { readonly index: number; readonly step: IteratorResult<T> }
   | { readonly index: number; readonly error: unknown };
 
@@ -19,7 +19,7 @@ export async function* interleave<T>(
     return;
   }
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
-  const arrived: Arrival<T>[] = [];
+  const arrived: ConnectionInfo<T>[] = [];
   let wake: () => void = () => {};
   const ask = async (iterator: AsyncIterator<T>, index: number): Promise<void> => {
     try {

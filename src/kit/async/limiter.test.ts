@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Gate, type GateOptions, type GateState, type Pass } from './limiter.ts';
+import { Limiter, type GateOptions, type GateState, type Permit } from './limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
@@ -9,10 +9,10 @@ afterEach(() => void vi.useRealTimers());
 const never = new AbortController().signal;
 
 /** A gate, and a diary of who was let in and who was turned away. */
-const gateOf = (different: Partial<GateOptions> = {}) => {
+const limiterOf = (different: Partial<GateOptions> = {}) => {
   const states: GateState[] = [];
   const waits: number[] = [];
-  const gate = new Gate({
+  const limiter = new Limiter({
     capacity: 2,
     maxWaiting: 4,
     waitMs: 30_000,
@@ -23,24 +23,24 @@ const gateOf = (different: Partial<GateOptions> = {}) => {
     ...different,
   });
   const diary: string[] = [];
-  const passes = new Map<string, Pass>();
+  const permits = new Map<string, Permit>();
   /** "a1" comes with the key "a". */
   const come = async (name: string, size = 1, signal = never): Promise<void> => {
     try {
-      passes.set(name, await gate.enter(name.slice(0, 1), size, signal));
+      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal));
       diary.push(`${name} in`);
     } catch (error) {
       diary.push(`${name} ${(error as Error).message}`);
     }
   };
   return {
-    gate,
+    limiter,
     waits,
     come,
-    pass: (name: string): Pass => {
-      const pass = passes.get(name);
-      if (pass === undefined) throw new Error(`${name} is not in`);
-      return pass;
+    permit: (name: string): Permit => {
+      const permit = permits.get(name);
+      if (permit === undefined) throw new Error(`${name} is not in`);
+      return permit;
     },
     /** What happened since this was asked last. */
     news: async (): Promise<string[]> => {
@@ -53,66 +53,66 @@ const gateOf = (different: Partial<GateOptions> = {}) => {
 
 describe('Gate', () => {
   it('lets in what fits, and the rest when there is room', async () => {
-    const { come, news, pass, state, waits } = gateOf();
+    const { come, news, permit, state, waits } = limiterOf();
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
     expect([await news(), state()]).toEqual([['a1 in', 'a2 in'], { inside: 2, waiting: 2 }]);
     await vi.advanceTimersByTimeAsync(700);
-    pass('a2').leave();
-    pass('a2').leave();
+    permit('a2').leave();
+    permit('a2').leave();
     expect([await news(), state(), waits]).toEqual([['a3 in'], { inside: 2, waiting: 1 }, [700]]);
-    pass('a1').leave();
-    pass('a3').leave();
-    pass('a3').leave(5);
+    permit('a1').leave();
+    permit('a3').leave();
+    permit('a3').leave(5);
     expect([await news(), state()]).toEqual([['a4 in'], { inside: 1, waiting: 0 }]);
   });
 
   it('lets keys take turns', async () => {
-    const { come, news, pass } = gateOf({ capacity: 1, maxWaiting: 10 });
+    const { come, news, permit } = limiterOf({ capacity: 1, maxWaiting: 10 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2']) void come(name);
     const order: string[] = [];
     for (let last = await news(); last.length > 0; last = await news()) {
       order.push(...last);
-      pass((last[0] ?? '').slice(0, 2)).leave();
+      permit((last[0] ?? '').slice(0, 2)).leave();
     }
     expect(order).toEqual(['a1 in', 'a2 in', 'b1 in', 'c1 in', 'a3 in', 'b2 in', 'a4 in']);
   });
 
   it('takes all of a large one or nothing of it, and nobody slips past it', async () => {
-    const { come, news, pass } = gateOf({ capacity: 3, maxWaiting: 9 });
+    const { come, news, permit } = limiterOf({ capacity: 3, maxWaiting: 9 });
     for (const name of ['a1', 'a2', 'a3']) void come(name);
     void come('b1', 3);
     void come('a4');
     await news();
-    pass('a1').leave();
-    pass('a2').leave();
+    permit('a1').leave();
+    permit('a2').leave();
     expect(await news()).toEqual([]);
-    pass('a3').leave();
+    permit('a3').leave();
     expect(await news()).toEqual(['b1 in']);
-    pass('b1').leave(1);
+    permit('b1').leave(1);
     expect(await news()).toEqual(['a4 in']);
   });
 
   it('lets in alone what is larger than all there is', async () => {
-    const { come, news, pass, state } = gateOf({ capacity: 2 });
+    const { come, news, permit, state } = limiterOf({ capacity: 2 });
     void come('a1');
     void come('b1', 50);
     expect(await news()).toEqual(['a1 in']);
-    pass('a1').leave();
+    permit('a1').leave();
     expect([await news(), state()]).toEqual([['b1 in'], { inside: 2, waiting: 0 }]);
   });
 
   it('turns away who has waited too long, and says how long others had to wait', async () => {
-    const { come, news, pass, state } = gateOf({ capacity: 1 });
+    const { come, news, permit, state } = limiterOf({ capacity: 1 });
     for (const name of ['a1', 'a2', 'a3']) void come(name);
     await vi.advanceTimersByTimeAsync(12_345);
-    pass('a1').leave();
+    permit('a1').leave();
     await vi.advanceTimersByTimeAsync(17_655);
     expect([await news(), state()]).toEqual([['a1 in', 'a2 in', 'a3 late, 13 s'], { inside: 1, waiting: 0 }]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('forgets who goes, also when it was in the way of others', async () => {
-    const { come, news, state } = gateOf({ capacity: 2 });
+    const { come, news, state } = limiterOf({ capacity: 2 });
     const client = new AbortController();
     void come('a1');
     void come('b1', 2, client.signal);
@@ -126,19 +126,19 @@ describe('Gate', () => {
   });
 
   it('a full line is nobody’s fault where there is one key', async () => {
-    const { come, news } = gateOf({ capacity: 1, maxWaiting: 2 });
+    const { come, news } = limiterOf({ capacity: 1, maxWaiting: 2 });
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
     expect(await news()).toEqual(['a1 in', 'a4 full, 1 s']);
   });
 
   it('a full line has no place for a key that has more than its share of everything', async () => {
-    const { come, news } = gateOf({ capacity: 2, maxWaiting: 2 });
+    const { come, news } = limiterOf({ capacity: 2, maxWaiting: 2 });
     for (const name of ['a1', 'b1', 'a2', 'a3', 'a4']) void come(name);
     expect(await news()).toEqual(['a1 in', 'b1 in', 'a4 share, 1 s']);
   });
 
   it('the newest of the greediest gives way to a key that has less than its share', async () => {
-    const { come, news, state } = gateOf({ capacity: 1, maxWaiting: 3 });
+    const { come, news, state } = limiterOf({ capacity: 1, maxWaiting: 3 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1']) void come(name);
     expect([await news(), state()]).toEqual([
       ['a1 in', 'a4 share, 1 s', 'a3 share, 1 s'],
@@ -152,7 +152,7 @@ describe('Gate', () => {
   });
 
   it('nobody gives way who is inside, or for one that could never wait', async () => {
-    const { come, news } = gateOf({ capacity: 3, maxWaiting: 1 });
+    const { come, news } = limiterOf({ capacity: 3, maxWaiting: 1 });
     for (const name of ['a1', 'a2', 'a3', 'c1']) void come(name);
     void come('b1', 2);
     void come('b2');
@@ -172,7 +172,7 @@ describe('Gate', () => {
     );
     const run = async (steps: readonly unknown[]): Promise<void> => {
       const states: GateState[] = [];
-      const gate = new Gate({
+      const limiter = new Limiter({
         capacity: 5,
         maxWaiting: 8,
         waitMs: 10_000,
@@ -180,7 +180,7 @@ describe('Gate', () => {
         refuse: (why) => new Error(why),
         onChange: (state) => states.push(state),
       });
-      const passes: Pass[] = [];
+      const permits: Permit[] = [];
       const comings: Promise<unknown>[] = [];
       const clients: AbortController[] = [];
       for (const one of steps as readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) {
@@ -188,20 +188,20 @@ describe('Gate', () => {
           const client = new AbortController();
           clients.push(client);
           comings.push(
-            gate.enter(one.key, one.size, client.signal).then(
-              (pass) => passes.push(pass),
+            limiter.enter(one.key, one.size, client.signal).then(
+              (permit) => permits.push(permit),
               () => {},
             ),
           );
-        } else if (one.kind === 'leave') passes[one.at]?.leave(one.size);
+        } else if (one.kind === 'leave') permits[one.at]?.leave(one.size);
         else if (one.kind === 'go') clients[one.at]?.abort();
         else await vi.advanceTimersByTimeAsync(one.ms);
         await vi.advanceTimersByTimeAsync(0);
       }
-      for (const pass of passes) pass.leave();
+      for (const permit of permits) permit.leave();
       await vi.advanceTimersByTimeAsync(10_000);
       await Promise.all(comings);
-      for (const pass of passes) pass.leave();
+      for (const permit of permits) permit.leave();
       expect(states.filter(({ inside, waiting }) => inside > 5 || inside < 0 || waiting < 0)).toEqual([]);
       expect(states.at(-1) ?? { inside: 0, waiting: 0 }).toEqual({ inside: 0, waiting: 0 });
       expect(vi.getTimerCount()).toBe(0);

@@ -26,7 +26,7 @@ export interface GateOptions {
 }
 
 /** What somebody holds inside. */
-export interface Pass {
+export interface Permit {
   /** Gives some back, or all. What was given back cannot be given back again. */
   leave(size?: number): void;
 }
@@ -43,7 +43,7 @@ interface Waiter {
  * Lets in what fits, and lets the rest wait for a while, fairly between keys. When the line is full,
  * whoever holds most beyond an equal share of all that is inside and waits gives way, the newest first.
  */
-export class Gate {
+export class Limiter {
   readonly #options: GateOptions;
   readonly #line = new FairLine<Waiter>();
   /** Inside and waiting, by key. */
@@ -58,12 +58,12 @@ export class Gate {
   }
 
   /** Rejects with a refusal, or with the reason of the signal. */
-  enter(key: string, asked: number, signal: AbortSignal): Promise<Pass> {
+  enter(key: string, asked: number, signal: AbortSignal): Promise<Permit> {
     // What is larger than all there is gets in alone.
     const size = Math.min(asked, this.#options.capacity);
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     this.#hold(key, size);
-    return new Promise<Pass>((resolve, reject) => {
+    return new Promise<Permit>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const stopWaiting = (): void => {
         clearTimeout(timer);
@@ -77,7 +77,7 @@ export class Gate {
         enter: () => {
           stopWaiting();
           this.#inside += size;
-          resolve(this.#pass(key, size));
+          resolve(this.#permit(key, size));
         },
         dismiss: (error) => {
           stopWaiting();
@@ -99,7 +99,7 @@ export class Gate {
     });
   }
 
-  #pass(key: string, size: number): Pass {
+  #permit(key: string, size: number): Permit {
     let rest = size;
     return {
       leave: (some = rest) => {
@@ -149,9 +149,9 @@ export class Gate {
 
   /** The newest of the key that holds most, if that is more than an equal share. */
   #greediest(): Waiter | null {
-    const share = (this.#inside + this.#waiting) / this.#held.size;
+    const fairShare = (this.#inside + this.#waiting) / this.#held.size;
     const [most] = [...this.#held]
-      .filter(([key, held]) => held > share && this.#line.has(key))
+      .filter(([key, held]) => held > fairShare && this.#line.has(key))
       .toSorted(([, one], [, other]) => other - one);
     return most === undefined ? null : (this.#line.newestOf(most[0]) ?? null);
   }

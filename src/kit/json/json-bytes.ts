@@ -1,8 +1,8 @@
 import { writeJsonSteps } from './json-writer.ts';
-import type { Steps } from '../async/event-loop.ts';
+import type { Sliced } from '../async/event-loop.ts';
 
 /** JSON as bytes, made in steps. */
-export function* jsonBytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
+export function* jsonBytesSteps(value: unknown): Sliced<Uint8Array<ArrayBuffer>> {
   const pieces = yield* writeJsonSteps(value);
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];
@@ -14,7 +14,7 @@ export function* jsonBytesSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> 
 }
 
 /** Bytes one behind the other; memory that is written for the first time is slow. */
-export function* joinSteps(parts: readonly Uint8Array[]): Steps<Uint8Array<ArrayBuffer>> {
+export function* joinSteps(parts: readonly Uint8Array[]): Sliced<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -1,5 +1,5 @@
 import { JsonFrame, setOwn } from './json-frame.ts';
-import type { Steps } from '../async/event-loop.ts';
+import type { Sliced } from '../async/event-loop.ts';
 
 /**
  * Reads JSON in steps. `JSON.parse` is the fastest there is, but it holds the event loop until it is
@@ -40,7 +40,7 @@ export function* readJsonSteps(
   bytes: Uint8Array,
   limits: JsonLimits = NO_LIMITS,
   step: StepSize = STEP,
-): Steps<unknown> {
+): Sliced<unknown> {
   const reader = new JsonReader(bytes, limits, step);
   while (reader.advance()) yield;
   return reader.result();

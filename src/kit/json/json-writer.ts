@@ -1,5 +1,5 @@
 import { isJsonObject, wellFormedJson } from './json.ts';
-import type { Steps } from '../async/event-loop.ts';
+import type { Sliced } from '../async/event-loop.ts';
 
 /** About as many characters as one step writes: a fraction of a millisecond. */
 const STEP_CHARS = 64 * 1024;
@@ -50,7 +50,7 @@ const exceeds = (value: unknown, chars: number, maxObjects: number): boolean => 
  * values that came from JSON. A value of many megabytes would hold the event loop for as long as it
  * takes to write it.
  */
-export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Steps<readonly string[]> {
+export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Sliced<readonly string[]> {
   const writer = new JsonWriter(stepChars);
   yield* writer.write(value);
   return writer.end();
@@ -74,7 +74,7 @@ class JsonWriter {
   }
 
   /** Keeps its own stack: a value may be nested more deeply than functions can call each other. */
-  *write(root: unknown): Steps<void> {
+  *write(root: unknown): Sliced<void> {
     const open: OpenValue[] = [];
     for (let next: { readonly value: unknown } | null = { value: root }; next !== null;) {
       const { value } = next;
@@ -116,7 +116,7 @@ class JsonWriter {
     return null;
   }
 
-  *#string(text: string): Steps<void> {
+  *#string(text: string): Sliced<void> {
     this.#add('"');
     for (let at = 0; at < text.length;) {
       const end = at + this.#stepChars;

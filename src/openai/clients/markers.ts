@@ -1,5 +1,5 @@
 /** Kinds of clients that are told apart in logs and metrics, and some of them in how they are answered. */
-export type ClientFamily =
+export type ClientName =
   | 'codex'
   | 'obsidian-copilot'
   | 'opencode'
@@ -13,8 +13,8 @@ export type ClientFamily =
   | 'other';
 
 /** What headers of a request tell who sent it. */
-export interface HeaderSign {
-  readonly family: ClientFamily;
+export interface HeaderMarker {
+  readonly family: ClientName;
   /** What it is called in the log. */
   readonly name: string;
   /** All of them must look so. */
@@ -24,7 +24,7 @@ export interface HeaderSign {
 const isJavaScript = { 'x-stainless-lang': /^js$/ };
 
 /** Signs of one program. The families stand in the order in which they are believed. */
-export const PROGRAM_SIGNS: readonly HeaderSign[] = [
+export const PROGRAM_SIGNS: readonly HeaderMarker[] = [
   { family: 'codex', name: 'originator', headers: { originator: /^codex_/ } },
   // An editor that runs codex gives its own name as the originator.
   { family: 'codex', name: 'x-codex-turn-metadata', headers: { 'x-codex-turn-metadata': /./ } },
@@ -69,13 +69,13 @@ export const PROGRAM_SIGNS: readonly HeaderSign[] = [
 ];
 
 /** Signs of a library that many programs are made with: they count where nothing else tells. */
-export const LIBRARY_SIGNS: readonly HeaderSign[] = [
+export const LIBRARY_SIGNS: readonly HeaderMarker[] = [
   { family: 'langchain', name: 'user-agent', headers: { 'user-agent': /^langchain/i } },
   { family: 'ai-sdk', name: 'user-agent', headers: { 'user-agent': /\bai-sdk\//i } },
   { family: 'openai-sdk', name: 'x-stainless-lang', headers: { 'x-stainless-lang': /./ } },
 ];
 
 /** Every header that is looked at. */
-export const SIGN_HEADERS: readonly string[] = [...PROGRAM_SIGNS, ...LIBRARY_SIGNS].flatMap((sign) =>
-  Object.keys(sign.headers),
+export const SIGN_HEADERS: readonly string[] = [...PROGRAM_SIGNS, ...LIBRARY_SIGNS].flatMap((marker) =>
+  Object.keys(marker.headers),
 );

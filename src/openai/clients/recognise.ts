@@ -1,10 +1,10 @@
 import type { AskedTurn } from '../../canonical/request/turn-request.ts';
 import { promptMark } from './prompt-marks.ts';
-import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientFamily, type HeaderSign } from './markers.ts';
+import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientName, type HeaderMarker } from './markers.ts';
 
 /** Who asks, as far as that can be seen. */
 export interface ClientSeen {
-  readonly family: ClientFamily;
+  readonly family: ClientName;
   /** By what it was recognised. */
   readonly tier: 'header' | 'body' | 'none';
   /** The signs that were found, for the log. */
@@ -17,19 +17,19 @@ const NOBODY: ClientSeen = { family: 'other', tier: 'none', reasons: [] };
 export const recogniseClient = (headers: Headers, request: AskedTurn): ClientSeen =>
   byHeaders(headers, PROGRAM_SIGNS) ?? byPrompt(request) ?? byHeaders(headers, LIBRARY_SIGNS) ?? NOBODY;
 
-const byHeaders = (headers: Headers, signs: readonly HeaderSign[]): ClientSeen | null => {
-  const found = signs.filter((sign) => isIn(headers, sign));
+const byHeaders = (headers: Headers, markers: readonly HeaderMarker[]): ClientSeen | null => {
+  const found = markers.filter((marker) => isIn(headers, marker));
   const family = found[0]?.family;
   if (family === undefined) return null;
   return {
     family,
     tier: 'header',
-    reasons: found.filter((sign) => sign.family === family).map(({ name }) => name),
+    reasons: found.filter((marker) => marker.family === family).map(({ name }) => name),
   };
 };
 
-const isIn = (headers: Headers, sign: HeaderSign): boolean =>
-  Object.entries(sign.headers).every(([name, pattern]) => pattern.test(headers.get(name) ?? ''));
+const isIn = (headers: Headers, marker: HeaderMarker): boolean =>
+  Object.entries(marker.headers).every(([name, pattern]) => pattern.test(headers.get(name) ?? ''));
 
 /** Who declares tools has no use for blocks: that its conversation holds one says nothing. */
 const byPrompt = (request: AskedTurn): ClientSeen | null => {

@@ -1,4 +1,4 @@
-import type { ClientFamily } from './markers.ts';
+import type { ClientName } from './markers.ts';
 
 /** What a client asks for besides the conversation of its user: a name for it. */
 export type SideKind = 'title' | 'title-and-summary' | 'thread-title';
@@ -7,7 +7,7 @@ export type SideKind = 'title' | 'title-and-summary' | 'thread-title';
 export interface TitleForm {
   readonly kind: SideKind;
   /** The clients that send it. */
-  readonly families: readonly ClientFamily[];
+  readonly families: readonly ClientName[];
   /** Null: the request has no system prompt. */
   readonly prompt: RegExp | null;
   /** The first message after the prompt. */

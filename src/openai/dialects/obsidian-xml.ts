@@ -8,7 +8,7 @@ import {
 } from '../../canonical/request/item.ts';
 import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { callEvents } from './call-events.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlock } from './use-tool-block.ts';
 
@@ -33,7 +33,7 @@ export async function* tellBlocks(
     for (const told of telling.next(event)) {
       yield told;
       // Calls that were held back are told at once, and there may be thousands.
-      if (told.type === 'item-ended') await breathe();
+      if (told.type === 'item-ended') await yieldToLoop();
     }
   }
 }

@@ -1,7 +1,7 @@
 import { isMessage } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
-import { breathe } from '../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { BlockScan } from './block-scan.ts';
 import { callEvents } from './call-events.ts';
 import { readBlock } from './read-block.ts';
@@ -29,7 +29,7 @@ export async function* reportBlocks(
     open.delete(event.item.id);
     for (const inner of message.end()) {
       // A message may hold thousands, and all of them are told at once.
-      await breathe();
+      await yieldToLoop();
       const call = readBlock(inner);
       if (call === null) continue;
       hasCalls = true;

@@ -1,6 +1,6 @@
 import type { Usage } from '../../canonical/events/usage.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
-import type { Steps } from '../../kit/async/event-loop.ts';
+import type { Sliced } from '../../kit/async/event-loop.ts';
 
 /** One server-sent event before it is bytes. */
 export interface Frame {
@@ -25,7 +25,7 @@ export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): P
 export const DONE = '[DONE]';
 
 /** The text of a frame that holds a book, made in steps. */
-export function* encodeFrameSteps(frame: Frame): Steps<readonly string[]> {
+export function* encodeFrameSteps(frame: Frame): Sliced<readonly string[]> {
   return [headOf(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
 }
 

@@ -3,7 +3,7 @@ import { partsOf, withParts, type ImagePart, type Item } from '../../canonical/r
 import type { Path } from '../../canonical/request/path.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 import { isPlainWebUrl } from '../../kit/text/web-url.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
@@ -159,7 +159,7 @@ export const resolveAttachments = async (
   const jobs = new Map<string, string>();
   for (const { part, param } of placed) {
     if (isDataUrl(part.url))
-      images.checked(part, await inTurns(canonicalDataUrl(part.url, param), options.signal));
+      images.checked(part, await runSliced(canonicalDataUrl(part.url, param), options.signal));
     else if (part.url.length > MAX_URL_CHARS) throw urlTooLong(param);
     else if (!jobs.has(part.url)) jobs.set(part.url, param);
   }

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import { outOfResources } from '../../canonical/failure/resources.ts';
-import { inTurns } from '../../kit/async/event-loop.ts';
+import { runSliced } from '../../kit/async/event-loop.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
 import { createAgentPinner, type PinnedAgentOptions } from '../../network/pinned-agent.ts';
@@ -74,7 +74,7 @@ const readImage = async (
     if (size > maxBytes) throw tooLarge;
     chunks.push(chunk);
   }
-  return inTurns(toImageDataUrl(Buffer.concat(chunks, size), param), signal);
+  return runSliced(toImageDataUrl(Buffer.concat(chunks, size), param), signal);
 };
 
 type Hop = { readonly image: string } | { readonly location: string };

@@ -1,4 +1,4 @@
-import type { Steps } from '../../kit/async/event-loop.ts';
+import type { Sliced } from '../../kit/async/event-loop.ts';
 import { invalidImage, sniffImage } from './image-bytes.ts';
 
 /** Images are megabytes long: so much of one is looked at in a step. Four digits are three bytes. */
@@ -6,7 +6,7 @@ const STEP_CHARS = 256 * 1024;
 const STEP_BYTES = (STEP_CHARS / 4) * 3;
 
 /** The one form in which images go on: base64, with the type that the bytes really have. */
-export function* toImageDataUrl(bytes: Buffer, param: string): Steps<string> {
+export function* toImageDataUrl(bytes: Buffer, param: string): Sliced<string> {
   const mediaType = mediaTypeOf(bytes, param);
   let digits = '';
   for (let at = 0; at < bytes.length; at += STEP_BYTES) {
@@ -26,7 +26,7 @@ const mediaTypeOf = (bytes: Buffer, param: string): string => {
 };
 
 /** Checks an image given as a data URL. A URL that is in its best form already comes back as it is. */
-export function* canonicalDataUrl(url: string, param: string): Steps<string> {
+export function* canonicalDataUrl(url: string, param: string): Sliced<string> {
   const comma = url.indexOf(',');
   // A header is short: a longer one is not worth looking through.
   const header = /^data:([^;,]*)((?:;[^;,]*)*)$/i.exec(
@@ -55,7 +55,7 @@ export function* canonicalDataUrl(url: string, param: string): Steps<string> {
 }
 
 /** The bytes of base64 that has nothing odd in it, no line breaks either; null for any other text. */
-function* decodedAsItIs(text: string): Steps<Buffer | null> {
+function* decodedAsItIs(text: string): Sliced<Buffer | null> {
   const parts: Buffer[] = [];
   for (let at = 0; at < text.length; at += STEP_CHARS) {
     const part = text.slice(at, at + STEP_CHARS);
@@ -71,7 +71,7 @@ function* decodedAsItIs(text: string): Steps<Buffer | null> {
 }
 
 /** Line breaks and percent signs come from tools that wrap lines or escape URLs. */
-function* decoded(text: string, param: string): Steps<Buffer> {
+function* decoded(text: string, param: string): Sliced<Buffer> {
   const compact = yield* withoutGaps(yield* unescaped(text, param));
   const ending = compact.subarray(-2).toString('latin1');
   const padding = /={0,2}$/.exec(ending)?.[0].length ?? 0;
@@ -91,7 +91,7 @@ const notBase64 = (param: string): Error => invalidImage('Invalid base64 image d
 
 const GAPS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x20]);
 
-function* withoutGaps(bytes: Buffer): Steps<Buffer> {
+function* withoutGaps(bytes: Buffer): Sliced<Buffer> {
   let size = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes.readUInt8(at);
@@ -107,7 +107,7 @@ function* withoutGaps(bytes: Buffer): Steps<Buffer> {
 const PERCENT = 0x25;
 
 /** Percent signs to bytes. Unlike `decodeURIComponent`, which wants UTF-8, this takes any bytes. */
-function* unescaped(text: string, param: string): Steps<Buffer> {
+function* unescaped(text: string, param: string): Sliced<Buffer> {
   const bytes = Buffer.from(text);
   if (!bytes.includes(PERCENT)) return bytes;
   let size = 0;

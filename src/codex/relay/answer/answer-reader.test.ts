@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 
 import { failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { WireSignal } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { streamFailure } from './http-failure.ts';
 
@@ -11,10 +11,10 @@ const signal = new AbortController().signal;
 const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
 
 /** What it tells behind the answer's begin. */
-const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
-  const signals: WireSignal[] = [];
+const read = (...chunks: readonly (string | Uint8Array)[]): UpstreamEvent[] => {
+  const signals: UpstreamEvent[] = [];
   const reader = new AnswerReader({
-    onSignal: (one) => signals.push(one),
+    onUpstreamEvent: (one) => signals.push(one),
     toFailure,
     signal,
     onLife() {},
@@ -29,12 +29,12 @@ const read = (...chunks: readonly (string | Uint8Array)[]): WireSignal[] => {
 
 const sse = (data: Record<string, unknown>, event: string | null = String(data['type'])): string =>
   `${event === null ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
-const said = (data: JsonObject & { readonly type: string }): WireSignal => ({
+const said = (data: JsonObject & { readonly type: string }): UpstreamEvent => ({
   kind: 'answer-said',
   type: data.type,
   data,
 });
-const CUT: WireSignal = { kind: 'answer-ended', how: 'cut' };
+const CUT: UpstreamEvent = { kind: 'answer-ended', how: 'cut' };
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 /** So much of a text is not kept. */
 const long = (start: string): readonly (string | Uint8Array)[] => [
@@ -46,7 +46,7 @@ describe('reading an answer on its way', () => {
   it('tells of what it cannot read', () => {
     const reasons: string[] = [];
     const reader = new AnswerReader({
-      onSignal() {},
+      onUpstreamEvent() {},
       toFailure,
       signal,
       onLife() {},
@@ -69,10 +69,10 @@ describe('reading an answer on its way', () => {
     const done = (more: string): string =>
       `event: response.output_item.done\ndata: {"item":{"type":"web_search_call","more":${more}}}\n\n`;
     const readLong = async (text: string) => {
-      const signals: WireSignal[] = [];
+      const signals: UpstreamEvent[] = [];
       const reasons: string[] = [];
       const reader = new AnswerReader({
-        onSignal: (one) => signals.push(one),
+        onUpstreamEvent: (one) => signals.push(one),
         toFailure,
         signal,
         onLife() {},
@@ -224,12 +224,12 @@ describe('an event that is too long', () => {
 describe('the end of an answer', () => {
   const completed = (response: Record<string, unknown>): string =>
     sse({ type: 'response.completed', response: { id: 'resp_1', ...response } });
-  const endOf = (...chunks: readonly string[]): WireSignal[] =>
+  const endOf = (...chunks: readonly string[]): UpstreamEvent[] =>
     read(...chunks).filter(({ kind }) => kind === 'answer-ended');
-  const whole: WireSignal = { kind: 'answer-ended', how: 'completed', response: { id: 'resp_1' } };
-  const short: WireSignal = { kind: 'answer-ended', how: 'incomplete', response: { usage: null } };
+  const whole: UpstreamEvent = { kind: 'answer-ended', how: 'completed', response: { id: 'resp_1' } };
+  const short: UpstreamEvent = { kind: 'answer-ended', how: 'incomplete', response: { usage: null } };
 
-  it.each<[string, string, WireSignal]>([
+  it.each<[string, string, UpstreamEvent]>([
     ['completed', completed({}), whole],
     ['completed, whatever is behind it', completed({}) + sse({ type: 'error' }), whole],
     ['completed, although an error was in front', sse({ type: 'error' }) + completed({}), whole],
@@ -250,7 +250,7 @@ describe('the end of an answer', () => {
   it('is known before it comes', () => {
     const isOver = (text: string): boolean => {
       const reader = new AnswerReader({
-        onSignal() {},
+        onUpstreamEvent() {},
         toFailure,
         signal,
         onLife() {},
@@ -270,13 +270,13 @@ describe('the end of an answer', () => {
 });
 
 describe('a sign of life', () => {
-  const signs = (...chunks: readonly string[]): number[] => {
+  const markers = (...chunks: readonly string[]): number[] => {
     let count = 0;
     const onLife = (): void => {
       count += 1;
     };
     const reader = new AnswerReader({
-      onSignal() {},
+      onUpstreamEvent() {},
       toFailure,
       signal,
       onLife,
@@ -291,7 +291,7 @@ describe('a sign of life', () => {
 
   it('is an event, or a long one on its way, and no keepalive', () => {
     expect(
-      signs(
+      markers(
         ': comment\n\n',
         sse({ type: 'response.output_text.delta' }),
         sse({ type: 'keepalive' }),

@@ -1,9 +1,9 @@
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { writeJsonSteps } from '../../../kit/json/json-writer.ts';
-import { atOnce, inTurns, type Steps } from '../../../kit/async/event-loop.ts';
+import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts';
 import { isContent, isRead } from '../../sources/answer-events.ts';
-import type { WireSignal } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { isKeepalive } from './keepalive.ts';
 import { PassedBytes } from './passed-bytes.ts';
 import { readEventSteps, type BeyondLimit } from './read-event.ts';
@@ -11,7 +11,7 @@ import { EventRepairs, type Repair } from './repair-event.ts';
 import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
 
 export interface AnswerReaderOptions {
-  readonly onSignal: (signal: WireSignal) => void;
+  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly toFailure: (event: JsonObject) => Failure;
   /** The backend is alive: more than a keepalive came. */
   readonly onLife: () => void;
@@ -35,7 +35,7 @@ export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
  */
 export class AnswerReader {
   readonly #options: AnswerReaderOptions;
-  readonly #onSignal: (signal: WireSignal) => void;
+  readonly #onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly #events = new SseEvents({
     wants: isRead,
     onEvent: (type, data) => this.#arrived.push([type, data]),
@@ -59,7 +59,7 @@ export class AnswerReader {
 
   constructor(options: AnswerReaderOptions) {
     this.#options = options;
-    this.#onSignal = options.onSignal;
+    this.#onUpstreamEvent = options.onUpstreamEvent;
     this.#repairs = new EventRepairs(options.mintCallId);
   }
 
@@ -82,7 +82,7 @@ export class AnswerReader {
   }
 
   begin(): void {
-    this.#onSignal({ kind: 'answer-started' });
+    this.#onUpstreamEvent({ kind: 'answer-started' });
   }
 
   /**
@@ -93,7 +93,7 @@ export class AnswerReader {
     const reading = this.#passed.push(chunk);
     const step = reading.next();
     if (this.#events.isInLongLine) this.#options.onLife();
-    return step.done === true ? step.value : inTurns(reading, this.#options.signal);
+    return step.done === true ? step.value : runSliced(reading, this.#options.signal);
   }
 
   /** Nothing more comes: the backend broke off, or the app-server left. Without its last word an answer is not whole. */
@@ -106,14 +106,14 @@ export class AnswerReader {
   }
 
   /** Reads the events that come to their end; returns what the app-server gets instead of the last of them. */
-  *#take(arrive: () => void): Steps<Uint8Array | null> {
+  *#take(arrive: () => void): Sliced<Uint8Array | null> {
     this.#replacement = null;
     arrive();
     for (const [type, data] of this.#arrived.splice(0)) yield* this.#see(type, data);
     return this.#replacement;
   }
 
-  *#see(named: string | null, data: string | null): Steps<void> {
+  *#see(named: string | null, data: string | null): Sliced<void> {
     if (!isKeepalive(named)) this.#options.onLife();
     if (this.#isReported) return;
     const { onEvent } = this.#options;
@@ -140,7 +140,7 @@ export class AnswerReader {
     }
   }
 
-  *#repaired(type: string, event: JsonObject): Steps<JsonObject> {
+  *#repaired(type: string, event: JsonObject): Sliced<JsonObject> {
     const repaired = this.#repairs.repair(type, event);
     if (repaired === null) return event;
     for (const repair of repaired.repairs) this.#options.onRepaired?.(repair);
@@ -169,10 +169,10 @@ export class AnswerReader {
       case 'error':
         this.#isOver = true;
         this.#hasFailed = true;
-        this.#onSignal({ kind: 'refused', failure: this.#options.toFailure(data) });
+        this.#onUpstreamEvent({ kind: 'refused', failure: this.#options.toFailure(data) });
         return;
       default:
-        this.#onSignal({ kind: 'answer-said', type, data });
+        this.#onUpstreamEvent({ kind: 'answer-said', type, data });
     }
   }
 
@@ -186,7 +186,7 @@ export class AnswerReader {
     }
     // A preview that is too large is left out: what came of it stands in the item.
     if (type !== null && !isContent(type)) return;
-    this.#onSignal({ kind: 'refused', failure: failure('upstream_error', { message: BEYOND[why] }) });
+    this.#onUpstreamEvent({ kind: 'refused', failure: failure('upstream_error', { message: BEYOND[why] }) });
     this.#report({ kind: 'answer-ended', how: 'cut' });
   }
 
@@ -195,11 +195,11 @@ export class AnswerReader {
     if (!this.#isAtEnd) this.#report({ kind: 'answer-ended', how: 'completed', response });
   }
 
-  #report(signal: Extract<WireSignal, { kind: 'answer-ended' }>): void {
+  #report(signal: Extract<UpstreamEvent, { kind: 'answer-ended' }>): void {
     if (this.#isReported) return;
     this.#isOver = true;
     this.#isReported = true;
-    this.#onSignal(signal);
+    this.#onUpstreamEvent(signal);
   }
 }
 

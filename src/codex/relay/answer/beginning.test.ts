@@ -42,14 +42,14 @@ describe('the beginning of a stream', () => {
   });
 
   it('is not waited for longer than is said, and nothing is lost', async () => {
-    const silence = Promise.withResolvers<void>();
+    const idleTimer = Promise.withResolvers<void>();
     const chunks = (async function* () {
-      await silence.promise;
+      await idleTimer.promise;
       yield Buffer.from(TEXT);
     })();
     const beginning = await begin(CREATED, chunks, 5);
     expect([beginning.held.length, beginning.failure]).toEqual([1, null]);
-    silence.resolve();
+    idleTimer.resolve();
     expect(await textOf(beginning, chunks)).toBe(CREATED + TEXT);
   });
 

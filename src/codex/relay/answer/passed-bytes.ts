@@ -1,4 +1,4 @@
-import type { Steps } from '../../../kit/async/event-loop.ts';
+import type { Sliced } from '../../../kit/async/event-loop.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;
@@ -10,7 +10,7 @@ const NOTHING = new Uint8Array(0);
  * event is complete, so that it can be replaced; everything else passes unchanged.
  */
 export class PassedBytes {
-  readonly #read: (bytes: Uint8Array) => Steps<Uint8Array | null>;
+  readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
   /** The bytes of the event that is not complete yet. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
@@ -20,12 +20,12 @@ export class PassedBytes {
   #wasCr = false;
 
   /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
-  constructor(read: (bytes: Uint8Array) => Steps<Uint8Array | null>) {
+  constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
     this.#read = read;
   }
 
   /** Returns what to pass on now. */
-  *push(chunk: Uint8Array): Steps<Uint8Array> {
+  *push(chunk: Uint8Array): Sliced<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -53,7 +53,7 @@ export class PassedBytes {
     return isEnd;
   }
 
-  *#event(bytes: Uint8Array, passed: Uint8Array[]): Steps<void> {
+  *#event(bytes: Uint8Array, passed: Uint8Array[]): Sliced<void> {
     const replacement = yield* this.#read(bytes);
     this.#held.push(bytes);
     const original = this.#take();
@@ -61,7 +61,7 @@ export class PassedBytes {
     this.#isPartlyPassed = false;
   }
 
-  *#hold(bytes: Uint8Array, passed: Uint8Array[]): Steps<void> {
+  *#hold(bytes: Uint8Array, passed: Uint8Array[]): Sliced<void> {
     yield* this.#read(bytes);
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;

@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../../kit/json/json-reader.ts';
-import { atOnce, type Steps } from '../../../kit/async/event-loop.ts';
+import { atOnce, type Sliced } from '../../../kit/async/event-loop.ts';
 
 /** What an event may hold. The app-server skips events beyond this depth; the rest is as for requests of clients. */
 const LIMITS: JsonLimits = { depth: 128, members: 10_000, values: 2_000_000 };
@@ -22,11 +22,11 @@ export const readEvent = (data: string): ReadEvent =>
   hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLong(data));
 
 /** One that is not long takes no step. */
-export function* readEventSteps(data: string): Steps<ReadEvent> {
+export function* readEventSteps(data: string): Sliced<ReadEvent> {
   return isLongEvent(data) ? yield* readLong(data) : readEvent(data);
 }
 
-function* readLong(data: string): Steps<ReadEvent> {
+function* readLong(data: string): Sliced<ReadEvent> {
   try {
     const value = yield* readJsonSteps(Buffer.from(data), LIMITS);
     return isJsonObject(value) ? value : null;

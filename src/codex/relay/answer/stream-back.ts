@@ -15,7 +15,7 @@ import {
   type ModelCall,
 } from '../server/hop.ts';
 import { sourceOf } from './http-failure.ts';
-import type { Patience } from '../transport/idle-timeout.ts';
+import type { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
 
 /** A backend that has said its last word and leaves the connection open is not waited for. */
@@ -29,13 +29,13 @@ export const streamBack = async (
   hop: Hop,
   call: ModelCall | null,
   { answer, chunks, beginning }: BegunAnswer,
-  patience: Patience,
+  idleTimeout: IdleTimeout,
   options: ForwardOptions,
 ): Promise<void> => {
   const { outgoing, signal } = hop;
   let isLingering = false;
   const onLife = (): void => {
-    if (!isLingering) patience.heard();
+    if (!isLingering) idleTimeout.heard();
     call?.onLife('heard');
   };
   const reader =
@@ -64,7 +64,7 @@ export const streamBack = async (
       const read = reading instanceof Promise ? await reading : reading;
       const passed = isRead && read !== undefined ? read : chunk;
       if (call !== null && reader?.isEndless === true) {
-        call.onSignal({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
+        call.onUpstreamEvent({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
         reader.end('cut');
         // Now, and not behind what was said before: nobody reads that to its end.
         outgoing.destroy();
@@ -73,27 +73,27 @@ export const streamBack = async (
       // What was just read has ended the turn: the app-server is not to act on it.
       signal.throwIfAborted();
       if (passed.length > 0 && !outgoing.write(passed))
-        await patience.without(once(outgoing, 'drain', { signal }));
+        await idleTimeout.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {
         isLingering = true;
-        patience.shorten(LINGER_MS);
+        idleTimeout.shorten(LINGER_MS);
       }
     }
     reportUnfinished(hop, call, reader, isRead, options);
     const rest = reader?.end('cut');
     outgoing.end(isRead ? rest : undefined);
   } catch (error) {
-    if (patience.isAtEnd && !isLingering) {
-      call?.onSignal({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
+    if (idleTimeout.isAtEnd && !isLingering) {
+      call?.onUpstreamEvent({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
     } else if (!signal.aborted) reportUnfinished(hop, call, reader, isRead, options);
     const rest = reader?.end(signal.aborted ? 'left' : 'cut');
     if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
     // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
     // was said before, and that is all.
     if (signal.aborted) outgoing.destroy();
-    else if (patience.isAtEnd && isLingering) outgoing.end();
+    else if (idleTimeout.isAtEnd && isLingering) outgoing.end();
     else outgoing.socket?.destroySoon();
-    if (!patience.isAtEnd && !isConnectionError(error)) throw error;
+    if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
   }
 };
 
@@ -111,12 +111,12 @@ const reportUnfinished = (
   if (call === null || cause === null) return;
   const failed = unfinishedFailure(hostOf(hop.target), isStream ? cause : NO_STREAM);
   onUnfinished?.(failed.message);
-  call.onSignal({ kind: 'refused', failure: failed });
+  call.onUpstreamEvent({ kind: 'refused', failure: failed });
 };
 
 const readerOf = (
   hop: Hop,
-  { onSignal }: ModelCall,
-  listeners: Omit<AnswerReaderOptions, 'onSignal' | 'toFailure' | 'signal'>,
+  { onUpstreamEvent }: ModelCall,
+  listeners: Omit<AnswerReaderOptions, 'onUpstreamEvent' | 'toFailure' | 'signal'>,
 ): AnswerReader =>
-  new AnswerReader({ onSignal, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });
+  new AnswerReader({ onUpstreamEvent, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });

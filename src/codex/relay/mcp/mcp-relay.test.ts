@@ -10,19 +10,19 @@ import {
   type HttpOptions,
 } from '../../../../test/support/mcp/http-server.ts';
 import { until } from '../../../../test/support/until.ts';
-import { startMcpRelay, type McpRelay, type McpPassage, type McpTarget } from './mcp-relay.ts';
+import { startMcpRelay, type McpRelay, type ClientMcpRoute, type McpTarget } from './mcp-relay.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-const openRelay = async (maxPassages?: number): Promise<McpRelay> => {
+const openRelay = async (maxMcpRoutes?: number): Promise<McpRelay> => {
   const relay = await startMcpRelay({
     onBug(error) {
       throw error;
     },
-    ...(maxPassages === undefined ? {} : { maxPassages }),
+    ...(maxMcpRoutes === undefined ? {} : { maxMcpRoutes }),
   });
   closers.push(() => relay.close());
   return relay;
@@ -45,7 +45,7 @@ const targetOf = (server: { readonly url: string }, more: Partial<McpTarget> = {
   headers: {},
   secrets: [],
   dispatcher: agent(),
-  silenceMs: 60_000,
+  idleMs: 60_000,
   ...more,
 });
 
@@ -54,7 +54,7 @@ interface Connected {
   readonly transport: StreamableHTTPClientTransport;
 }
 
-const connect = async ({ address }: McpPassage): Promise<Connected> => {
+const connect = async ({ address }: ClientMcpRoute): Promise<Connected> => {
   const client = new Client({ name: 'test', version: '1' });
   const transport = new StreamableHTTPClientTransport(new URL(address), {
     requestInit: { headers: { authorization: 'Bearer none', cookie: 'a=b' } },
@@ -91,13 +91,13 @@ describe('the relay to MCP servers', () => {
       token: 'let-me-in',
       ...(certificates === null ? {} : { certificates }),
     });
-    const passage = (await openRelay()).open(
+    const mcpRoute = (await openRelay()).open(
       targetOf(server, {
         headers: { Authorization: 'Bearer let-me-in', 'X-Own': 'yes' },
         dispatcher: agent(certificates?.authority),
       }),
     );
-    const connected = await connect(passage);
+    const connected = await connect(mcpRoute);
     expect(await sum(connected)).toEqual(FIVE);
     expect((await connected.client.listTools()).tools).toHaveLength(9);
     await connected.transport.terminateSession();
@@ -113,14 +113,14 @@ describe('the relay to MCP servers', () => {
       ]);
     }
     expect(server.requests.at(-1)?.headers['mcp-session-id']).toBeDefined();
-    expect(passage.trouble).toBeNull();
+    expect(mcpRoute.trouble).toBeNull();
   });
 
   it('hides what the server repeats of its own secrets: the app-server would write it into its log', async () => {
     const server = await serve({ mood: 'broken' });
-    const passage = (await openRelay()).open(targetOf(server, { secrets: ['of order'] }));
-    const refused = await fetch(passage.address, { method: 'POST', body: '{}' });
-    expect([await refused.text(), passage.trouble]).toEqual(['out ***', 'answered HTTP 500: out ***']);
+    const mcpRoute = (await openRelay()).open(targetOf(server, { secrets: ['of order'] }));
+    const refused = await fetch(mcpRoute.address, { method: 'POST', body: '{}' });
+    expect([await refused.text(), mcpRoute.trouble]).toEqual(['out ***', 'answered HTTP 500: out ***']);
   });
 
   it.each([
@@ -131,12 +131,12 @@ describe('the relay to MCP servers', () => {
     'tells what is wrong with a server that is %s, and forgets it when it is well',
     async (mood, trouble) => {
       const server = await serve({ mood });
-      const passage = (await openRelay()).open(targetOf(server));
-      await failing(connect(passage));
-      expect(passage.trouble).toBe(trouble);
+      const mcpRoute = (await openRelay()).open(targetOf(server));
+      await failing(connect(mcpRoute));
+      expect(mcpRoute.trouble).toBe(trouble);
       server.become('well');
-      expect(await sum(await connect(passage))).toEqual(FIVE);
-      expect(passage.trouble).toBeNull();
+      expect(await sum(await connect(mcpRoute))).toEqual(FIVE);
+      expect(mcpRoute.trouble).toBeNull();
     },
   );
 
@@ -145,9 +145,9 @@ describe('the relay to MCP servers', () => {
     const guarded = relay.open(targetOf(await serve({ token: 'x' })));
     const secure = relay.open(targetOf(await serve({ certificates: makeCertificates() })));
     const nobody = relay.open(targetOf({ url: 'http://127.0.0.1:9/mcp' }));
-    const silent = relay.open(targetOf(await serve({ mood: 'silent' }), { silenceMs: 50 }));
+    const silent = relay.open(targetOf(await serve({ mood: 'silent' }), { idleMs: 50 }));
     const all = [guarded, secure, nobody, silent];
-    for (const passage of all) await failing(connect(passage));
+    for (const mcpRoute of all) await failing(connect(mcpRoute));
     expect(all.map(({ trouble }) => trouble)).toEqual([
       'refused the credentials (HTTP 401)',
       'could not be reached: its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
@@ -172,12 +172,12 @@ describe('the relay to MCP servers', () => {
     let isGone = false;
     const server = await serve();
     const relay = await openRelay();
-    const passage = relay.open(targetOf(server, { onGone: () => (isGone = true) }));
-    const connected = await connect(passage);
+    const mcpRoute = relay.open(targetOf(server, { onGone: () => (isGone = true) }));
+    const connected = await connect(mcpRoute);
     connected.client.callTool({ name: 'slow', arguments: { ms: 60_000 } }).catch(() => {});
     const messages = () => server.requests.filter(({ method }) => method === 'POST');
     await until(() => messages().length === 3);
-    passage.close();
+    mcpRoute.close();
     await until(() => messages()[2]?.isOver() === true);
     expect(await failing(sum(connected))).toContain('Error POSTing to endpoint');
     expect(messages()).toHaveLength(3);

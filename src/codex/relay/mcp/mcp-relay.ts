@@ -12,7 +12,7 @@ import { readErrorBody } from '../../failures/read-error.ts';
 import { whyUnreachable } from '../../failures/unreachable.ts';
 import { newSecret, notFound, startLoopback } from '../../loopback.ts';
 import { codeOf, isConnectionError, readShortBody } from '../transport/connection.ts';
-import { Patience } from '../transport/idle-timeout.ts';
+import { IdleTimeout } from '../transport/idle-timeout.ts';
 
 /**
  * A server of ours on loopback, between the app-server and the MCP servers that are reached by HTTP. The
@@ -21,7 +21,7 @@ import { Patience } from '../transport/idle-timeout.ts';
  */
 export interface McpRelay {
   /** From now on the server is reached through the relay. Throws a GatewayError if there are too many. */
-  open(target: McpTarget): McpPassage;
+  open(target: McpTarget): ClientMcpRoute;
   close(): Promise<void>;
 }
 
@@ -33,12 +33,12 @@ export interface McpTarget {
   readonly secrets: readonly string[];
   readonly dispatcher: Dispatcher;
   /** How long it may be silent while it owes an answer. */
-  readonly silenceMs: number;
+  readonly idleMs: number;
   /** Nothing will be sent to it any more. */
   readonly onGone?: () => void;
 }
 
-export interface McpPassage {
+export interface ClientMcpRoute {
   /** What the app-server is told instead of the server's own address. It cannot be guessed. */
   readonly address: string;
   /** Why the last message to the server came to nothing, as the end of a sentence about it; null: it was answered. */
@@ -51,7 +51,7 @@ export interface McpRelayOptions {
   /** Something threw that should not have. */
   readonly onBug: (error: unknown) => void;
   /** How many servers there may be at once. Handed in by tests. */
-  readonly maxPassages?: number;
+  readonly maxMcpRoutes?: number;
 }
 
 /** Clients may name servers too, a few for each turn that runs. */
@@ -64,14 +64,14 @@ const LAST_WORD_MS = 5_000;
 
 export const startMcpRelay = async ({
   onBug,
-  maxPassages = MAX_PASSAGES,
+  maxMcpRoutes = MAX_PASSAGES,
 }: McpRelayOptions): Promise<McpRelay> => {
-  const passages = new Map<string, Passage>();
+  const mcpRoutes = new Map<string, McpRoute>();
   const loopback = await startLoopback({
     async serve(handle, incoming, outgoing) {
       // Whatever else is asked for, such as where to sign in, is not there.
-      const passage = passages.get(handle);
-      if (passage?.takes(incoming.method) === true) await passage.pass(incoming, outgoing);
+      const mcpRoute = mcpRoutes.get(handle);
+      if (mcpRoute?.takes(incoming.method) === true) await mcpRoute.pass(incoming, outgoing);
       else notFound(outgoing);
     },
     onError: onBug,
@@ -80,31 +80,31 @@ export const startMcpRelay = async ({
   });
   return {
     open(target) {
-      if (passages.size >= maxPassages) {
+      if (mcpRoutes.size >= maxMcpRoutes) {
         throw gatewayError('server_overloaded', { message: 'Too many MCP servers are in use at once.' });
       }
       const handle = newSecret();
-      const passage = new Passage(target);
-      passages.set(handle, passage);
+      const mcpRoute = new McpRoute(target);
+      mcpRoutes.set(handle, mcpRoute);
       return {
         address: `${loopback.origin}/${handle}`,
         get trouble() {
-          return passage.trouble;
+          return mcpRoute.trouble;
         },
         close() {
-          passage.close(() => passages.delete(handle));
+          mcpRoute.close(() => mcpRoutes.delete(handle));
         },
       };
     },
     async close() {
-      for (const passage of passages.values()) passage.forget();
-      passages.clear();
+      for (const mcpRoute of mcpRoutes.values()) mcpRoute.forget();
+      mcpRoutes.clear();
       await loopback.close();
     },
   };
 };
 
-class Passage {
+class McpRoute {
   readonly #target: McpTarget;
   readonly #closed = new AbortController();
   #forgetting: NodeJS.Timeout | undefined;
@@ -138,21 +138,21 @@ class Passage {
     const gone = new AbortController();
     outgoing.on('close', () => gone.abort());
     const left = method === 'DELETE' ? gone.signal : AbortSignal.any([gone.signal, this.#closed.signal]);
-    const patience = new Patience(method === 'GET' ? FOREVER_MS : this.#target.silenceMs, left);
+    const idleTimeout = new IdleTimeout(method === 'GET' ? FOREVER_MS : this.#target.idleMs, left);
     try {
-      await this.#exchange(method, incoming, outgoing, patience);
+      await this.#exchange(method, incoming, outgoing, idleTimeout);
     } catch (error) {
-      if (!patience.isAtEnd && !left.aborted) {
+      if (!idleTimeout.isAtEnd && !left.aborted) {
         if (!isConnectionError(error)) throw error;
         this.#note(method, `could not be reached: ${whyUnreachable(codeOf(error))}`);
       }
-      if (patience.isAtEnd) {
-        this.#note(method, silentFor(this.#target.silenceMs));
+      if (idleTimeout.isAtEnd) {
+        this.#note(method, silentFor(this.#target.idleMs));
       }
       if (outgoing.headersSent || left.aborted) outgoing.destroy();
       else outgoing.writeHead(502).end('the MCP server gave no answer');
     } finally {
-      patience.stop();
+      idleTimeout.stop();
     }
   }
 
@@ -160,19 +160,19 @@ class Passage {
     method: string,
     incoming: IncomingMessage,
     outgoing: ServerResponse,
-    patience: Patience,
+    idleTimeout: IdleTimeout,
   ): Promise<void> {
     const { url, headers, dispatcher } = this.#target;
     const answer = await send(url, {
       method,
       headers: { ...toServer(incoming.headers), ...lowerCased(headers) },
       body: method === 'POST' ? incoming : null,
-      signal: patience.signal,
+      signal: idleTimeout.signal,
       dispatcher,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    patience.heard();
+    idleTimeout.heard();
     const { statusCode } = answer;
     if (statusCode >= 300 && statusCode < 400) {
       answer.body.on('error', () => {}).destroy();
@@ -193,9 +193,9 @@ class Passage {
     // The first event of a stream may be far away.
     outgoing.flushHeaders();
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      patience.heard();
+      idleTimeout.heard();
       if (!outgoing.write(chunk)) {
-        await patience.without(once(outgoing, 'drain', { signal: patience.signal }));
+        await idleTimeout.without(once(outgoing, 'drain', { signal: idleTimeout.signal }));
       }
     }
     outgoing.end();

@@ -98,7 +98,7 @@ describe('sent edits', () => {
   });
 
   const onLite = (input: readonly JsonObject[], tools: readonly Tool[] = TOOLS): Json | undefined => {
-    const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' as const } };
+    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, lane: 'lite' as const } };
     const limits = { ...everything, profile: CHATGPT };
     const edits = requestEdits(turnRequest({ tools }), shape, SESSION, limits);
     return edits.apply({ ...body, input }, { ...nothing, isFirstRequest: false })['input'];

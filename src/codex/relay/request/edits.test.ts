@@ -14,7 +14,7 @@ import { NO_SAMPLING, turnRequest } from '../../../../test/support/turn-request.
 import type { Item } from '../../../canonical/request/item.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
-import type { Approach } from '../../translate/request-strategy.ts';
+import type { RequestStrategy } from '../../translate/request-strategy.ts';
 import { toInjectItems } from '../../translate/inject-items.ts';
 import {
   NEUTRAL_INSTRUCTIONS,
@@ -35,8 +35,8 @@ describe('sent edits', () => {
       shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
     ): unknown => {
       const { as = 'field', lane = 'full', ...rest } = shape;
-      const approach: Approach = { ...SHAPE.approach, instructions: as, lane };
-      const edits = requestEdits(turnRequest({ instructions }), { ...SHAPE, approach, ...rest }, SESSION, {
+      const strategy: RequestStrategy = { ...SHAPE.strategy, instructions: as, lane };
+      const edits = requestEdits(turnRequest({ instructions }), { ...SHAPE, strategy, ...rest }, SESSION, {
         profile,
         refuses: new Set(),
       });
@@ -55,8 +55,8 @@ describe('sent edits', () => {
 
   it('give a model its own name back, wherever codex says it', () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
-    const approach = { ...SHAPE.approach, slug: twin.slug };
-    const edits = requestEdits(turnRequest(), { ...SHAPE, approach }, twin, {
+    const strategy = { ...SHAPE.strategy, slug: twin.slug };
+    const edits = requestEdits(turnRequest(), { ...SHAPE, strategy }, twin, {
       ...everything,
       profile: CHATGPT,
     });
@@ -70,7 +70,7 @@ describe('sent edits', () => {
   });
 
   it('leave to the lite lane what it has no place for', () => {
-    const shape = { ...SHAPE, approach: { ...SHAPE.approach, lane: 'lite' } } as const;
+    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, lane: 'lite' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
     const edits = requestEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));

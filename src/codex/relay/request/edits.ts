@@ -7,7 +7,7 @@ import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import { tierAt } from '../../capabilities/tiers.ts';
 import { isAsked, plainValues } from '../../capabilities/wants.ts';
 import { hasPlaceFor } from '../../capabilities/way.ts';
-import type { Approach } from '../../translate/request-strategy.ts';
+import type { RequestStrategy } from '../../translate/request-strategy.ts';
 import type { Injected } from '../../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
@@ -19,7 +19,7 @@ import { toolChoiceField, writeTools } from './own-tools.ts';
 
 /** What the app-server was given to make its model requests of. */
 export interface ThreadShape {
-  readonly approach: Approach;
+  readonly strategy: RequestStrategy;
   readonly injected: Injected;
   /** What the app-server itself puts in front of all that; null: nothing. */
   readonly developerInstructions: string | null;
@@ -64,9 +64,9 @@ export const requestEdits = (
   session: Session & AffinityKey,
   { profile, refuses }: BackendLimits,
 ): RequestEdits => {
-  const { approach } = shape;
+  const { strategy } = shape;
   const plain = plainFields(request, profile);
-  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: approach.lane });
+  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: strategy.lane });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
   const exactWith = (without: ReadonlySet<EditField>): readonly JsonObject[] =>
@@ -84,7 +84,7 @@ export const requestEdits = (
     apply(body, { without, isFirstRequest, answers, onInput }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
       const edited: Record<string, Json | undefined> = { ...body };
-      if (body['model'] === approach.slug) edited['model'] = request.model;
+      if (body['model'] === strategy.slug) edited['model'] = request.model;
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
       // codex sends these by itself: what the backend refuses must go.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
@@ -112,7 +112,7 @@ export const requestEdits = (
         Object.assign(
           edited,
           writeTools(body, tools, {
-            lane: approach.lane,
+            lane: strategy.lane,
             profile,
             session: session.session,
             mcp: shape.mcp,
@@ -123,11 +123,11 @@ export const requestEdits = (
         const own = sets('client_metadata') ? request.clientMetadata : null;
         edited['client_metadata'] = { ...inSession(body['client_metadata'], session), ...own };
       }
-      if (sets('reasoning.context') && approach.lane === 'full') {
+      if (sets('reasoning.context') && strategy.lane === 'full') {
         const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
         edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
       }
-      if (approach.lane === 'full') setInstructions(edited, request, shape, profile);
+      if (strategy.lane === 'full') setInstructions(edited, request, shape, profile);
       if (!profile.isChatgpt) {
         setOwnFields(edited, request, {
           sets,
@@ -161,11 +161,11 @@ export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
 const setInstructions = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,
-  { approach, developerInstructions }: ThreadShape,
+  { strategy, developerInstructions }: ThreadShape,
   profile: BackendProfile,
 ): void => {
   const own = developerInstructions === null ? request.instructions : null;
-  if (approach.instructions === 'field') {
+  if (strategy.instructions === 'field') {
     const text = own ?? (profile.wantsInstructions ? '' : null);
     if (text !== null) edited['instructions'] = text;
   } else if (profile.wantsInstructions) {

@@ -13,10 +13,10 @@ describe('headers on their way', () => {
   it('name the trace of the caller, and not half of another one', () => {
     const session = { threadId: 't', session: 't', slug: 'm', model: 'm', clientMetadata: null };
     const own = { traceparent: '00-codex', tracestate: 'codex=1' };
-    const trace = { traceparent: '00-caller', tracestate: null };
+    const traceContext = { traceparent: '00-caller', tracestate: null };
     expect(requestHeaders(own, session, null)).toEqual(own);
-    expect(requestHeaders(own, { ...session, trace }, null)).toEqual({ traceparent: '00-caller' });
-    expect(requestHeaders({}, { ...session, trace: { ...trace, tracestate: 'a=b' } }, null)).toEqual({
+    expect(requestHeaders(own, { ...session, traceContext }, null)).toEqual({ traceparent: '00-caller' });
+    expect(requestHeaders({}, { ...session, traceContext: { ...traceContext, tracestate: 'a=b' } }, null)).toEqual({
       traceparent: '00-caller',
       tracestate: 'a=b',
     });

@@ -14,7 +14,7 @@ export interface Session {
   /** What a client that is codex itself notes about its turn. */
   readonly clientMetadata: JsonObject | null;
   /** The trace that the backend is told of; absent: whatever the app-server says. */
-  readonly trace?: TraceContext;
+  readonly traceContext?: TraceContext;
 }
 
 /** A text of codex's with the names that the backend knows. */
@@ -37,12 +37,12 @@ export const requestHeaders = (
   delete passed['content-length'];
   if (apiKey !== null) passed['authorization'] = `Bearer ${apiKey}`;
   if (session === null) return passed;
-  const { trace } = session;
-  if (trace !== undefined) {
-    passed['traceparent'] = trace.traceparent;
+  const { traceContext } = session;
+  if (traceContext !== undefined) {
+    passed['traceparent'] = traceContext.traceparent;
     // A state belongs to its own parent.
-    if (trace.tracestate === null) delete passed['tracestate'];
-    else passed['tracestate'] = trace.tracestate;
+    if (traceContext.tracestate === null) delete passed['tracestate'];
+    else passed['tracestate'] = traceContext.tracestate;
   }
   // The answer is read on its way back, so it must come as it is.
   delete passed['accept-encoding'];

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { jsonBytesSteps } from '../../../kit/json/json-bytes.ts';
 import { readJsonSteps } from '../../../kit/json/json-reader.ts';
-import { inTurns } from '../../../kit/async/event-loop.ts';
+import { runSliced } from '../../../kit/async/event-loop.ts';
 
 /** A model request holds a whole conversation: it is read and written in turns. Null: no JSON object. */
 export const readModelBody = async (bytes: Uint8Array, signal: AbortSignal): Promise<JsonObject | null> => {
   try {
-    const value = await inTurns(readJsonSteps(bytes), signal);
+    const value = await runSliced(readJsonSteps(bytes), signal);
     return isJsonObject(value) ? value : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
@@ -15,4 +15,4 @@ export const readModelBody = async (bytes: Uint8Array, signal: AbortSignal): Pro
 };
 
 export const writeModelBody = (body: JsonObject, signal: AbortSignal): Promise<Uint8Array> =>
-  inTurns(jsonBytesSteps(body), signal);
+  runSliced(jsonBytesSteps(body), signal);

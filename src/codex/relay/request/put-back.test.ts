@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { WireSignal } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { Answers } from './put-back.ts';
 
 type Item = JsonObject & { readonly type: string };
@@ -15,18 +15,18 @@ const listed: Item = { type: 'mcp_list_tools', id: 'mcpl_1', tools: [] };
 const shell: Item = { type: 'shell_call', id: 'sh_1', call_id: 's' };
 const ran: Item = { type: 'shell_call_output', call_id: 's', output: [] };
 
-const BEGUN: WireSignal = { kind: 'answer-started' };
-const COMPLETED: WireSignal = { kind: 'answer-ended', how: 'completed', response: null };
-const answer = (...items: readonly Item[]): readonly WireSignal[] => [
+const BEGUN: UpstreamEvent = { kind: 'answer-started' };
+const COMPLETED: UpstreamEvent = { kind: 'answer-ended', how: 'completed', response: null };
+const answer = (...items: readonly Item[]): readonly UpstreamEvent[] => [
   BEGUN,
-  ...items.map((item): WireSignal => ({
+  ...items.map((item): UpstreamEvent => ({
     kind: 'answer-said',
     type: 'response.output_item.done',
     data: { item },
   })),
   COMPLETED,
 ];
-const after = (...signals: readonly WireSignal[]): Answers => {
+const after = (...signals: readonly UpstreamEvent[]): Answers => {
   const answers = new Answers();
   for (const signal of signals) answers.see(signal);
   return answers;
@@ -48,7 +48,7 @@ describe('what codex leaves out of an answer', () => {
   });
 
   it('is put back also of an answer that codex left because somebody steers', () => {
-    const left: WireSignal = { kind: 'answer-ended', how: 'left' };
+    const left: UpstreamEvent = { kind: 'answer-ended', how: 'left' };
     const said = { type: 'message', role: 'user' };
     const answers = after(...answer(files, message).slice(0, -1), left);
     expect(answers.putBackInto([codexs(message), said])).toEqual([files, codexs(message), said]);
@@ -76,9 +76,9 @@ describe('what codex leaves out of an answer', () => {
   });
 
   it('may stand only in the last event, and counts only if the answer does', () => {
-    const whole: WireSignal = { kind: 'answer-ended', how: 'completed', response: { output: [files] } };
+    const whole: UpstreamEvent = { kind: 'answer-ended', how: 'completed', response: { output: [files] } };
     expect(after(BEGUN, whole).putBackInto([])).toEqual([files]);
-    const cut: WireSignal = { kind: 'answer-ended', how: 'cut' };
+    const cut: UpstreamEvent = { kind: 'answer-ended', how: 'cut' };
     expect(after(...answer(files).slice(0, 2), cut, ...answer(listed)).putBackInto([])).toEqual([listed]);
     const behind = [call];
     expect(after(...answer(message)).putBackInto(behind)).toBe(behind);

@@ -1,7 +1,7 @@
 import { isAsking } from '../../../canonical/request/tool.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import { readItem } from '../../sources/read-item.ts';
-import type { WireSignal } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
 /** The items of one answer, in order: those that codex leaves out or thins out whole, of all others the type. */
 type Answer = (JsonObject & { readonly type: string })[];
@@ -13,7 +13,7 @@ type Answer = (JsonObject & { readonly type: string })[];
 export class Answers {
   readonly #all: Answer[] = [];
 
-  see(signal: WireSignal): void {
+  see(signal: UpstreamEvent): void {
     if (signal.kind === 'answer-started') this.#all.push([]);
     const current = this.#all.at(-1);
     if (current === undefined) return;

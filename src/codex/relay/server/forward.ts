@@ -10,7 +10,7 @@ import { codeOf, isConnectionError, isLasting, readShortBody } from '../transpor
 import { callerHeaders } from '../request/headers.ts';
 import { passedBack, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
 import { httpFailure, sourceOf } from '../answer/http-failure.ts';
-import { Patience } from '../transport/idle-timeout.ts';
+import { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { refusedField } from '../request/refused-field.ts';
 import { sendOnce, type BegunAnswer } from '../transport/send-once.ts';
@@ -43,27 +43,27 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
     retries += 1;
     await pause(retries, seconds, reason, hop, options);
   };
-  const attempt = async (patience: Patience): Promise<'over' | 'again'> => {
+  const attempt = async (idleTimeout: IdleTimeout): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     if (call !== null && !call.budget.take()) {
       noAnswer(hop, call, call.budget.exceeded());
       return 'over';
     }
     try {
-      begun = await sendOnce({ hop, call, retryWithinMs: timeLeft(), patience, options });
+      begun = await sendOnce({ hop, call, retryWithinMs: timeLeft(), idleTimeout, options });
     } catch (error) {
       const code = codeOf(error);
       if (hop.signal.aborted) {
         hop.outgoing.destroy();
         return 'over';
       }
-      if (!patience.isAtEnd && !isConnectionError(error)) throw error;
+      if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
       // Nobody should wait as long once more.
-      if (!patience.isAtEnd && !isLasting(code) && timeLeft() > 0) {
+      if (!idleTimeout.isAtEnd && !isLasting(code) && timeLeft() > 0) {
         await again(0, code);
         return 'again';
       }
-      const failed = patience.isAtEnd ? silentFailure(host, options.idleTimeoutMs) : unreachable(host, code);
+      const failed = idleTimeout.isAtEnd ? silentFailure(host, options.idleTimeoutMs) : unreachable(host, code);
       noAnswer(hop, call, failed);
       return 'over';
     }
@@ -86,7 +86,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         options.onFirstByte(begun.firstByteMs);
       }
       hop.body = NOTHING;
-      await streamBack(hop, call, begun, patience, options);
+      await streamBack(hop, call, begun, idleTimeout, options);
       return 'over';
     }
     const said = await readShortBody(answer);
@@ -112,16 +112,16 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       call.withhold(field);
       return 'again';
     }
-    call?.onSignal({ kind: 'refused', failure: failed });
+    call?.onUpstreamEvent({ kind: 'refused', failure: failed });
     errorBack(hop, answer, error, options);
     return 'over';
   };
   for (;;) {
-    const patience = new Patience(options.idleTimeoutMs, hop.signal);
+    const idleTimeout = new IdleTimeout(options.idleTimeoutMs, hop.signal);
     try {
-      if ((await attempt(patience)) === 'over') return;
+      if ((await attempt(idleTimeout)) === 'over') return;
     } finally {
-      patience.stop();
+      idleTimeout.stop();
     }
   }
 };
@@ -172,7 +172,7 @@ const redirected = (host: string): Failure =>
 
 /** There is no answer that could be passed on. */
 const noAnswer = (hop: Hop, call: ModelCall | null, failed: Failure): void => {
-  call?.onSignal({ kind: 'refused', failure: failed });
+  call?.onUpstreamEvent({ kind: 'refused', failure: failed });
   hop.outgoing.writeHead(502, { 'content-type': 'application/json' });
   hop.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
 };

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
-import type { StoryKind } from '../../../canonical/context/trace.ts';
+import type { TraceKind } from '../../../canonical/context/trace.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { Unreadable } from '../answer/answer-reader.ts';
 import type { CookieJar } from '../transport/cookies.ts';
@@ -15,7 +15,7 @@ import type { Answers } from '../request/put-back.ts';
 import type { Repair } from '../answer/repair-event.ts';
 import { sourceOf, streamFailure } from '../answer/http-failure.ts';
 import type { EditField } from '../../capabilities/profile.ts';
-import type { WireSignal } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
 /** A turn of ours to which a model request belongs. */
 export interface ModelCall {
@@ -26,7 +26,7 @@ export interface ModelCall {
   readonly session: Session;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;
-  readonly onSignal: (signal: WireSignal) => void;
+  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   /** A request is sent for it, or its backend is heard: something goes on that may be waited for. */
   readonly onLife: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */
@@ -37,7 +37,7 @@ export interface ModelCall {
   onInput(found: InputFindings): void;
   /** Whether somebody writes down what is said for it. */
   readonly isTold: boolean;
-  tell(kind: StoryKind, facts: object): void;
+  tell(kind: TraceKind, facts: object): void;
   withhold(field: EditField): void;
 }
 

@@ -1,11 +1,11 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
-import type { StoryKind } from '../../../canonical/context/trace.ts';
+import type { TraceKind } from '../../../canonical/context/trace.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { unsaidOf } from '../../capabilities/wants.ts';
-import type { WireReport, WireSignal } from '../../sources/upstream-event.ts';
+import type { WireReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import type { AffinityKey } from '../request/affinity.ts';
 import {
   requestEdits,
@@ -18,27 +18,27 @@ import type { Session } from '../request/headers.ts';
 import { Answers } from '../request/put-back.ts';
 import type { ModelCall } from './hop.ts';
 
-export interface TicketOptions {
+export interface RelayTurnOptions {
   readonly threadId: string;
   readonly request: TurnRequest;
   readonly shape: ThreadShape;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
-  readonly onSignal: (signal: WireSignal) => void;
+  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
   readonly signIn: () => Failure | null;
 }
 
 /** One turn as the relay knows it: what to set on its model requests, and who hears of the answers. */
-export class Ticket implements WireReport, ModelCall {
+export class RelayTurn implements WireReport, ModelCall {
   readonly session: Session;
   readonly model: string;
-  readonly onSignal: (signal: WireSignal) => void;
+  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly onLife: (sign: 'sent' | 'heard') => void;
   readonly edits: RequestEdits;
   readonly answers = new Answers();
-  readonly #options: TicketOptions;
+  readonly #options: RelayTurnOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
@@ -49,23 +49,23 @@ export class Ticket implements WireReport, ModelCall {
   #hasAnswer = false;
   headers: Readonly<Record<string, string>> = {};
 
-  constructor(options: TicketOptions) {
+  constructor(options: RelayTurnOptions) {
     const { threadId, request, shape, affinity, limits } = options;
     const session = {
       threadId,
       session: affinity.session,
-      slug: shape.approach.slug,
+      slug: shape.strategy.slug,
       model: request.model,
       clientMetadata: request.clientMetadata,
       // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
-      ...(request.trace === undefined || limits.profile.isChatgpt ? {} : { trace: request.trace }),
+      ...(request.traceContext === undefined || limits.profile.isChatgpt ? {} : { traceContext: request.traceContext }),
     };
     this.#options = options;
     this.model = request.model;
     this.session = session;
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onLife = options.onLife;
-    this.onSignal = (signal) => {
+    this.onUpstreamEvent = (signal) => {
       if (signal.kind === 'answer-started') {
         this.#hasAnswer = true;
         this.#answering = Promise.withResolvers();
@@ -74,7 +74,7 @@ export class Ticket implements WireReport, ModelCall {
       this.answers.see(signal);
       if (signal.kind !== 'answer-said' && this.isTold)
         this.tell('wire-signal', { signal: toldSignal(signal) });
-      options.onSignal(signal);
+      options.onUpstreamEvent(signal);
     };
   }
 
@@ -116,11 +116,11 @@ export class Ticket implements WireReport, ModelCall {
   }
 
   get isTold(): boolean {
-    return this.#options.request.story !== undefined;
+    return this.#options.request.trace !== undefined;
   }
 
-  tell(kind: StoryKind, facts: object): void {
-    this.#options.request.story?.tell(kind, { thread: this.#options.threadId, ...facts });
+  tell(kind: TraceKind, facts: object): void {
+    this.#options.request.trace?.tell(kind, { thread: this.#options.threadId, ...facts });
   }
 
   withhold(field: EditField): void {
@@ -144,5 +144,5 @@ export class Ticket implements WireReport, ModelCall {
 }
 
 /** Without what the last event of the answer has said. */
-const toldSignal = (signal: WireSignal): object =>
+const toldSignal = (signal: UpstreamEvent): object =>
   signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../../kit/json/json-bytes.ts';
-import { inTurns } from '../../../kit/async/event-loop.ts';
+import { runSliced } from '../../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../../loopback.ts';
-import type { WireReport, WireSignal } from '../../sources/upstream-event.ts';
+import type { WireReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
 import type { InputFindings, ThreadShape } from '../request/edits.ts';
 import { forward } from './forward.ts';
@@ -12,7 +12,7 @@ import type { ForwardOptions, Hop } from './hop.ts';
 import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
-import { Ticket } from './relay-turn.ts';
+import { RelayTurn } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
 /** A server of ours on loopback, between the app-server and its backend. */
@@ -23,7 +23,7 @@ export interface Relay {
   /** What the backend is known to refuse of a request like this. */
   refusedFor(request: TurnRequest): ReadonlySet<EditField>;
   /** Model requests of this thread are ours from now on. */
-  open(threadId: string, ask: RelayAsk): RelayTicket;
+  open(threadId: string, ask: RelayAsk): RelayTurnHandle;
   close(): Promise<void>;
 }
 
@@ -40,12 +40,12 @@ export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | n
 export interface RelayAsk {
   readonly request: TurnRequest;
   readonly shape: ThreadShape;
-  readonly onSignal: (signal: WireSignal) => void;
+  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   /** A model request is sent, or its backend is heard. */
   readonly onLife: (sign: 'sent' | 'heard') => void;
 }
 
-export interface RelayTicket {
+export interface RelayTurnHandle {
   readonly report: WireReport;
   /**
    * Somebody hears what the model says. Until then nobody has ended the turn at an answer that calls a tool of the
@@ -86,13 +86,13 @@ const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
-  const tickets = new Map<string, { readonly ticket: Ticket; readonly request: TurnRequest }>();
+  const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly request: TurnRequest }>();
   const closed = new Set<string>();
   const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
 
   const letGo = (threadId: string): void => {
-    tickets.delete(threadId);
+    relayTurns.delete(threadId);
     closed.add(threadId);
     forgetOldest(closed, MAX_CLOSED_THREADS);
   };
@@ -122,26 +122,26 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     outgoing.on('close', () => left.abort());
     // Only requests to the model are ours: a thread has others, such as for its compaction.
     const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
-    const turn = (isModelRequest ? tickets.get(threadId) : undefined) ?? null;
-    const ticket = turn?.ticket ?? null;
-    if (way.name === 'model' && incoming.method === 'POST' && ticket === null) {
+    const turn = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
+    const relayTurn = turn?.relayTurn ?? null;
+    if (way.name === 'model' && incoming.method === 'POST' && relayTurn === null) {
       options.onUnplaced();
       // Not the turn's own request, but caused by it, and paid for like one.
-      if (tickets.get(threadId)?.ticket.budget.take() === false) {
+      if (relayTurns.get(threadId)?.relayTurn.budget.take() === false) {
         gone(outgoing);
         return;
       }
     }
-    if (ticket !== null && !ticket.isFirstRequest) {
-      await ticket.begun;
+    if (relayTurn !== null && !relayTurn.isFirstRequest) {
+      await relayTurn.begun;
       // Who steers makes codex hang up and ask anew, which may be seen in another order.
-      await ticket.answered;
+      await relayTurn.answered;
       if (closed.has(threadId)) {
         gone(outgoing);
         return;
       }
     }
-    const signal = ticket === null ? left.signal : AbortSignal.any([left.signal, ticket.signal]);
+    const signal = relayTurn === null ? left.signal : AbortSignal.any([left.signal, relayTurn.signal]);
     // Held by the hop alone, which lets it go.
     const body = await readBody(incoming, signal).catch((error: unknown) => {
       if (signal.aborted) return null;
@@ -157,7 +157,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const onLearnt = (model: string, field: EditField): void => {
       if (turn !== null && learnt.remember(turn.request, field)) options.onLearnt(model, field);
     };
-    await forward(hop, ticket, { ...options, onLearnt });
+    await forward(hop, relayTurn, { ...options, onLearnt });
   };
 
   const loopback = await startLoopback({
@@ -178,7 +178,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     profile: options.profile,
     refusedFor: (request) => learnt.refusedFor(request),
     open(threadId, { request, shape, ...listeners }) {
-      const ticket = new Ticket({
+      const relayTurn = new RelayTurn({
         threadId,
         request,
         shape,
@@ -188,14 +188,14 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         onInput: options.onInput,
         signIn: () => renewals.failure,
       });
-      tickets.set(threadId, { ticket, request });
+      relayTurns.set(threadId, { relayTurn, request });
       return {
-        report: ticket,
-        begin: () => ticket.begin(),
+        report: relayTurn,
+        begin: () => relayTurn.begin(),
         askNoMore: () => letGo(threadId),
         close() {
           letGo(threadId);
-          ticket.cut();
+          relayTurn.cut();
         },
       };
     },
@@ -256,5 +256,5 @@ const readBody = async (incoming: IncomingMessage, signal: AbortSignal | null): 
     if (size > MAX_BODY_BYTES) throw new Error('the model request is too large');
     chunks.push(chunk);
   }
-  return Buffer.from((await inTurns(joinSteps(chunks), signal)).buffer);
+  return Buffer.from((await runSliced(joinSteps(chunks), signal)).buffer);
 };

@@ -13,7 +13,7 @@ import {
   type ModelCall,
 } from '../server/hop.ts';
 import { readModelBody, writeModelBody } from '../request/model-body.ts';
-import type { Patience } from './idle-timeout.ts';
+import type { IdleTimeout } from './idle-timeout.ts';
 import { releasedBody } from './released-body.ts';
 
 /** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
@@ -32,12 +32,12 @@ export interface Sending {
   readonly call: ModelCall | null;
   /** Within this time an answer that says only that it failed may still be asked for again. */
   readonly retryWithinMs: number;
-  readonly patience: Patience;
+  readonly idleTimeout: IdleTimeout;
   readonly options: ForwardOptions;
 }
 
 export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
-  const { hop, call, retryWithinMs, patience, options } = sending;
+  const { hop, call, retryWithinMs, idleTimeout, options } = sending;
   const sentAt = performance.now();
   const url = hop.target + hop.path;
   const headers = withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options);
@@ -46,13 +46,13 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   const answer = await send(url, {
     method: hop.method,
     ...content,
-    signal: patience.signal,
+    signal: idleTimeout.signal,
     dispatcher: options.dispatcher,
     // Patience knows better what is a sign of life.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  patience.heard();
+  idleTimeout.heard();
   options.cookies?.keep(url, answer.headers['set-cookie']);
   const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   if (answer.statusCode >= 400) return { answer, chunks, beginning: null, firstByteMs: 0 };
@@ -63,7 +63,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
     call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
       ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
           toFailure: toStreamFailure(hop),
-          onLife: () => patience.heard(),
+          onLife: () => idleTimeout.heard(),
         })
       : { held: [], pending: Promise.resolve(first), failure: null };
   return { answer, chunks, beginning, firstByteMs };

@@ -14,7 +14,7 @@ import {
   type TurnEvent,
 } from '../../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../../kit/ambient.ts';
-import { breathe } from '../../../kit/async/event-loop.ts';
+import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { JoinedText, movedAnnotation, SEPARATOR } from '../../shared/joined-text.ts';
 import { Line } from '../../shared/line.ts';
 import { mintPlaceholderId } from './placeholder.ts';
@@ -38,7 +38,7 @@ export async function* messageFirst(
     for (const told of arranger.next(event)) {
       yield told;
       // What was held back is told at once, and there may be thousands of calls.
-      if (told.type === 'item-ended') await breathe();
+      if (told.type === 'item-ended') await yieldToLoop();
     }
   }
 }
