@@ -51,7 +51,13 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         onInput() {},
         signIn: () => null,
       });
-      const thread: PlayedThread = { relayTurn, reader: null, refused: null, hasFailed: false, isClosed: false };
+      const thread: PlayedThread = {
+        relayTurn,
+        reader: null,
+        refused: null,
+        hasFailed: false,
+        isClosed: false,
+      };
       threads.set(threadId, thread);
       return {
         report: relayTurn,

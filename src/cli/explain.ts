@@ -1,4 +1,4 @@
-import { UnusableLogin } from '../codex/login/login-file.ts';
+import { UnusableLogin } from '../codex/home/login-file.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import { ConfigError } from '../config/load.ts';
 

@@ -104,7 +104,8 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
                 return;
               } catch (error) {
                 // It was let go between being chosen and being asked.
-                if (hasBegun || backend === current.backend || isClosed || !isShuttingDown(error)) throw error;
+                if (hasBegun || backend === current.backend || isClosed || !isShuttingDown(error))
+                  throw error;
               }
               ({ backend } = current);
               plan = backend.engine.plan(request);

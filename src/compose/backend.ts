@@ -1,17 +1,11 @@
 import { signedOutEngine, type ChosenBackend } from './choose-backend.ts';
 import type { BackendState } from './banner.ts';
 import type { BackendTarget } from '../codex/home/backend.ts';
-import type { Catalogue } from '../codex/models/catalogue.ts';
+import type { Catalogue } from '../codex/home/catalogue.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Relay } from '../codex/relay/server/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
-import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
-import {
-  createWorkerPool,
-  type WorkerDescription,
-  type WorkerPool,
-  type WorkerPoolEvent,
-} from '../codex/worker/supervisor.ts';
+import type { WorkerDescription, WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
@@ -25,7 +19,6 @@ import { limitTime } from '../engine/steps/limit-time.ts';
 import type { McpAccess } from '../engine/mcp/mcp-access.ts';
 import { listMcpTools, type ListedMcp } from '../engine/mcp/mcp-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../engine/model-directory.ts';
-import { probed } from '../engine/attempt/probe-worker.ts';
 import { keepSecrets } from '../engine/steps/keep-secrets.ts';
 import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { keepToolChoice } from '../engine/steps/keep-tool-choice.ts';
@@ -39,14 +32,10 @@ import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
-import { boundedLabel } from '../observe/bounded-label.ts';
-import type { Logger } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
 import { reportAnomalies } from '../observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './models.ts';
+import { createPool } from './worker-pool.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
-import { VERSION } from '../version.ts';
 
 /** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
@@ -81,12 +70,14 @@ export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' |
   readonly onUnauthorized: () => void;
 }
 
-/** How long a request may wait for a worker. */
-const WORKER_WAIT_MS = 15_000;
 /** How long somebody waits who only wants to know which tools there are. */
 const LIST_TOOLS_MS = 60_000;
 
-export const createBackend = async (chosen: ChosenBackend, wire: Wire, deps: BackendDeps): Promise<Backend> => {
+export const createBackend = async (
+  chosen: ChosenBackend,
+  wire: Wire,
+  deps: BackendDeps,
+): Promise<Backend> => {
   const { config, homes } = deps;
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
@@ -128,7 +119,11 @@ export const createBackend = async (chosen: ChosenBackend, wire: Wire, deps: Bac
       }),
       models: createModelDirectory(offered, config.clients.modelAliases),
       state: chosen.state,
-      codexAccount: createCodexAccount({ backend: accountOf(opened.backend), workers, clock: systemAmbient.clock }),
+      codexAccount: createCodexAccount({
+        backend: accountOf(opened.backend),
+        workers,
+        clock: systemAmbient.clock,
+      }),
       codexModels: () => offered.current().entries,
       ready: () => workers.ready,
       workers: () => workers.describe(),
@@ -263,55 +258,3 @@ const modelFacts = (catalogue: Catalogue, model: string) => ({
   efforts: catalogue.effortsOf(model),
   isKnown: catalogue.knows(model),
 });
-
-const createPool = (
-  backend: BackendTarget,
-  hasRelay: boolean,
-  offered: OpenModels,
-  { config, homes, logger, metrics, mcp }: BackendDeps,
-): WorkerPool => {
-  const unknownMethod = boundedLabel();
-  return createWorkerPool({
-    spawnWorker: probed({
-      isNeeded: backend.kind === 'login',
-      spawn: createWorkerSpawner({
-        homes,
-        backend,
-        catalogue: () => offered.catalogue(),
-        tellsContent: !hasRelay,
-        tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
-        clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
-        onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
-        onCall: rpcMetrics(metrics, logger),
-        onUnknownNotification: (method) =>
-          metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
-        onMalformedLine: malformedLines(metrics, logger),
-        onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
-      }),
-      workdir: config.codex.workDir,
-    }),
-    size: config.worker.count,
-    hangTimeoutMs: config.worker.hangTimeoutMs,
-    maxThreads: config.worker.maxThreads,
-    maxRssMb: config.worker.maxRssMb,
-    maxHomeMb: config.worker.maxHomeMb,
-    waitMs: WORKER_WAIT_MS,
-    clock: systemAmbient.clock,
-    onEvent: (event) => reportWorkerEvent(event, logger, metrics),
-  });
-};
-
-const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([
-  'worker-ill',
-  'worker-lost',
-  'start-failed',
-  'diagnostics-failed',
-]);
-
-const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metrics): void => {
-  const { kind, ...facts } = event;
-  if (kind === 'worker-lost') metrics.workerRestarts.inc();
-  if (kind === 'worker-worn') metrics.workerReplacements.inc();
-  if (event.kind === 'worker-ill') metrics.workerHealthProblems.inc({ ailment: event.healthProblem });
-  logger[TROUBLE.has(kind) ? 'warn' : 'info'](facts, kind);
-};

@@ -55,7 +55,10 @@ const AUTH_TARGET = 'https://auth.openai.com';
  * ChatGPT login there is one in any case: without it codex would ask for the account's settings before
  * each turn, wait for them, and might add to the prompt what they say.
  */
-export const placeRelay = async (backend: BackendTarget, options: PlaceRelayOptions): Promise<PlacedRelay> => {
+export const placeRelay = async (
+  backend: BackendTarget,
+  options: PlaceRelayOptions,
+): Promise<PlacedRelay> => {
   const { config, logger, metrics } = options;
   const targets = targetsOf(backend, options);
   const addresses = Object.values(targets).filter((target) => target !== null);
@@ -111,7 +114,10 @@ const unknownParams = (names: readonly string[]): readonly string[] => {
 
 const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revoke: null };
 
-const targetsOf = (backend: BackendTarget, { config, wire, environment }: PlaceRelayOptions): RelayTargets => {
+const targetsOf = (
+  backend: BackendTarget,
+  { config, wire, environment }: PlaceRelayOptions,
+): RelayTargets => {
   if (backend.kind === 'login' && backend.login === 'chatgpt') {
     const account = config.chatgptBaseUrl;
     if (wire === 'bypass') return { ...NOWHERE, account };

@@ -27,7 +27,12 @@ const LIMITS = {
 const setUp = (
   says: Readonly<Record<string, unknown>>,
   backend: CodexAccountOptions['backend'] = 'chatgpt',
-): { codexAccount: ReturnType<typeof createCodexAccount>; asked: string[]; pass(ms: number): void; out(): number } => {
+): {
+  codexAccount: ReturnType<typeof createCodexAccount>;
+  asked: string[];
+  pass(ms: number): void;
+  out(): number;
+} => {
   const asked: string[] = [];
   let now = 0;
   let out = 0;
@@ -96,9 +101,15 @@ describe('the desk', () => {
   });
 
   it('sends feedback, one at a time, and says who could not take it', async () => {
-    const { codexAccount, asked } = setUp({ 'feedback/upload': { threadId: 'thread-1', promptHash: null } }, 'demo');
+    const { codexAccount, asked } = setUp(
+      { 'feedback/upload': { threadId: 'thread-1', promptHash: null } },
+      'demo',
+    );
     const feedback = { classification: 'bug', reason: null };
-    const both = await Promise.all([codexAccount.sendFeedback(feedback), kindOf(codexAccount.sendFeedback(feedback))]);
+    const both = await Promise.all([
+      codexAccount.sendFeedback(feedback),
+      kindOf(codexAccount.sendFeedback(feedback)),
+    ]);
     expect([both, asked]).toEqual([['thread-1', 'concurrency_limit'], ['feedback/upload']]);
     expect(await codexAccount.sendFeedback(feedback)).toBe('thread-1');
   });

@@ -93,7 +93,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     });
     active.add(exchange);
     const stopWatching =
-      connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ?? (() => {});
+      connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ??
+      (() => {});
     const isOpen = route.access === 'local' && exchange.isLocal;
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
@@ -181,7 +182,11 @@ type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
-type Answer = (http: Request, route: RouteMatch, connectionInfo: ConnectionInfo | undefined) => Promise<Response>;
+type Answer = (
+  http: Request,
+  route: RouteMatch,
+  connectionInfo: ConnectionInfo | undefined,
+) => Promise<Response>;
 
 /** Hono finds the route; unknown paths and methods are answered like any other request. */
 const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] => {

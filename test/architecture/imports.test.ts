@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 const ROOT = path.join(import.meta.dirname, '../..');
 
 const CENTRE = ['canonical', 'kit'];
-const WEB_PACKAGES = ['hono', '@hono/node-server', 'ajv', 'ajv-formats', 'ipaddr.js', 'undici'];
 
 /** What a layer may import besides itself: `codex` means all of codex, `node:` the modules of Node. */
 const RULES: Readonly<Record<string, readonly string[]>> = {
@@ -19,84 +18,49 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/capabilities': [...CENTRE, 'codex/home', 'codex/translate'],
   'codex/sources': [...CENTRE, 'codex/failures', 'codex/protocol', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
-  // North and south never see each other.
+  // The client side and the backend side never see each other.
   openai: [...CENTRE, 'zod'],
   'codex/protocol': ['kit'],
   'codex/rpc': ['kit', 'node:'],
   'codex/home': [...CENTRE, 'codex', 'node:'],
+  'codex/login': [...CENTRE, 'codex', 'node:'],
+  'codex/models': [...CENTRE, 'codex', 'node:'],
   'codex/relay': [...CENTRE, 'codex', 'node:', 'undici'],
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // The rim.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
-  captures: [...CENTRE, 'observe', 'node:'],
+  capture: [...CENTRE, 'observe', 'node:'],
   threads: ['kit', 'node:'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
-  http: [...CENTRE, 'openai', 'engine', 'observe', 'threads', 'node:', ...WEB_PACKAGES],
-  // Files at the top. Only `app` puts all the parts together.
-  version: ['node:'],
-  backend: ['banner', 'canonical', 'codex', 'config', 'demo', 'engine'],
-  'open-models': ['codex', 'engine', 'kit', 'observe', 'node:'],
-  'open-mcp': ['canonical', 'codex', 'engine', 'kit', 'undici'],
-  'place-folders': ['codex', 'config', 'observe', 'node:'],
-  'place-relay': ['codex', 'config', 'kit', 'observe'],
-  banner: ['kit'],
-  'about-server': ['banner', 'kit'],
-  main: ['command'],
-  command: [
+  network: ['kit', 'node:', 'undici', 'ipaddr.js'],
+  turns: [...CENTRE, 'engine', 'network', 'observe', 'threads', 'node:', 'ajv', 'ajv-formats', 'undici'],
+  http: [...CENTRE, 'openai', 'turns', 'engine', 'observe', 'threads', 'node:', 'hono', '@hono/node-server'],
+  // Puts the parts together.
+  compose: [
     ...CENTRE,
+    'capture',
     'codex',
     'config',
+    'demo',
+    'engine',
     'http',
+    'network',
     'observe',
+    'schemas',
+    'tokenizer',
+    'turns',
+    'version',
     'node:',
     'undici',
-    'about-server',
-    'app',
-    'banner',
-    'version',
   ],
-  backend: [
-    'backend',
-    'banner',
-    'codex',
-    'config',
-    'engine',
-    'kit',
-    'observe',
-    'open-models',
-    'place-relay',
-    'version',
-  ],
-  'stories-of': ['config', 'observe', 'stories', 'version'],
-  north: ['config', 'engine', 'http', 'kit', 'observe', 'tokenizer'],
-  switchboard: ['canonical', 'engine', 'south'],
-  bypass: ['kit'],
-  app: [
-    'about-server',
-    'backend',
-    'banner',
-    'codex',
-    'config',
-    'detour',
-    'engine',
-    'http',
-    'kit',
-    'north',
-    'observe',
-    'open-mcp',
-    'place-folders',
-    'schemas',
-    'south',
-    'stories-of',
-    'switchboard',
-    'tokenizer',
-    'node:',
-    'version',
-  ],
+  cli: [...CENTRE, 'codex', 'compose', 'config', 'http', 'observe', 'version', 'node:', 'undici'],
+  // Entry points.
+  main: ['cli'],
+  version: ['node:'],
 };
 
 interface Import {
@@ -186,7 +150,7 @@ describe('imports', () => {
     ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
-    expect(whoMayImport('http')).toEqual(['command', 'north', 'app']);
+    expect(whoMayImport('http')).toEqual(['compose', 'cli']);
     expect(whoMayImport('openai')).toEqual(['http']);
     expect(RULES['codex']).not.toContain('openai');
   });

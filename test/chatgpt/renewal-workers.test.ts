@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
-import { tokensIn } from '../../src/codex/login/login-file.ts';
+import { tokensIn } from '../../src/codex/home/login-file.ts';
 import { parseJsonObject } from '../../src/kit/json/json.ts';
 import { freshProxies } from './hooks.ts';
 import { codeOf, outputText, type Answered, type ChatGptProxy } from './proxy.ts';

@@ -170,7 +170,10 @@ describe('an answer that is garbage', () => {
 describe('2,000 requests', () => {
   it('leave nothing behind, and no one gets the parameters of another', async () => {
     const { backend, open, post, noted } = await start((response, connectionInfo, nth) => {
-      const { temperature, metadata } = parsed(connectionInfo) as { temperature: number; metadata: { of: string } };
+      const { temperature, metadata } = parsed(connectionInfo) as {
+        temperature: number;
+        metadata: { of: string };
+      };
       const isMixed = metadata.of !== String(temperature);
       (isMixed ? status(400) : completed)(response, connectionInfo, nth);
     });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 import { findCodexBinary } from '../../codex/binary.ts';
-import { readWholeLogin } from '../../codex/login/login-file.ts';
+import { readWholeLogin } from '../../codex/home/login-file.ts';
 import { readLogin } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
 import { loginHomeOf } from '../login-home.ts';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 import { exists } from '../../codex/home/files.ts';
-import { readLoginFile } from '../../codex/login/login-file.ts';
+import { readLoginFile } from '../../codex/home/login-file.ts';
 import { readLogin, type LoginFacts } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
 import { describeLogin } from '../describe-login.ts';

@@ -9,11 +9,11 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
-import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from '../models/catalogue.ts';
+import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { LoginStore } from '../login/login-store.ts';
+import { LoginStore } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
@@ -76,7 +76,8 @@ const CERTIFICATE_FILE = 'certificate.pem';
 export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> => {
   const { stateDir, binary, environment, allowsFeedback = false } = options;
   // What goes to the makers of codex goes there by https.
-  const needsNoCertificates = (backend: BackendTarget): boolean => !allowsFeedback && staysOnLoopback(backend);
+  const needsNoCertificates = (backend: BackendTarget): boolean =>
+    !allowsFeedback && staysOnLoopback(backend);
   const lasting = path.resolve(stateDir, 'codex');
   const runs = path.resolve(stateDir, 'run');
   await makePrivateDirectory(lasting);

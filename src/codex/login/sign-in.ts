@@ -6,7 +6,7 @@ import { createLineDecoder } from '../../kit/text/line-decoder.ts';
 import type { CodexBinary } from '../binary.ts';
 import type { Environment } from '../home/environment.ts';
 import { readIfPresent } from '../home/files.ts';
-import { readLoginFile, replaceLogin, UnusableLogin } from './login-file.ts';
+import { readLoginFile, replaceLogin, UnusableLogin } from '../home/login-file.ts';
 import { requirePrivateState } from '../home/private-folders.ts';
 import { createRunDirectory } from '../home/run-directories.ts';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { completeEntry, FULL_LANE_SUFFIX } from './catalogue.ts';
+import { completeEntry, FULL_LANE_SUFFIX } from '../home/catalogue.ts';
 
 /** One model as the backend lists it for an account: what of it we use, checked. */
 export type AccountModel = JsonObject & { readonly slug: string };

@@ -4,7 +4,7 @@ import { within } from '../../kit/async/within.ts';
 import type { ModelList } from '../../canonical/models/model-names.ts';
 import { accountEntries, type AccountModel } from './account-list.ts';
 import type { AccountAnswer } from './ask-account.ts';
-import { cleanCatalogue, type Catalogue } from './catalogue.ts';
+import { cleanCatalogue, type Catalogue } from '../home/catalogue.ts';
 import type { KeptLists } from './kept-lists.ts';
 
 /** The models of one ChatGPT login: what the backend lists for it, and the bundled list until then. */

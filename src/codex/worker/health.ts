@@ -1,4 +1,11 @@
-import { afterLook, type HealthProblem, isHung, isSilent, LOOKS_UNTIL_HUNG, type IdleTimer } from './lifecycle.ts';
+import {
+  afterLook,
+  type HealthProblem,
+  isHung,
+  isSilent,
+  LOOKS_UNTIL_HUNG,
+  type IdleTimer,
+} from './lifecycle.ts';
 import type { Pulse } from './worker.ts';
 
 export interface HealthWatchOptions {

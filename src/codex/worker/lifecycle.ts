@@ -131,6 +131,8 @@ export interface Candidate {
  */
 export const leastLoaded = <C extends Candidate>(candidates: readonly C[]): C | null => {
   const order = (a: Candidate, b: Candidate): number =>
-    Number(a.isSilent) - Number(b.isSilent) || Number(a.isRetiring) - Number(b.isRetiring) || a.leases - b.leases;
+    Number(a.isSilent) - Number(b.isSilent) ||
+    Number(a.isRetiring) - Number(b.isRetiring) ||
+    a.leases - b.leases;
   return candidates.toSorted(order)[0] ?? null;
 };

@@ -1,6 +1,6 @@
 import type { AppServerOptions } from '../app-server.ts';
 import type { BackendTarget } from '../home/backend.ts';
-import type { Catalogue } from '../models/catalogue.ts';
+import type { Catalogue } from '../home/catalogue.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type Worker } from './worker.ts';
 

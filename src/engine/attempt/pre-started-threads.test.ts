@@ -56,7 +56,10 @@ describe('SpareThreads', () => {
     const preStarted = at(() => 0);
     const [one, other] = [worker(), worker()];
     await twice(preStarted, one.lease, kind('a'));
-    expect([preStarted.take(other.lease, kind('a')), preStarted.take(one.lease, kind('a'))]).toEqual([null, 't1']);
+    expect([preStarted.take(other.lease, kind('a')), preStarted.take(one.lease, kind('a'))]).toEqual([
+      null,
+      't1',
+    ]);
   });
 
   it('is closed, not given, when it is old', async () => {

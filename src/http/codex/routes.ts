@@ -31,7 +31,9 @@ export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
     asked('/v1/codex/rate-limits', async () => projectRateLimits(await codexAccount().rateLimits())),
     asked('/v1/codex/usage', async () => projectTotals(await codexAccount().usage())),
     asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-    asked('/v1/codex/config', async () => projectConfig(await codexAccount().config(), settings, codexVersion)),
+    asked('/v1/codex/config', async () =>
+      projectConfig(await codexAccount().config(), settings, codexVersion),
+    ),
     feedbackRoute(deps),
   ];
 };

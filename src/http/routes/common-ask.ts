@@ -20,7 +20,10 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-type CommonAsk = Pick<ParsedRequest, 'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'>;
+type CommonAsk = Pick<
+  ParsedRequest,
+  'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'
+>;
 
 /** What an ask says in the same way whichever API it came by. */
 export const commonAsk = (

@@ -69,4 +69,7 @@ export interface Endpoint {
 }
 
 /** All that is asked, in the order of the answers. */
-export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<AskedTurn> => [request, ...further];
+export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<AskedTurn> => [
+  request,
+  ...further,
+];

@@ -11,7 +11,11 @@ import type { ParsedRequest } from './endpoint.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
 /** The turn of a request that only wants a name for a conversation; null: it wants something else. */
-export type SideTurns = (ask: ParsedRequest, request: TurnRequest, turn: OrdinaryTurn) => Promise<Plan> | null;
+export type SideTurns = (
+  ask: ParsedRequest,
+  request: TurnRequest,
+  turn: OrdinaryTurn,
+) => Promise<Plan> | null;
 
 /** What is run if no short answer comes. */
 interface OrdinaryTurn {

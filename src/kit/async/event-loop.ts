@@ -63,7 +63,10 @@ export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
  * Does the work in as many turns of the event loop as it needs. Aborting the signal stops it after the
  * current step, and the signal's reason is thrown. Null: the work belongs to no turn and is always finished.
  */
-export const runSliced = async <Result>(steps: Sliced<Result>, signal: AbortSignal | null): Promise<Result> => {
+export const runSliced = async <Result>(
+  steps: Sliced<Result>,
+  signal: AbortSignal | null,
+): Promise<Result> => {
   const abort = signal ?? undefined;
   await yieldToLoop(abort);
   for (;;) {

@@ -84,7 +84,10 @@ export const streamBack = async (
     outgoing.end(isRead ? rest : undefined);
   } catch (error) {
     if (idleTimeout.isAtEnd && !isLingering) {
-      call?.onUpstreamEvent({ kind: 'refused', failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs) });
+      call?.onUpstreamEvent({
+        kind: 'refused',
+        failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs),
+      });
     } else if (!signal.aborted) reportUnfinished(hop, call, reader, isRead, options);
     const rest = reader?.end(signal.aborted ? 'left' : 'cut');
     if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);

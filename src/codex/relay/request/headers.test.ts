@@ -16,7 +16,9 @@ describe('headers on their way', () => {
     const traceContext = { traceparent: '00-caller', tracestate: null };
     expect(requestHeaders(own, session, null)).toEqual(own);
     expect(requestHeaders(own, { ...session, traceContext }, null)).toEqual({ traceparent: '00-caller' });
-    expect(requestHeaders({}, { ...session, traceContext: { ...traceContext, tracestate: 'a=b' } }, null)).toEqual({
+    expect(
+      requestHeaders({}, { ...session, traceContext: { ...traceContext, tracestate: 'a=b' } }, null),
+    ).toEqual({
       traceparent: '00-caller',
       tracestate: 'a=b',
     });

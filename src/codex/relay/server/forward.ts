@@ -63,7 +63,9 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
         await again(0, code);
         return 'again';
       }
-      const failed = idleTimeout.isAtEnd ? silentFailure(host, options.idleTimeoutMs) : unreachable(host, code);
+      const failed = idleTimeout.isAtEnd
+        ? silentFailure(host, options.idleTimeoutMs)
+        : unreachable(host, code);
       noAnswer(hop, call, failed);
       return 'over';
     }

@@ -58,7 +58,9 @@ export class RelayTurn implements WireReport, ModelCall {
       model: request.model,
       clientMetadata: request.clientMetadata,
       // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
-      ...(request.traceContext === undefined || limits.profile.isChatgpt ? {} : { traceContext: request.traceContext }),
+      ...(request.traceContext === undefined || limits.profile.isChatgpt
+        ? {}
+        : { traceContext: request.traceContext }),
     };
     this.#options = options;
     this.model = request.model;

@@ -2,7 +2,7 @@ import { chown, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import { isMissing, writeAtomically } from '../home/files.ts';
+import { isMissing, writeAtomically } from './files.ts';
 
 /** A login has a few KB. */
 const MAX_LOGIN_BYTES = 1024 * 1024;

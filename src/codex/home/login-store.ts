@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 import { parseJsonObject } from '../../kit/json/json.ts';
-import { readIfPresent, writeAtomically } from '../home/files.ts';
+import { readIfPresent, writeAtomically } from './files.ts';
 import {
   readLoginFile,
   readWholeLogin,

@@ -1,0 +1,68 @@
+import type { BackendTarget } from '../codex/home/backend.ts';
+import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
+import { createWorkerPool, type WorkerPool, type WorkerPoolEvent } from '../codex/worker/supervisor.ts';
+import { probed } from '../engine/attempt/probe-worker.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
+import { boundedLabel } from '../observe/bounded-label.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
+import { VERSION } from '../version.ts';
+import type { BackendDeps } from './backend.ts';
+import type { OpenModels } from './models.ts';
+
+/** How long a request may wait for a worker. */
+const WORKER_WAIT_MS = 15_000;
+
+/** The app-server processes of one backend. */
+export const createPool = (
+  backend: BackendTarget,
+  hasRelay: boolean,
+  offered: OpenModels,
+  { config, homes, logger, metrics, mcp }: BackendDeps,
+): WorkerPool => {
+  const unknownMethod = boundedLabel();
+  return createWorkerPool({
+    spawnWorker: probed({
+      isNeeded: backend.kind === 'login',
+      spawn: createWorkerSpawner({
+        homes,
+        backend,
+        catalogue: () => offered.catalogue(),
+        tellsContent: !hasRelay,
+        tellsTools: mcp.deployment.size > 0 || mcp.reach !== null,
+        clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
+        onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
+        onCall: rpcMetrics(metrics, logger),
+        onUnknownNotification: (method) =>
+          metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
+        onMalformedLine: malformedLines(metrics, logger),
+        onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
+      }),
+      workdir: config.codex.workDir,
+    }),
+    size: config.worker.count,
+    hangTimeoutMs: config.worker.hangTimeoutMs,
+    maxThreads: config.worker.maxThreads,
+    maxRssMb: config.worker.maxRssMb,
+    maxHomeMb: config.worker.maxHomeMb,
+    waitMs: WORKER_WAIT_MS,
+    clock: systemAmbient.clock,
+    onEvent: (event) => reportWorkerEvent(event, logger, metrics),
+  });
+};
+
+const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([
+  'worker-ill',
+  'worker-lost',
+  'start-failed',
+  'diagnostics-failed',
+]);
+
+const reportWorkerEvent = (event: WorkerPoolEvent, logger: Logger, metrics: Metrics): void => {
+  const { kind, ...facts } = event;
+  if (kind === 'worker-lost') metrics.workerRestarts.inc();
+  if (kind === 'worker-worn') metrics.workerReplacements.inc();
+  if (event.kind === 'worker-ill') metrics.workerHealthProblems.inc({ ailment: event.healthProblem });
+  logger[TROUBLE.has(kind) ? 'warn' : 'info'](facts, kind);
+};
