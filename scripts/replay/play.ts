@@ -90,7 +90,6 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
       { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
       { engine, models, logger, metrics },
     ),
-    forms: { read: async () => [] },
     formats,
     captures: { open: () => now },
     items: {
