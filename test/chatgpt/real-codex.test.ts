@@ -113,8 +113,11 @@ describe('codex itself breaks no rule', () => {
         'And this is the second turn.',
       );
       expect(backend.violations('A', 'B', 'C').map(({ rule }) => rule)).toEqual([]);
-      expect(backend.modelRequests.map(({ lane, broken }) => ({ lane, broken }))).toEqual(
-        Array.from({ length: 3 }, () => ({ lane: model === 'gpt-5.5' ? 'full' : 'lite', broken: [] })),
+      expect(backend.modelRequests.map(({ requestFormat, broken }) => ({ requestFormat, broken }))).toEqual(
+        Array.from({ length: 3 }, () => ({
+          requestFormat: model === 'gpt-5.5' ? 'responses' : 'codex',
+          broken: [],
+        })),
       );
       const [first] = backend.modelRequests;
       expect(first?.headers['version']).toBe(findCodexBinary().version);
