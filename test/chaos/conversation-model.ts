@@ -98,7 +98,12 @@ const shortOf = (item: JsonObject): string => {
   return item['role'] === 'assistant' ? `said ${textIn(part ?? {}, 'text')}` : textIn(item, 'type');
 };
 
-const stepsOf = (conversation: Conversation, index: number, round: Round, tag: string): readonly ScriptStep[] => {
+const stepsOf = (
+  conversation: Conversation,
+  index: number,
+  round: Round,
+  tag: string,
+): readonly ScriptStep[] => {
   const pace = { chunkSize: 8, delayMs: round.pauseMs };
   return [
     ...(round.thinks ? [{ reasoning: { summary: [], encrypted: `sealed ${tag}`, id: `rs_${tag}` } }] : []),
