@@ -39,7 +39,7 @@ const payloads = (body: object) => {
     insists: false,
   };
   const strategy = {
-    lane: 'full',
+    requestFormat: 'responses',
     slug: request.model,
     instructions: 'message',
     reasoning: 'kept',

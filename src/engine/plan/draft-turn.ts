@@ -1,10 +1,10 @@
-import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { lostOnLane } from '../../codex/capabilities/lanes.ts';
+import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../../codex/capabilities/raw-items.ts';
 import { isLifted, lostOfTools, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
@@ -53,7 +53,7 @@ export interface Draft {
   readonly unsaid: readonly Path[];
   /** What is left out or changed beside that. */
   readonly leftOut: readonly Path[];
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /** `given`: the conversation, with what was put into it for the client. */
@@ -90,7 +90,7 @@ export const draftTurn = (
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
     profile,
-    lane: strategy.lane,
+    requestFormat: strategy.requestFormat,
     refuses: relay?.refusedFor(fitted) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
@@ -98,7 +98,7 @@ export const draftTurn = (
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
-    ...lostOnLane(request, strategy.lane, relay !== null),
+    ...lostInFormat(request, strategy.requestFormat, relay !== null),
     ...lostOfTools(request, profile),
     ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
@@ -120,11 +120,11 @@ export const draftTurn = (
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request, { profile, lane: strategy.lane }),
+      ...refusedTools(request, { profile, requestFormat: strategy.requestFormat }),
       ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
-      ...refusedAmong(request, [...unsaid, ...leftOut]),
+      ...rejectionsFor(request, [...unsaid, ...leftOut]),
     ],
   };
 };
@@ -143,7 +143,7 @@ const unusable = (
   { approved }: McpHistory,
   uses: McpWish['uses'],
   { items }: TurnRequest,
-): readonly Refusal[] =>
+): readonly Rejection[] =>
   approved
     .filter(({ label }) => !uses.some(({ server }) => server.label === label))
     .map(({ label }) => ({
@@ -152,7 +152,7 @@ const unusable = (
       why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
     }));
 
-const NOTHING_LEFT: Refusal = {
+const NOTHING_LEFT: Rejection = {
   path: { item: 0 },
   kind: 'invalid_value',
   why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
@@ -162,7 +162,7 @@ const NOTHING_LEFT: Refusal = {
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
   if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
-  const text = choiceInWords(toolChoice);
+  const text = choiceInstruction(toolChoice);
   return {
     ...request,
     items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],
