@@ -9,7 +9,7 @@ import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
 import { responseObject, roughTokens, usageFields } from './response-object.ts';
 import type { ResponseState } from './response-object.ts';
-import type { Step } from './step.ts';
+import type { ScriptStep } from './step.ts';
 
 export interface AnswerOptions {
   /** Default: the model that was asked for. */
@@ -38,7 +38,7 @@ type Ended =
 /** Answers with a whole, well-formed event sequence made of the steps. */
 export const answer = async (
   connection: ModelConnection,
-  steps: readonly Step[],
+  steps: readonly ScriptStep[],
   options: AnswerOptions = {},
 ): Promise<void> => {
   const { clock, ids } = options.ambient ?? AMBIENT;
@@ -85,7 +85,7 @@ const STARTED: ResponseState = {
 const runSteps = async (
   connection: ModelConnection,
   items: ItemWriter,
-  steps: readonly Step[],
+  steps: readonly ScriptStep[],
 ): Promise<Ended | null> => {
   for (const step of steps) {
     if (connection.closed) return null;

@@ -19,7 +19,7 @@ import {
   toolWish,
   type AskedImage,
 } from './read-request.ts';
-import type { Step } from './step.ts';
+import type { ScriptStep } from './step.ts';
 import { hintsOf, shorten } from './words.ts';
 
 /** A request, to be thought about elsewhere. */
@@ -71,7 +71,7 @@ export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoS
 };
 
 export type DemoStep = Extract<
-  Step,
+  ScriptStep,
   { text: string } | { call: unknown } | { item: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;
 

@@ -8,7 +8,7 @@ import type { CallStep, ItemEnd, ItemStep, Pace, ReasoningStep, RefusalStep, Tex
 /** So many deltas go out before the socket is asked whether it takes more. */
 const DELTAS_PER_FLUSH = 256;
 
-interface Place extends JsonObject {
+interface ItemPosition extends JsonObject {
   readonly item_id: string;
   readonly output_index: number;
 }
@@ -163,13 +163,13 @@ export class ItemWriter {
     if (end !== 'open') this.#done(at, item);
   }
 
-  #added(id: string, item: ModelEvent): Place {
+  #added(id: string, item: ModelEvent): ItemPosition {
     const place = { item_id: id, output_index: this.#started++ };
     this.event({ type: 'response.output_item.added', output_index: place.output_index, item });
     return place;
   }
 
-  #done(at: Place, item: ModelEvent): void {
+  #done(at: ItemPosition, item: ModelEvent): void {
     this.event({ type: 'response.output_item.done', output_index: at.output_index, item });
     this.output.push(item);
   }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../kit/json/json.ts';
 import type { ModelEvent } from './connection.ts';
 
 /** One thing the scripted model does. Steps run in order; each item is whole before the next begins. */
-export type Step =
+export type ScriptStep =
   | TextStep
   | ReasoningStep
   | CallStep

@@ -34,10 +34,10 @@ export interface Shape {
   /** What its id begins with, where its kind does not say. */
   readonly prefix?: string;
   readonly head: (id: string) => Produced;
-  readonly told: readonly Telling[];
+  readonly told: readonly TurnItems[];
   readonly ended: (head: Produced) => Produced;
 }
-type Telling =
+type TurnItems =
   | {
       readonly at: Slot;
       readonly delta: string;
@@ -141,7 +141,7 @@ const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
   return {
     prefix,
     head: (id) => ({ kind, id, raw: { ...begun, id } }),
-    told: said.map(([type, more]): Telling => {
+    told: said.map(([type, more]): TurnItems => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))

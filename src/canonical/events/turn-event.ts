@@ -84,7 +84,7 @@ export const itemIdOf = (event: TurnEvent): string | null => {
 };
 
 /** Whether a delta of a text that is one piece adds nothing to it. */
-export const saysNothing = (event: ItemDelta): boolean => event.delta === '' && isPlain(event);
+export const isEmptyDelta = (event: ItemDelta): boolean => event.delta === '' && isPlain(event);
 
 /** Two events as one, where both are deltas of the same text and nothing else; null: they stay two. */
 export const joinedDelta = (first: TurnEvent, second: TurnEvent): TurnEvent | null => {

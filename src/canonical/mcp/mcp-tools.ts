@@ -15,4 +15,4 @@ export interface McpToolInfo {
 /** What a server has to offer, or why that is not known, as the end of a sentence about the server. */
 export type McpToolList =
   | { readonly status: 'connected'; readonly tools: readonly McpToolInfo[] }
-  | { readonly status: 'failed'; readonly trouble: string };
+  | { readonly status: 'failed'; readonly lastError: string };

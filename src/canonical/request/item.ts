@@ -263,7 +263,7 @@ export const answerOf = (item: Item): string =>
   item.kind === 'message' && item.phase !== 'commentary' ? wordsOf(item, 'text') : '';
 
 /** Whether there is nothing in a message, such as the one that our own layout puts in front of calls. */
-export const saysNothing = (parts: readonly Part[]): boolean =>
+export const isEmptyContent = (parts: readonly Part[]): boolean =>
   parts.every((part) => (part.kind === 'text' || part.kind === 'refusal') && part.text === '');
 
 /** The questions that code which is blind to kinds may ask of an item. */
@@ -278,7 +278,7 @@ export const isSummary = <I extends Item>(item: I): item is Extract<I, Summary> 
   item.kind === 'compaction' && 'summary' in item;
 
 /** Whether it is surely something that the model said or did, besides its reasoning. */
-export const isModels = (item: Item): boolean =>
+export const isFromModel = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role === 'assistant'
     : !isReasoning(item) &&
