@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { hello } from '../support/scripts.ts';
 import { outputOf, wordsOf, type Conversation, type Round } from './conversation-plan.ts';

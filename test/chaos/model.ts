@@ -1,7 +1,7 @@
 import { answer } from '../../src/demo/answer.ts';
 import { encodeEvent, type ModelConnection } from '../../src/demo/connection.ts';
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { hello } from '../support/scripts.ts';
 import { NONCE, rightCalls, rightText, type Plan } from './plan.ts';
 

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { tomlString } from '../../src/codex/home/config-toml.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { startChatGptBackend } from './backend.ts';
 import type { ChatGptBackend } from './backend.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { textOf } from '../laws/exact-differences.ts';
 import type { CodexRoom } from '../support/codex-exec.ts';

@@ -4,7 +4,7 @@ import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { freshProxies } from '../support/open-proxy.ts';
 import { hello, HELLO_USAGE, inTurn, says } from '../support/scripts.ts';
 import { openCheckedChat } from './chat-checked.ts';

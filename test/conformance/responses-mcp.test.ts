@@ -4,7 +4,7 @@ import type { ResponseInputItem, Tool } from 'openai/resources/responses/respons
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { livingProcesses, stdioEntry } from '../support/mcp/stdio-server.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
 import { FIGURES_MARK, type LoopFigures } from '../support/loop-probe.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect } from 'vitest';
 
 import { answer, type AnswerOptions } from '../../src/demo/answer.ts';
 import { startModelServer, type ModelServer, type ModelServerOptions } from '../../src/demo/model-server.ts';
-import type { ScriptStep } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { expectMatchesSchema } from './schema.ts';
 import { collectSse, eventsOf } from './sse.ts';
 
