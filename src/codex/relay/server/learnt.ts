@@ -1,4 +1,4 @@
-import { isDemanded } from '../../../canonical/failure/refusal.ts';
+import { mustHaveEffect } from '../../../canonical/failure/rejection.ts';
 import { circumstancesOf, type TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { Recent } from '../../../kit/collections/recent.ts';
@@ -47,6 +47,6 @@ const keyOf = (circumstances: string, field: EditField): string => `${field} ${c
 const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
   new Set(
     requestedFields(request)
-      .filter(({ path }) => isDemanded(request, path))
+      .filter(({ path }) => mustHaveEffect(request, path))
       .map(({ field }) => field),
   );
