@@ -42,7 +42,7 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
-    tell: (kind, facts) => {
+    record: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
     },

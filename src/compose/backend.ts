@@ -239,7 +239,7 @@ export const engineOf = (
   );
   return {
     plan(request) {
-      request.trace?.tell('backend', {
+      request.trace?.record('backend', {
         backend: chosen.kind,
         isChatgpt,
         hasRelay: relay !== null,

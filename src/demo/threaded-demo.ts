@@ -2,7 +2,7 @@ import { besideModule, createThreadPool } from '../threads/thread-pool.ts';
 import type { DemoJob, DemoOptions, DemoStep } from './demo-script.ts';
 
 /** A thread for the demo model: clients send the schemas that it makes up values for. */
-export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { close(): Promise<void> } => {
+export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> & { close(): Promise<void> } => {
   const pool = createThreadPool<DemoJob, readonly DemoStep[]>({
     file: besideModule(import.meta.url, 'demo-thread'),
     threads: 1,
@@ -11,7 +11,7 @@ export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { clo
     maxWaiting: 256,
   });
   return {
-    async think(job) {
+    async computeSteps(job) {
       // A backend does not know who sends its requests.
       const outcome = await pool.run(job, '');
       return outcome.kind === 'done' ? outcome.result : null;

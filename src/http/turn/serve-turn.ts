@@ -225,7 +225,7 @@ const answer = async (
   { headers, exchange, trace, deps }: Answering,
 ): Promise<Response> => {
   if (ask.stream) {
-    trace?.tell('answered', { status: 200, head: headers });
+    trace?.record('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
     return sseResponse(ask.render(turns), {
@@ -233,7 +233,7 @@ const answer = async (
       headers,
       onFrame(frame) {
         tally.sent(frame);
-        trace?.tell('frame', frame);
+        trace?.record('frame', frame);
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
@@ -251,7 +251,7 @@ const answer = async (
   const body = ask.project(replies);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
-  trace?.tell('answered', { status: 200, head, body });
+  trace?.record('answered', { status: 200, head, body });
   return jsonResponse(body, head, exchange.signal);
 };
 
@@ -276,7 +276,7 @@ const readAsk = async (
   const countReferred = referredCounter(limits);
   const items = deps.items.of(exchange.caller(), (item, bytes) => {
     countReferred(bytes);
-    trace?.tell('referred', { item });
+    trace?.record('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
@@ -297,7 +297,7 @@ const counted =
   (fetchImage: FetchImage, held: HeldBytes, trace: Trace | null): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
-    trace?.tell('fetched', { url, image });
+    trace?.record('fetched', { url, image });
     held.grow(image.length);
     return image;
   };
