@@ -2,7 +2,9 @@ import { besideModule, createThreadPool } from '../threads/thread-pool.ts';
 import type { DemoJob, DemoOptions, DemoStep } from './demo-script.ts';
 
 /** A thread for the demo model: clients send the schemas that it makes up values for. */
-export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> & { close(): Promise<void> } => {
+export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> & {
+  close(): Promise<void>;
+} => {
   const pool = createThreadPool<DemoJob, readonly DemoStep[]>({
     file: besideModule(import.meta.url, 'demo-thread'),
     threads: 1,
