@@ -44,7 +44,7 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
-    tell: (kind, facts) => {
+    record: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
     },
@@ -92,7 +92,6 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
       { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
       { engine, models, logger, metrics },
     ),
-    forms: { read: async () => [] },
     formats,
     captures: { open: () => now },
     items: {
@@ -159,8 +158,8 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
     known['hasRelay'] === false ? null : playedRelay(profileOf(chosen, config.upstream.params), refuses);
   const recalled = factsOf(trace, 'recalled');
   const catalogue = {
-    isLite: () => known['isLite'] === true,
-    fullLane: () => textIn(known, 'fullLane'),
+    usesCodexFormat: () => known['isLite'] === true,
+    responsesSlug: () => textIn(known, 'fullLane'),
     effortsOf: () => known['efforts'] ?? null,
     knows: () => known['isKnown'] === true,
   } as unknown as ReturnType<EngineParts['offered']['current']>;

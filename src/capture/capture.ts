@@ -60,9 +60,9 @@ export const openCapture = async ({
         onLost: (reason, error) => onLost(reason, requestId, error),
       });
       open.add(trace);
-      trace.tell('settings', settings);
+      trace.record('settings', settings);
       return {
-        tell: (kind, facts) => trace.tell(kind, facts),
+        record: (kind, facts) => trace.record(kind, facts),
         next: () => trace.next(),
         async end(facts) {
           open.delete(trace);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import { plainValues } from '../../src/codex/capabilities/wants.ts';
+import { plainValues } from '../../src/codex/capabilities/requested-fields.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
@@ -39,7 +39,7 @@ const payloads = (body: object) => {
     insists: false,
   };
   const strategy = {
-    lane: 'full',
+    requestFormat: 'responses',
     slug: request.model,
     instructions: 'message',
     reasoning: 'kept',

@@ -107,7 +107,7 @@ describe('what is said about trouble', () => {
       const told: string[] = [];
       const clean = cleaner([]);
       const trace = {
-        tell: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
+        record: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
         next: () => 0,
       };
       const { outcome } = await run({ trace });

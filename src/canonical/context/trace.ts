@@ -3,7 +3,7 @@
  * says something tells it; what was told is not changed any more. Absent almost everywhere: then nobody writes.
  */
 export interface Trace {
-  tell(kind: TraceKind, facts: object): void;
+  record(kind: TraceKind, facts: object): void;
   /** A number that nothing else in the story has, for what is told in two parts. */
   next(): number;
 }

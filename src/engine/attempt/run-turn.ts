@@ -82,7 +82,7 @@ async function* runTurn(
   const { request } = asked;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
-  if (recalled > 0) request.trace?.tell('recalled', asked.history);
+  if (recalled > 0) request.trace?.record('recalled', asked.history);
   /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
   let refused: Failure | null = null;
@@ -90,7 +90,7 @@ async function* runTurn(
   let draft = first;
   let reruns = 0;
   for (let losses = 0; ;) {
-    if (request.budget.isSpent) throw new GatewayError(request.budget.exceeded());
+    if (request.budget.isLimitReached) throw new GatewayError(request.budget.exceeded());
     const startedAt = deps.ambient.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
@@ -116,7 +116,7 @@ async function* runTurn(
       else {
         const { refusal } = error;
         const { failure } = refusal.outcome;
-        const mayAskAgain = !request.budget.isSpent;
+        const mayAskAgain = !request.budget.isLimitReached;
         if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;

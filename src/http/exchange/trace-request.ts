@@ -24,12 +24,12 @@ export const withTrace =
     if (trace === null) return handle(http, exchange, null);
     exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);
-    trace.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    trace.record('asked', { method: http.method, path: pathname, head: safeHeaders(http.headers) });
     try {
       return await handle(http, exchange, trace);
     } catch (error) {
       const failed = failureOf(error);
-      trace.tell('answered', { status: failed.status, body: errorBody(failed) });
+      trace.record('answered', { status: failed.status, body: errorBody(failed) });
       throw error;
     }
   };
@@ -38,7 +38,7 @@ export const withTrace =
 export const tellBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';
-  trace.tell('body', {
+  trace.record('body', {
     body,
     models: {
       asked,
@@ -65,7 +65,7 @@ const HEADERS: ReadonlySet<string> = new Set([
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 
-const headOf = (headers: Headers): Record<string, string> =>
+const safeHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries(
     [...headers]
       .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))

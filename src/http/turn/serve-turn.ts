@@ -1,7 +1,7 @@
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { fold } from '../../canonical/events/accumulate.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
-import { refusedAmong } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { Trace } from '../../canonical/context/trace.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -37,7 +37,7 @@ import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
-import { isForm, type Forms } from '../body/read-form.ts';
+import { isForm, readForm } from '../body/read-form.ts';
 import type { RecentItems } from '../../turns/recent-items.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
@@ -73,7 +73,6 @@ export interface TurnDeps {
   readonly captures: Captures | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
-  readonly forms: Pick<Forms, 'read'>;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
@@ -194,7 +193,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plans[0];
-    const lateRefusal = refusalOf(ask, refusedAmong(asked[0], ignored), deps.strictParams);
+    const lateRefusal = refusalOf(ask, rejectionsFor(asked[0], ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
@@ -226,7 +225,7 @@ const answer = async (
   { headers, exchange, trace, deps }: Answering,
 ): Promise<Response> => {
   if (ask.stream) {
-    trace?.tell('answered', { status: 200, head: headers });
+    trace?.record('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
     return sseResponse(ask.render(turns), {
@@ -234,7 +233,7 @@ const answer = async (
       headers,
       onFrame(frame) {
         tally.sent(frame);
-        trace?.tell('frame', frame);
+        trace?.record('frame', frame);
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
@@ -252,7 +251,7 @@ const answer = async (
   const body = ask.project(replies);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
-  trace?.tell('answered', { status: 200, head, body });
+  trace?.record('answered', { status: 200, head, body });
   return jsonResponse(body, head, exchange.signal);
 };
 
@@ -271,13 +270,13 @@ const readAsk = async (
 ): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
-  const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
+  const body = await unlessAborted(readGiven(endpoint, http, limits), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (trace !== null) tellBody(trace, body, models);
   const countReferred = referredCounter(limits);
   const items = deps.items.of(exchange.caller(), (item, bytes) => {
     countReferred(bytes);
-    trace?.tell('referred', { item });
+    trace?.record('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
@@ -285,9 +284,9 @@ const readAsk = async (
 const readGiven = async (
   { bodyOf, spellOut }: Endpoint,
   http: Request,
-  { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
+  limits: ReadLimits,
 ): Promise<unknown> => {
-  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;
   return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
@@ -298,7 +297,7 @@ const counted =
   (fetchImage: FetchImage, held: HeldBytes, trace: Trace | null): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
-    trace?.tell('fetched', { url, image });
+    trace?.record('fetched', { url, image });
     held.grow(image.length);
     return image;
   };

@@ -1,9 +1,9 @@
-import { isDemanded } from '../../../canonical/failure/refusal.ts';
+import { mustHaveEffect } from '../../../canonical/failure/rejection.ts';
 import { circumstancesOf, type TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { Recent } from '../../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
-import { wantsOf } from '../../capabilities/wants.ts';
+import { requestedFields } from '../../capabilities/requested-fields.ts';
 
 /** Model names come from clients: what is remembered about them has an end. */
 const MAX_LEARNT = 10_000;
@@ -46,7 +46,7 @@ const keyOf = (circumstances: string, field: EditField): string => `${field} ${c
 /** The fields without which the caller would get no answer: they are tried again. */
 const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
   new Set(
-    wantsOf(request)
-      .filter(({ path }) => isDemanded(request, path))
+    requestedFields(request)
+      .filter(({ path }) => mustHaveEffect(request, path))
       .map(({ field }) => field),
   );
