@@ -42,7 +42,7 @@ const REQUIRED = [
 
 /** Nothing else belongs into the package. */
 const ALLOWED = /^(?:package\.json|[A-Z]+(?:\.md)?|bin\/.+\.js|dist\/.+\.js(?:on)?|docs\/.+|examples\/.+)$/;
-const FORBIDDEN = /\.map$|\.test\.|(?:^|\/)(?:tests?|shared|node_modules|__snapshots__)\//;
+const FORBIDDEN = /\.map$|\.test\.|(?:^|\/)(?:tests?|node_modules|__snapshots__)\//;
 
 /** `files` are the paths in the package. */
 export const contentProblems = (files: readonly string[]): readonly string[] => [
