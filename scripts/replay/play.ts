@@ -42,7 +42,8 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
-    tell: (kind, facts) => {
+    isRecording: true,
+    record: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
     },
@@ -175,7 +176,7 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
           of: () => ({
             remember() {},
             refused() {},
-            recall: ({ items }) =>
+            recall: ({ request: { items } }) =>
               recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
           }),
         },

@@ -23,15 +23,15 @@ const isLabel = (path: Path): boolean => typeof path === 'object' && 'formatFiel
 
 /** Whether no answer is wanted in which this has no effect. */
 export const isDemanded = ({ isStrict, logprobs }: TurnRequest, path: Path): boolean =>
-  (isStrict && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
+  (isStrict === true && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
 
 /** What a request cannot do without, among all that has no effect. */
 export const refusedAmong = (request: TurnRequest, ignored: readonly Path[]): readonly Refusal[] => {
   const isNeeded = (path: Path): boolean => request.logprobs.isNeeded && isAboutLogprobs(path);
   return [
     ...ignored.filter(isNeeded).map((path) => withoutEffect(path, 'has no effect here')),
-    ...(request.isStrict ? ignored.filter((path) => !isNeeded(path) && !isLabel(path)) : []).map((path) =>
-      withoutEffect(path, NO_EFFECT_IN_STRICT),
+    ...(request.isStrict === true ? ignored.filter((path) => !isNeeded(path) && !isLabel(path)) : []).map(
+      (path) => withoutEffect(path, NO_EFFECT_IN_STRICT),
     ),
   ];
 };

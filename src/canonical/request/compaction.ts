@@ -1,5 +1,5 @@
 import type { Item, Message, Opaque, Summary } from './item.ts';
-import type { AskedTurn } from './turn-request.ts';
+import type { TurnRequest } from './turn-request.ts';
 
 /** As the last item of a conversation it asks for a compaction instead of an answer. */
 const TRIGGER: Opaque = { kind: 'opaque', raw: { type: 'compaction_trigger' } };
@@ -7,13 +7,13 @@ const TRIGGER: Opaque = { kind: 'opaque', raw: { type: 'compaction_trigger' } };
 export const isTrigger = (item: Item): boolean => 'raw' in item && item.raw.type === TRIGGER.raw.type;
 
 /** Whether a compaction of the conversation is asked for. */
-export const asksForCompaction = ({ items }: Pick<AskedTurn, 'items'>): boolean => {
+export const asksForCompaction = ({ items }: Pick<TurnRequest, 'items'>): boolean => {
   const last = items.at(-1);
   return last !== undefined && isTrigger(last);
 };
 
 /** The same request, asking for a compaction. */
-export const compacting = <Ask extends AskedTurn>(request: Ask): Ask =>
+export const compacting = <Ask extends TurnRequest>(request: Ask): Ask =>
   asksForCompaction(request) ? request : { ...request, items: [...request.items, TRIGGER] };
 
 /** What only the backend can read that made it, whatever it calls it. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnOf, type Different } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { RequestStrategies, type RequestStrategiesOptions } from './request-strategies.ts';
 
@@ -38,8 +38,7 @@ const image = (detail: 'auto' | 'high') => ({
   role: 'user' as const,
   parts: [{ kind: 'image' as const, url: 'data:', detail }],
 });
-const sol = (different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({ model: 'sol', ...different });
+const sol = (different: Different = {}): Turn => turnOf({ model: 'sol', ...different });
 const refusal = (message: string, code?: string) =>
   failure('invalid_prompt', code === undefined ? { message } : { message, code });
 
@@ -156,7 +155,7 @@ describe('tools that a backend does not know', () => {
     expect(next([{ ...FLAT, ...slug }], 'Unsupported: custom, namespace')).toBeNull();
     ways.worked(request, [first, { ...FUNCTIONS, ...slug }, { ...FLAT, ...slug }]);
     expect(ways.first(request)).toEqual({ ...FLAT, ...slug });
-    expect(ways.first({ ...request, caller: 'another' })).toEqual(first);
+    expect(ways.first({ ...request, context: turnContext({ caller: { keyId: 'another' } }) })).toEqual(first);
   });
 
   it('are not the reason where there are none', () => {
@@ -206,15 +205,15 @@ describe('what is learnt', () => {
   it('from one caller, nothing about another; and from one effort nothing about another', () => {
     const ways = strategies();
     const asMessage = { ...FULL, instructions: 'message' } as const;
-    ways.worked(sol({ caller: 'a' }), [LITE, FULL]);
-    ways.worked(sol({ caller: 'b' }), [FULL, asMessage]);
+    ways.worked(sol({ keyId: 'a' }), [LITE, FULL]);
+    ways.worked(sol({ keyId: 'b' }), [FULL, asMessage]);
     const needy = { tools: [tool], parallelToolCalls: true, conversation: 'new' } as const;
-    expect(ways.first(sol({ caller: 'a', conversation: 'new' }))).toEqual(FULL);
-    expect(ways.first(sol({ caller: 'b', conversation: 'new' }))).toEqual(LITE);
-    expect(ways.first(sol({ caller: 'a', ...needy }))).toEqual(FULL);
-    expect(ways.first(sol({ caller: 'b', ...needy }))).toEqual(asMessage);
+    expect(ways.first(sol({ keyId: 'a', conversation: 'new' }))).toEqual(FULL);
+    expect(ways.first(sol({ keyId: 'b', conversation: 'new' }))).toEqual(LITE);
+    expect(ways.first(sol({ keyId: 'a', ...needy }))).toEqual(FULL);
+    expect(ways.first(sol({ keyId: 'b', ...needy }))).toEqual(asMessage);
     const high = { effort: 'high', summary: null, context: null };
-    expect(ways.first(sol({ caller: 'a', conversation: 'new', reasoning: high }))).toEqual(LITE);
+    expect(ways.first(sol({ keyId: 'a', conversation: 'new', reasoning: high }))).toEqual(LITE);
   });
 
   it('nothing that would take from a caller what it insists on', () => {
@@ -222,7 +221,7 @@ describe('what is learnt', () => {
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
     ways.worked(forced, [FULL, LITE]);
     expect(ways.first(forced)).toEqual(LITE);
-    expect(ways.first({ ...forced, isStrict: true })).toEqual(FULL);
+    expect(ways.first({ ...forced, request: { ...forced.request, isStrict: true } })).toEqual(FULL);
     expect(ways.first(sol({ isStrict: true }))).toEqual(LITE);
   });
 

@@ -1,5 +1,5 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
 import { isOnlyOnFull, needsFullLane } from '../../codex/capabilities/lanes.ts';
 import { hasNamespace } from '../../codex/translate/fit-tools.ts';
 import type { RequestStrategy, Lane } from '../../codex/translate/request-strategy.ts';
@@ -61,12 +61,13 @@ export class RequestStrategies {
     this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
-  first(request: TurnRequest): RequestStrategy {
-    return this.#on(this.#laneFor(request), request, 'kept');
+  first(turn: Turn): RequestStrategy {
+    return this.#on(this.#laneFor(turn), turn, 'kept');
   }
 
   /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
-  next(request: TurnRequest, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+  next(turn: Turn, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+    const { request } = turn;
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
@@ -92,7 +93,7 @@ export class RequestStrategies {
     const isTried = tried.some((strategy) => strategy.lane === lane);
     if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
     const { reasoning, customTools, namespaces } = last;
-    return { ...this.#on(lane, request, reasoning), customTools, namespaces };
+    return { ...this.#on(lane, turn, reasoning), customTools, namespaces };
   }
 
   /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
@@ -102,20 +103,21 @@ export class RequestStrategies {
   }
 
   /** The last of these was taken, those before it were refused. */
-  worked(request: TurnRequest, tried: readonly RequestStrategy[]): void {
+  worked(turn: Turn, tried: readonly RequestStrategy[]): void {
+    const { request, context } = turn;
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
       if (refused.lane !== last.lane) {
         // One client's request must not take the lane, and what it alone can say, from all others.
         if (this.#answered.get(`${refused.lane} ${request.model}`) !== undefined) continue;
-        this.#refusedLanes.set(circumstancesOf(request), refused.lane);
+        this.#refusedLanes.set(circumstancesOf(turn), refused.lane);
       } else if (refused.instructions !== last.instructions) {
-        this.#asMessage.set(circumstancesOf(request), true);
+        this.#asMessage.set(circumstancesOf(turn), true);
       }
       this.#options.onLearnt(request.model, refused, last);
     }
-    const circumstances = circumstancesOf(request);
+    const circumstances = circumstancesOf(turn);
     if (tried.some(({ customTools }) => customTools !== last.customTools)) {
       this.#asFunctions.set(circumstances, true);
     }
@@ -124,28 +126,29 @@ export class RequestStrategies {
     }
     if (!this.#hasTwoLanes(request.model)) return;
     this.#answered.set(`${last.lane} ${request.model}`, true);
-    this.#lanes.set(request.conversation, last.lane);
+    this.#lanes.set(context.conversation, last.lane);
   }
 
-  #laneFor(request: TurnRequest): Lane {
+  #laneFor(turn: Turn): Lane {
+    const { request, context } = turn;
     const { lanes, hasRelay } = this.#options;
     if (lanes === null || !lanes.isLite(request.model)) return 'full';
     // Only a relay can give a model of the full lane its name back.
     if (!hasRelay) return 'lite';
     if (lanes.setting !== 'auto') return lanes.setting;
-    const refused = this.#refusedLanes.get(circumstancesOf(request));
+    const refused = this.#refusedLanes.get(circumstancesOf(turn));
     // Who wants no answer without what only that lane can say gets it tried again.
     const isWanted =
       refused === 'full' &&
-      ((request.isStrict && needsFullLane(request)) || request.tools.some(isOnlyOnFull));
+      ((request.isStrict === true && needsFullLane(request)) || request.tools.some(isOnlyOnFull));
     if (refused !== undefined && !isWanted) return refused === 'full' ? 'lite' : 'full';
-    return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
+    return needsFullLane(request) ? 'full' : (this.#lanes.get(context.conversation) ?? 'lite');
   }
 
-  #on(lane: Lane, request: TurnRequest, reasoning: RequestStrategy['reasoning']): RequestStrategy {
-    const { model } = request;
+  #on(lane: Lane, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
+    const { model } = turn.request;
     const { hasRelay } = this.#options;
-    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(request)) !== undefined;
+    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(turn)) !== undefined;
     const isMessage = lane === 'lite' || !hasRelay || isLearnt(this.#asMessage);
     return {
       lane,

@@ -46,13 +46,13 @@ export const streamBack = async (
           onUnreadable: options.onUnreadable,
           mintCallId: options.mintCallId,
           onRepaired: options.onRepaired,
-          onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
+          onEvent: call.isRecording ? (type, data) => call.record('wire-said', { type, data }) : undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
     const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
     call.headers = callerHeaders(answer.headers, secrets);
-    call.tell('wire-head', { status: answer.statusCode, head: call.headers });
+    call.record('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {
     outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));

@@ -102,7 +102,7 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       await again(retryAfter, `status ${statusCode}`);
       return 'again';
     }
-    call?.tell('wire-refused', {
+    call?.record('wire-refused', {
       host,
       status: statusCode,
       head: pickedHeaders(answer.headers),

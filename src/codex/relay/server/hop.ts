@@ -36,8 +36,8 @@ export interface ModelCall {
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
   /** Whether somebody writes down what is said for it. */
-  readonly isTold: boolean;
-  tell(kind: TraceKind, facts: object): void;
+  readonly isRecording: boolean;
+  record(kind: TraceKind, facts: object): void;
   withhold(field: EditField): void;
 }
 

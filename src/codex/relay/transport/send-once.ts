@@ -85,8 +85,8 @@ const contentOf = async (
 export const editedBody = (body: JsonObject, call: ModelCall): JsonObject => {
   const { isFirstRequest, withheld } = call;
   const edited = call.edits.apply(body, editContext(call));
-  if (call.isTold) {
-    call.tell('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
+  if (call.isRecording) {
+    call.record('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
   }
   return edited;
 };
