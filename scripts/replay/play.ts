@@ -154,8 +154,8 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
     known['hasRelay'] === false ? null : playedRelay(profileOf(chosen, config.upstream.params), refuses);
   const recalled = factsOf(trace, 'recalled');
   const catalogue = {
-    isLite: () => known['isLite'] === true,
-    fullLane: () => textIn(known, 'fullLane'),
+    usesCodexFormat: () => known['isLite'] === true,
+    responsesSlug: () => textIn(known, 'fullLane'),
     effortsOf: () => known['efforts'] ?? null,
     knows: () => known['isKnown'] === true,
   } as unknown as ReturnType<EngineParts['offered']['current']>;

@@ -175,17 +175,17 @@ export const engineOf = (
   if (backend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
   const isChatgpt = chosen.kind === 'login' && chosen.login === 'chatgpt';
-  const lanes = {
-    setting: config.upstream.chatgptLane,
-    isLite: (model: string) => offered.current().isLite(model),
-    fullSlug: (model: string) => offered.current().fullLane(model),
+  const formats = {
+    setting: FORMAT_OF_SETTING[config.upstream.chatgptLane],
+    usesCodexFormat: (model: string) => offered.current().usesCodexFormat(model),
+    responsesSlug: (model: string) => offered.current().responsesSlug(model),
   };
   const engine = createEngine({
     workers,
     relay,
     preStarted: new PreStartedThreads(systemAmbient.clock),
     strategies: new RequestStrategies({
-      lanes: isChatgpt ? lanes : null,
+      formats: isChatgpt ? formats : null,
       hasRelay: relay !== null,
       clock: systemAmbient.clock,
       onLearnt: (model, refused, taken) =>
@@ -253,10 +253,13 @@ export const engineOf = (
   };
 };
 
-/** What the engine asks a catalogue about a model. */
+/** The values of `PROXY_CHATGPT_LANE` as request formats. */
+const FORMAT_OF_SETTING = { auto: 'auto', full: 'responses', lite: 'codex' } as const;
+
+/** What the engine asks a catalogue about a model, under the names that captures use. */
 const modelFacts = (catalogue: Catalogue, model: string) => ({
-  isLite: catalogue.isLite(model),
-  fullLane: catalogue.fullLane(model),
+  isLite: catalogue.usesCodexFormat(model),
+  fullLane: catalogue.responsesSlug(model),
   efforts: catalogue.effortsOf(model),
   isKnown: catalogue.knows(model),
 });

@@ -5,7 +5,7 @@ import { createAccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
 import { keepLists } from '../codex/models/kept-lists.ts';
-import { lanesOf, type CodexHomes } from '../codex/home/prepare-home.ts';
+import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
 import type { ModelSource } from '../engine/model-directory.ts';
@@ -16,7 +16,7 @@ import type { Logger } from '../observe/log.ts';
 export interface OpenModels extends ModelSource {
   /** For a worker that is about to start. */
   catalogue(): Promise<Catalogue>;
-  /** What the workers of now are told: which models have lanes, say. */
+  /** What the workers of now are told: which models have request formats, say. */
   current(): Catalogue;
   /** The backend does not know a model that was asked for: its list may be another by now. */
   refresh(): void;
@@ -43,7 +43,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   const { backend, homes } = options;
   if (options.told.kind === 'login' && options.told.login === 'chatgpt')
     return openAccount(options, options.told);
-  const catalogue = cleanCatalogue(homes.bundled, lanesOf(backend));
+  const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
   const fixed = {
     catalogue: async () => catalogue,
     current: () => catalogue,

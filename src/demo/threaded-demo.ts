@@ -2,17 +2,19 @@ import { besideModule, createThreadPool } from '../threads/thread-pool.ts';
 import type { DemoJob, DemoOptions, DemoStep } from './demo-script.ts';
 
 const TIMEOUT_MS = 1_000;
-/** The first one who comes waits until the thread is there. */
+/** Covers the start of the thread, which the first request waits for. */
 const WAIT_MS = 5_000;
 const MAX_WAITING = 256;
-/** More than anything fills in its time: see `maxMemoryMb`. */
+/** More than a job can allocate before its timeout: see `maxMemoryMb`. */
 const MAX_MEMORY_MB = 1_024;
 
-/** The demo model stands in for a backend, which does not know whose requests it gets. */
-const NOBODY = '';
+/** A backend does not know which client a request is from, so all jobs share one queue. */
+const ANY_CALLER = '';
 
-/** A thread for the demo model: the schemas that it makes up values for are programs of strangers. */
-export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { close(): Promise<void> } => {
+/** Runs the demo model in a thread, because a client's schema can take arbitrarily long to sample. */
+export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> & {
+  close(): Promise<void>;
+} => {
   const pool = createThreadPool<DemoJob, readonly DemoStep[]>({
     file: besideModule(import.meta.url, 'demo-thread'),
     threads: 1,
@@ -22,8 +24,8 @@ export const createDemoThread = (): Required<Pick<DemoOptions, 'think'>> & { clo
     maxMemoryMb: MAX_MEMORY_MB,
   });
   return {
-    async think(job) {
-      const outcome = await pool.run(job, NOBODY);
+    async computeSteps(job) {
+      const outcome = await pool.run(job, ANY_CALLER);
       return outcome.kind === 'done' ? outcome.result : null;
     },
     close: () => pool.close(),

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { hello } from '../support/scripts.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
-import { fullDraft, OWN_REASONING, type Draft } from './conforming.ts';
+import { responsesDraft, OWN_REASONING, type Draft } from './conforming.ts';
 
 /** A backend as it is after a start, for whoever imports this, and ways to ask it. */
 export let backend: ChatGptBackend;
@@ -16,7 +16,7 @@ afterAll(() => backend.close());
 
 export const fullWithHistory = (): Draft => {
   backend.settings.ownEncrypted = new Set([OWN_REASONING]);
-  return fullDraft();
+  return responsesDraft();
 };
 
 export const ask = (draft: Draft): Promise<Response> =>
@@ -30,8 +30,10 @@ export const asked = async (draft: Draft): Promise<{ readonly status: number; re
   const response = await ask(draft);
   return { status: response.status, body: await response.json() };
 };
-export const get = (at: string, headers: Record<string, string> = fullDraft().headers): Promise<Response> =>
-  fetch(backend.origin + at, { headers });
+export const get = (
+  at: string,
+  headers: Record<string, string> = responsesDraft().headers,
+): Promise<Response> => fetch(backend.origin + at, { headers });
 export const post = async (at: string, body: Json): Promise<{ status: number; body: JsonObject }> => {
   const response = await fetch(backend.origin + at, {
     method: 'POST',

@@ -14,7 +14,7 @@ import { writeLogin } from './login.ts';
 import type { LoginOptions } from './login.ts';
 import { closed, listenOn, parseObject, readText, sendJson } from './loopback-server.ts';
 import { textOf } from './rule.ts';
-import type { Confidence, Lane, Refusal } from './rule.ts';
+import type { Confidence, RequestFormat, Refusal } from './rule.ts';
 import { turnOf } from './rules-headers.ts';
 import { brokenRules, refusalOf } from './rules.ts';
 import { standardSettings } from './settings.ts';
@@ -33,7 +33,7 @@ export interface RecordedRequest {
 
 export interface ModelRequest extends RecordedRequest {
   readonly body: JsonObject;
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
   /** Ids of all rules that it broke, also of those that can only be found by trying. */
   readonly broken: readonly string[];
 }
@@ -107,16 +107,16 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
   let workspaceOrigin = 'https://chatgpt.com';
 
   const judge = (request: RecordedRequest, body: JsonObject): Refusal | null => {
-    const lane = request.headers[LITE_HEADER] === 'true' ? 'lite' : 'full';
+    const requestFormat = request.headers[LITE_HEADER] === 'true' ? 'codex' : 'responses';
     const broken = brokenRules({
       body,
       headers: request.headers,
-      lane,
+      requestFormat,
       model: textOf(body['model']),
       settings,
       memory: { issued, turnStates },
     });
-    const recorded = { ...request, body, lane, broken: broken.map(({ rule }) => rule.id) } as const;
+    const recorded = { ...request, body, requestFormat, broken: broken.map(({ rule }) => rule.id) } as const;
     modelRequests.push(recorded);
     for (const { rule } of broken) {
       if (rule.onlyFoundByTrying !== true)

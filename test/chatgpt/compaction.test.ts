@@ -19,12 +19,12 @@ const CONVERSATION: readonly JsonObject[] = [
   { role: 'assistant', content: 'The kettle is on.' },
 ];
 const TRIGGER = { type: 'compaction_trigger' };
-const lanes = [
-  ['full', 'gpt-5.5'],
-  ['lite', 'gpt-6.1-sol'],
+const formats = [
+  ['responses', 'gpt-5.5'],
+  ['codex', 'gpt-6.1-sol'],
 ] as const;
 
-describe.each(lanes)('on the %s lane', (lane, model) => {
+describe.each(formats)('on the %s request format', (requestFormat, model) => {
   it('a conversation is compacted by the service, and goes on from there', async () => {
     proxy.backend.use(inTurn(says([{ item: SEALED }]), says([{ item: SEALED }]), hello));
     const compacted = await proxy.post('/v1/responses/compact', { model, input: CONVERSATION });
@@ -40,7 +40,11 @@ describe.each(lanes)('on the %s lane', (lane, model) => {
       'Hello from the scripted model.',
     );
     const sent = proxy.backend.modelRequests;
-    expect(sent.map((request) => request.lane)).toEqual([lane, lane, lane]);
+    expect(sent.map((request) => request.requestFormat)).toEqual([
+      requestFormat,
+      requestFormat,
+      requestFormat,
+    ]);
     expect(sent.map((request) => itemsSent(request).at(-1))).toMatchObject([
       TRIGGER,
       TRIGGER,

@@ -229,8 +229,8 @@ const TOOL = {
   inputSchema: { type: 'object', properties: {} },
 };
 
-const FULL = { lite: undefined, tools: ['f'], first: 'message', parallel: true, context: undefined };
-const LITE = {
+const RESPONSES = { lite: undefined, tools: ['f'], first: 'message', parallel: true, context: undefined };
+const CODEX = {
   lite: 'true',
   tools: undefined,
   first: 'additional_tools',
@@ -238,7 +238,7 @@ const LITE = {
   context: 'all_turns',
 };
 
-describe('lanes, as codex takes them with our catalogue', () => {
+describe('request formats, as codex takes them with our catalogue', () => {
   it('lite for the names that are, full for their twins and for all others', async () => {
     answer = json(LISTED);
     const homes = await signIn(tokenUntil(DAYS));
@@ -293,12 +293,12 @@ describe('lanes, as codex takes them with our catalogue', () => {
 
     const names = ['gpt-9-nova', 'gpt-6.1-sol', 'gpt-6.1-sol-2027', 'gpt-5.5', 'o3', 'acme/gpt-6.1-sol'];
     for (const name of names) {
-      const expected = catalogue.isLite(name) ? LITE : FULL;
+      const expected = catalogue.usesCodexFormat(name) ? CODEX : RESPONSES;
       expect(await wire(name)).toEqual({ model: name, instructions: undefined, ...expected });
-      const full = catalogue.fullLane(name);
-      expect(await wire(full)).toEqual({ model: full, instructions: undefined, ...FULL });
+      const full = catalogue.responsesSlug(name);
+      expect(await wire(full)).toEqual({ model: full, instructions: undefined, ...RESPONSES });
     }
-    expect(names.filter((name) => catalogue.isLite(name))).toEqual([
+    expect(names.filter((name) => catalogue.usesCodexFormat(name))).toEqual([
       'gpt-9-nova',
       'gpt-6.1-sol',
       'gpt-6.1-sol-2027',

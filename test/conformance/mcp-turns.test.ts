@@ -2,7 +2,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
@@ -29,7 +29,7 @@ const ask = (more: JsonObject) =>
     { model: 'gpt-5.5', input: 'How much is it?', tools: [WEB], ...more },
     { headers: { 'x-proxy-output-layout': 'natural' } },
   );
-const calls = (name: string, given: object, callId: string, namespace = 'mcp__web'): Step => ({
+const calls = (name: string, given: object, callId: string, namespace = 'mcp__web'): ScriptStep => ({
   call: { name, namespace, arguments: JSON.stringify(given), callId },
 });
 const approvalRequest = (given: string): JsonObject => ({

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
@@ -36,7 +36,7 @@ const proxy = await openProxy(hello, env);
 
 let count = 0;
 /** A call of an MCP tool, always another one. */
-const mcpCall = (): Step => {
+const mcpCall = (): ScriptStep => {
   count += 1;
   return {
     call: { name: 'add', namespace: 'mcp__web', arguments: '{"a":2,"b":3}', callId: `call_${count}` },

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import * as scripts from '../support/scripts.ts';
 import { askStream, askWhole, endOf } from './client.ts';
@@ -12,17 +12,17 @@ import { startWatchedProxy } from './workers.ts';
 const tools = [
   { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
 ];
-const CALL: Step = { call: { name: 'f', arguments: '{}' } };
+const CALL: ScriptStep = { call: { name: 'f', arguments: '{}' } };
 
 const says =
-  (...steps: readonly Step[]): Script =>
+  (...steps: readonly ScriptStep[]): Script =>
   (_, connection) =>
     answer(connection, steps);
 
 /** Says at the end only that it is there. */
-const keepsAlive = (...steps: readonly Step[]): Script =>
+const keepsAlive = (...steps: readonly ScriptStep[]): Script =>
   says(...steps, ...Array.from({ length: 500 }, () => ALIVE).flat(), { hang: true });
-const ALIVE: readonly Step[] = [
+const ALIVE: readonly ScriptStep[] = [
   { wait: 20 },
   { raw: ': alive\n\nevent: keepalive\ndata: {"type":"keepalive"}\n\n' },
 ];

@@ -26,7 +26,7 @@ const payloads = (body: object) => {
     ignoreClientPrompt: false,
   });
   const strategy = {
-    lane: 'full',
+    requestFormat: 'responses',
     slug: request.model,
     instructions: 'message',
     reasoning: 'kept',

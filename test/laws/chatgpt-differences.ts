@@ -12,7 +12,7 @@ import {
 } from './exact-differences.ts';
 
 /**
- * Where the body that reaches the service behind a ChatGPT login differs on the full lane, besides what
+ * Where the body that reaches the service behind a ChatGPT login differs in the Responses format, besides what
  * differs for a provider too. Applied behind those.
  */
 export const CHATGPT_ONLY: readonly Difference[] = [

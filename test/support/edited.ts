@@ -22,7 +22,7 @@ export const SESSION = {
 };
 export const SHAPE: ThreadShape = {
   strategy: {
-    lane: 'full',
+    requestFormat: 'responses',
     slug: 'gpt-5.5',
     instructions: 'field',
     reasoning: 'kept',

@@ -136,23 +136,23 @@ const call: fc.Arbitrary<Shape> = fc
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
-  const kind = begun.type.endsWith('_call') ? 'hosted-call' : 'opaque';
+const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
+  const kind = initial.type.endsWith('_call') ? 'hosted-call' : 'opaque';
   return {
     prefix,
-    head: (id) => ({ kind, id, raw: { ...begun, id } }),
-    told: said.map(([type, more]): Telling => {
+    head: (id) => ({ kind, id, raw: { ...initial, id } }),
+    told: events.map(([type, more]): Telling => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))
         return { at: 'input', delta: textOf(more?.['delta']) };
       return {
         status,
-        ...(of === begun.type ? {} : { of }),
+        ...(of === initial.type ? {} : { of }),
         ...(more === undefined ? {} : { more }),
       };
     }),
-    ended: ({ id }) => ({ kind, id, raw: { ...begun, ...ended, id } }),
+    ended: ({ id }) => ({ kind, id, raw: { ...initial, ...ended, id } }),
   };
 };
 

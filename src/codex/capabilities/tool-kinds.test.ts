@@ -23,18 +23,15 @@ const bringing = (...tools: readonly Tool[]): Item => ({
 
 it('refuses what a way to a backend has no place for', () => {
   const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
-  expect(refusedTools(request, { profile: PROVIDER, lane: 'full' })).toEqual([]);
+  expect(refusedTools(request, { profile: PROVIDER, requestFormat: 'responses' })).toEqual([]);
   const why = "is of type 'file_search', which a ChatGPT login does not have";
-  expect(refusedTools(request, { profile: CHATGPT, lane: 'full' })).toEqual([
+  expect(refusedTools(request, { profile: CHATGPT, requestFormat: 'responses' })).toEqual([
     { path: { tool: 4 }, kind: 'unsupported_tool', why },
     { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },
   ]);
-  expect(refusedTools(request, { profile: null, lane: 'full' }).map(({ path }) => path)).toEqual([
-    { tool: 2 },
-    { tool: 3 },
-    { tool: 4 },
-    { item: 0 },
-  ]);
+  expect(
+    refusedTools(request, { profile: null, requestFormat: 'responses' }).map(({ path }) => path),
+  ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }, { item: 0 }]);
 });
 
 it('names what of the tools does not reach a backend', () => {
@@ -53,7 +50,9 @@ it('names what of the tools does not reach a backend', () => {
     { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
   expect(
-    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, lane: 'lite' }).map(({ path }) => path),
+    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, requestFormat: 'codex' }).map(
+      ({ path }) => path,
+    ),
   ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }]);
 });
 

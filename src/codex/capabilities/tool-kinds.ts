@@ -4,8 +4,8 @@ import type { Refusal } from '../../canonical/failure/refusal.ts';
 import type { RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { Lane } from '../translate/request-strategy.ts';
-import { isOnlyOnFull } from './lanes.ts';
+import type { RequestFormat } from '../translate/request-strategy.ts';
+import { isResponsesOnly } from './request-formats.ts';
 import type { BackendProfile } from './profile.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
@@ -25,7 +25,7 @@ type Known = Pick<BackendProfile, 'isChatgpt'> | null;
 /** How a backend is reached. */
 interface ToolWay {
   readonly profile: Known;
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
 }
 
 /** Tools that cannot be put before a backend at all. What it does not know it says itself. */
@@ -48,13 +48,13 @@ export const refusedTools = (
 /** Whether anybody talks to its server is decided in `mcp-tools.ts`. */
 const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
-const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
+const whyRefused = (tool: Tool, { profile, requestFormat }: ToolWay): string | null => {
   if (tool.kind !== 'hosted' || isSearch(tool) || isMcp(tool)) return null;
   const type = `is of type '${quoted(tool.raw.type)}'`;
   if (profile === null) return `${type}, and only the relay of this server could pass it on`;
   if (!profile.isChatgpt) return null;
   if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not have`;
-  return lane === 'lite' && isOnlyOnFull(tool)
+  return requestFormat === 'codex' && isResponsesOnly(tool)
     ? `${type}, for which the lite lane of a ChatGPT login has no place`
     : null;
 };

@@ -12,15 +12,15 @@ const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: n
 const CHATGPT = profileOf(directLogin('chatgpt'), null);
 const nothing: Way['refuses'] = new Set();
 const WAYS = {
-  'without the relay': { profile: null, lane: 'full', refuses: nothing },
-  'a provider': { profile: PROVIDER, lane: 'full', refuses: nothing },
+  'without the relay': { profile: null, requestFormat: 'responses', refuses: nothing },
+  'a provider': { profile: PROVIDER, requestFormat: 'responses', refuses: nothing },
   'a provider that refuses': {
     profile: PROVIDER,
-    lane: 'full',
+    requestFormat: 'responses',
     refuses: new Set(['temperature', 'include']),
   },
-  'the full lane': { profile: CHATGPT, lane: 'full', refuses: nothing },
-  'the lite lane': { profile: CHATGPT, lane: 'lite', refuses: nothing },
+  'the Responses format': { profile: CHATGPT, requestFormat: 'responses', refuses: nothing },
+  'the codex format': { profile: CHATGPT, requestFormat: 'codex', refuses: nothing },
 } as const satisfies Record<string, Way>;
 
 const missedOn = (way: keyof typeof WAYS, different: Partial<TurnRequest>, saysVerbosity = false) => {
@@ -74,8 +74,8 @@ describe('what a request wants', () => {
     ['without the relay', [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'verbosity']],
     ['a provider', []],
     ['a provider that refuses', ['sampling.temperature', include]],
-    ['the full lane', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
-    ['the lite lane', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
+    ['the Responses format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
+    ['the codex format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
   ] satisfies [keyof typeof WAYS, readonly Path[]][])('goes unheard: %s', (way, missed) => {
     expect(missedOn(way, all)).toEqual(missed);
   });
@@ -85,7 +85,7 @@ describe('what a request wants', () => {
     const tiers = ['priority', 'fast', 'flex', 'default', 'auto', null];
     const lacking = (way: keyof typeof WAYS) =>
       tiers.filter((serviceTier) => missedOn(way, { serviceTier }).length > 0);
-    expect([lacking('the full lane'), lacking('a provider'), lacking('without the relay')]).toEqual([
+    expect([lacking('the Responses format'), lacking('a provider'), lacking('without the relay')]).toEqual([
       ['flex'],
       [],
       [],
@@ -94,8 +94,8 @@ describe('what a request wants', () => {
 
   it('is a limit of hosted calls only where there can be any', () => {
     const tools = [{ kind: 'hosted', raw: { type: 'web_search' } }] as const;
-    expect(missedOn('the full lane', { maxToolCalls: 2 })).toEqual([]);
-    expect(missedOn('the full lane', { maxToolCalls: 2, tools })).toEqual(['maxToolCalls']);
+    expect(missedOn('the Responses format', { maxToolCalls: 2 })).toEqual([]);
+    expect(missedOn('the Responses format', { maxToolCalls: 2, tools })).toEqual(['maxToolCalls']);
     expect(missedOn('a provider', { maxToolCalls: 2, tools })).toEqual([]);
     expect(plainValues(turnRequest({ maxToolCalls: 2 }))).toEqual([['max_tool_calls', 2]]);
   });

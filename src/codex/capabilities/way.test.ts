@@ -8,10 +8,10 @@ import { fateOf, type Way } from './way.ts';
 const refuses = new Set<never>();
 const chatgpt = profileOf(directLogin('chatgpt'), null);
 const WAYS: readonly Way[] = [
-  { profile: null, lane: 'full', refuses },
-  { profile: profileOf({ kind: 'demo', baseUrl: 'http://x' }, null), lane: 'full', refuses },
-  { profile: chatgpt, lane: 'full', refuses },
-  { profile: chatgpt, lane: 'lite', refuses },
+  { profile: null, requestFormat: 'responses', refuses },
+  { profile: profileOf({ kind: 'demo', baseUrl: 'http://x' }, null), requestFormat: 'responses', refuses },
+  { profile: chatgpt, requestFormat: 'responses', refuses },
+  { profile: chatgpt, requestFormat: 'codex', refuses },
 ];
 
 describe('what becomes of a setting', () => {
@@ -30,7 +30,12 @@ describe('what becomes of a setting', () => {
 
   it('is what was learnt, where something was', () => {
     const [, provider] = WAYS;
-    const way: Way = { profile: null, lane: 'full', ...provider, refuses: new Set(['temperature']) };
+    const way: Way = {
+      profile: null,
+      requestFormat: 'responses',
+      ...provider,
+      refuses: new Set(['temperature']),
+    };
     expect(fateOf('sampling.temperature', way)).toBe('ignored');
     expect(fateOf('sampling.topP', way)).toBe('mapped');
   });

@@ -1,6 +1,6 @@
 import type { Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Lane } from '../translate/request-strategy.ts';
+import type { RequestFormat } from '../translate/request-strategy.ts';
 import type { BackendProfile, EditField } from './profile.ts';
 import { SETTINGS, type Fate } from './settings.ts';
 import { tierAt } from './tiers.ts';
@@ -9,17 +9,23 @@ import { tierAt } from './tiers.ts';
 export interface Way {
   /** Null: there is no relay, so the backend hears what the app-server says by itself. */
   readonly profile: BackendProfile | null;
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
   /** What the backend was found to refuse. */
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/** What the lite lane of a ChatGPT login has no place for. */
-const NOT_ON_LITE: ReadonlySet<EditField> = new Set(['tool_choice', 'parallel_tool_calls', 'image_detail']);
+/** What the codex format of a ChatGPT login has no place for. */
+const NOT_IN_CODEX_FORMAT: ReadonlySet<EditField> = new Set([
+  'tool_choice',
+  'parallel_tool_calls',
+  'image_detail',
+]);
 
 /** Whether a field of the backend's request can be set, if nothing was learnt about it. */
-export const hasPlaceFor = (field: EditField, { profile, lane }: Omit<Way, 'refuses'>): boolean =>
-  profile !== null && profile.takes.has(field) && !(lane === 'lite' && NOT_ON_LITE.has(field));
+export const hasPlaceFor = (field: EditField, { profile, requestFormat }: Omit<Way, 'refuses'>): boolean =>
+  profile !== null &&
+  profile.takes.has(field) &&
+  !(requestFormat === 'codex' && NOT_IN_CODEX_FORMAT.has(field));
 
 /** What becomes of a setting that a request makes use of. */
 export const fateOf = (setting: Setting, way: Way): Fate => {

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
-import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
+import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskRoom } from './disk-room.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
@@ -46,9 +46,9 @@ export interface CodexHomes {
   requireRoom(cause: unknown): Promise<void>;
 }
 
-/** Only the backend of a ChatGPT login has lanes. */
-export const lanesOf = (backend: BackendTarget): Lanes =>
-  backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'none';
+/** Only the backend of a ChatGPT login has request formats. */
+export const catalogueKind = (backend: BackendTarget): CatalogueKind =>
+  backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'api';
 
 export interface CodexHome {
   readonly path: string;
@@ -122,7 +122,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
   const codexVersion = binary.version;
 
-  const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
+  const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), api: lazily(bundled, 'api') };
   const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
     try {
       await fillHome(home.path, furniture);
@@ -139,7 +139,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     lastingDirectory: lasting,
     binary,
     bundled,
-    create: async (backend, catalogue = catalogues[lanesOf(backend)]()) => {
+    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) => {
       const home = await emptyHome(backend);
       const catalogueFile = path.join(home.path, 'catalog.json');
       return filledHome(home, {
@@ -166,9 +166,9 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
 };
 
 /** A catalogue has some hundred KB, and most processes need one of them. */
-const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue) => {
+const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Catalogue) => {
   let made: Catalogue | null = null;
-  return () => (made ??= cleanCatalogue(bundled, lanes));
+  return () => (made ??= cleanCatalogue(bundled, kind));
 };
 
 interface HomeContents {

@@ -4,7 +4,10 @@ import type { ParamsOf } from '../../codex/protocol/methods.ts';
 import { RpcError } from '../../codex/rpc/errors.ts';
 
 /** The same app-server; its calls and notifications are recorded in the trace. */
-export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer => ({
+export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer =>
+  trace.isRecording ? recorded(appServer, trace) : appServer;
+
+const recorded = (appServer: AppServer, trace: Trace): AppServer => ({
   async request(method, params, options) {
     const call = trace.next();
     trace.record('rpc-sent', { call, method, params });

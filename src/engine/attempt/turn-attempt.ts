@@ -78,9 +78,7 @@ export class TurnAttempt {
     const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
-    this.#appServer = context.trace.isRecording
-      ? tracedAppServer(lease.appServer, context.trace)
-      : lease.appServer;
+    this.#appServer = tracedAppServer(lease.appServer, context.trace);
     this.#request = request;
     this.#context = context;
     this.#draft = draft;
@@ -191,10 +189,10 @@ export class TurnAttempt {
           onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
-      await yieldToLoop(this.#signal);
+      const signal = this.#signal;
+      await yieldToLoop(signal);
       const items = toInjectItems(injected, this.#relayTurn === null ? 'own' : 'places');
       if (items.length > 0 && request.isReview !== true) {
-        const signal = this.#signal;
         await unlessAborted(
           appServer.request('thread/inject_items', { threadId, items }, { signal }),
           signal,
@@ -231,8 +229,7 @@ export class TurnAttempt {
 
   /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
   async #prepared(threadId: string): Promise<TurnRequest> {
-    const request = this.#request;
-    return this.#mcp?.prepare(request, this.#appServer, threadId, this.#approved) ?? request;
+    return this.#mcp?.prepare(this.#request, this.#appServer, threadId, this.#approved) ?? this.#request;
   }
 
   #begin(turnId: string): void {

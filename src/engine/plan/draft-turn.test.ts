@@ -31,7 +31,7 @@ const CHATGPT: DraftDeps = {
   mcp: NO_MCP,
 };
 const KEPT = {
-  lane: 'full',
+  requestFormat: 'responses',
   slug: 'm',
   instructions: 'field',
   reasoning: 'kept',
@@ -93,16 +93,16 @@ describe('a draft', () => {
 
   it('says in words what must be called, where no field says it or the model did not heed it', () => {
     const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
-    const said = (different: Partial<TurnRequest>, lane: 'full' | 'lite', deps = CHATGPT) =>
-      draftTurn(turnOf({ items: [user], ...different }), { ...KEPT, lane }, deps).request.items;
+    const said = (different: Partial<TurnRequest>, requestFormat: 'responses' | 'codex', deps = CHATGPT) =>
+      draftTurn(turnOf({ items: [user], ...different }), { ...KEPT, requestFormat }, deps).request.items;
     const text =
       'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.';
     const line: Item = { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] };
-    expect(said({ toolChoice }, 'full')).toEqual([user]);
-    expect(said({ toolChoice, insists: true }, 'full')).toEqual([user, line]);
-    expect(said({ toolChoice }, 'lite')).toEqual([user, line]);
-    expect(said({ toolChoice }, 'full', PLAIN)).toEqual([user, line]);
-    expect(said({ toolChoice: { mode: 'none' } }, 'full', PLAIN)).toEqual([user]);
+    expect(said({ toolChoice }, 'responses')).toEqual([user]);
+    expect(said({ toolChoice, insists: true }, 'responses')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'codex')).toEqual([user, line]);
+    expect(said({ toolChoice }, 'responses', PLAIN)).toEqual([user, line]);
+    expect(said({ toolChoice: { mode: 'none' } }, 'responses', PLAIN)).toEqual([user]);
   });
 
   it('leaves out reasoning that could not be read', () => {

@@ -5,7 +5,7 @@ import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { lostOnLane } from '../../codex/capabilities/lanes.ts';
+import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../../codex/capabilities/raw-items.ts';
 import { isLifted, lostOfTools, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
@@ -91,7 +91,7 @@ export const draftTurn = (
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
   const says = willSay(request, {
     profile,
-    lane: strategy.lane,
+    requestFormat: strategy.requestFormat,
     refuses: relay?.refusedFor(fitted, context) ?? new Set(),
     saysVerbosity: saysVerbosity(request, settings),
   });
@@ -99,7 +99,7 @@ export const draftTurn = (
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
-    ...lostOnLane(request, strategy.lane, relay !== null),
+    ...lostInFormat(request, strategy.requestFormat, relay !== null),
     ...lostOfTools(request, profile),
     ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
@@ -121,7 +121,7 @@ export const draftTurn = (
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request, { profile, lane: strategy.lane }),
+      ...refusedTools(request, { profile, requestFormat: strategy.requestFormat }),
       ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),

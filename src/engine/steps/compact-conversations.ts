@@ -12,6 +12,7 @@ import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
 import type { Ambient, IdSource } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import type { Engine, Plan } from '../engine.ts';
+import { holdBack, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 
 export interface CompactionOptions {
@@ -96,8 +97,8 @@ const withoutForce = (request: TurnRequest): Cleared =>
     : { request, ignored: [] };
 
 /**
- * The backend's own compaction. Nothing is told before it begins: a backend that does not know the trigger refuses
- * it, or answers the conversation, and then a summary is made.
+ * The backend's own compaction. Nothing is sent before it begins: a backend that does not know the trigger rejects it,
+ * or answers the conversation, and then a summary is made.
  */
 async function* untilCompacted(
   native: Plan,
@@ -105,23 +106,19 @@ async function* untilCompacted(
   otherwise: () => Plan | null,
 ): AsyncGenerator<TurnEvent> {
   const settling = new Settling(onSettled);
-  const held: TurnEvent[] = [];
-  const told = new Set<string>();
-  let lost: TurnEnded | null = null;
-  for await (const event of native.run(signal, settling.settle)) {
-    if (event.type === 'item-started' && event.item.kind === 'compaction') told.add(event.item.id);
+  const begun = new Set<string>();
+  const judge = (event: TurnEvent): Verdict => {
+    if (event.type === 'item-started' && event.item.kind === 'compaction') begun.add(event.item.id);
     const id = itemIdOf(event);
-    if (id !== null && !told.has(id)) continue;
-    held.push(event);
-    if (event.type === 'turn-accepted') continue;
-    if (event.type === 'turn-ended' && told.size === 0 && cameToNothing(event)) {
-      lost = event;
-      break;
-    }
-    settling.isLast();
-    yield* held.splice(0);
-  }
-  if (lost === null) return;
+    if (id !== null && !begun.has(id)) return 'drop';
+    if (event.type === 'turn-accepted') return 'hold';
+    const isLost = event.type === 'turn-ended' && begun.size === 0 && cameToNothing(event);
+    return isLost ? 'discard' : 'decide';
+  };
+  const events = native.run(signal, settling.settle);
+  const held = yield* holdBack(events, { judge, whenFull: 'discard', signal, settling });
+  const lost = held?.at(-1);
+  if (held === null || lost?.type !== 'turn-ended') return;
   const summary = otherwise();
   if (summary === null) {
     settling.isLast();

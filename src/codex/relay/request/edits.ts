@@ -66,7 +66,8 @@ export const requestEdits = (
 ): RequestEdits => {
   const { strategy } = shape;
   const plain = plainFields(request, profile);
-  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: strategy.lane });
+  const takes = (field: EditField): boolean =>
+    hasPlaceFor(field, { profile, requestFormat: strategy.requestFormat });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
   const exactWith = (without: ReadonlySet<EditField>): readonly JsonObject[] =>
@@ -112,7 +113,7 @@ export const requestEdits = (
         Object.assign(
           edited,
           writeTools(body, tools, {
-            lane: strategy.lane,
+            requestFormat: strategy.requestFormat,
             profile,
             session: session.session,
             mcp: shape.mcp,
@@ -123,11 +124,11 @@ export const requestEdits = (
         const own = sets('client_metadata') ? request.clientMetadata : null;
         edited['client_metadata'] = { ...inSession(body['client_metadata'], session), ...own };
       }
-      if (sets('reasoning.context') && strategy.lane === 'full') {
+      if (sets('reasoning.context') && strategy.requestFormat === 'responses') {
         const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
         edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
       }
-      if (strategy.lane === 'full') setInstructions(edited, request, shape, profile);
+      if (strategy.requestFormat === 'responses') setInstructions(edited, request, shape, profile);
       if (!profile.isChatgpt) {
         setOwnFields(edited, request, {
           sets,

@@ -13,29 +13,29 @@ import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { BackendProfile } from '../../capabilities/profile.ts';
 import { chatgptTool, takesField } from '../../capabilities/tool-kinds.ts';
-import type { Lane } from '../../translate/request-strategy.ts';
+import type { RequestFormat } from '../../translate/request-strategy.ts';
 import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 
 export interface ToolsPlace {
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
   readonly profile: Pick<BackendProfile, 'isChatgpt'>;
-  /** Names the item that holds the tools on the lite lane: the same for all requests of a conversation. */
+  /** Names the item that holds the tools in the codex format: the same for all requests of a conversation. */
   readonly session: string;
   readonly mcp: McpShape | null;
 }
 
 /**
- * The client's tools, in front of those that the app-server adds itself. On the full lane they stand in `tools`,
- * on the lite lane in the first item of the input.
+ * The client's tools, in front of those that the app-server adds itself. On the Responses format they stand in `tools`,
+ * in the codex format in the first item of the input.
  */
 export const writeTools = (
   body: JsonObject,
   tools: readonly Tool[],
-  { lane, profile, session, mcp }: ToolsPlace,
+  { requestFormat, profile, session, mcp }: ToolsPlace,
 ): JsonObject => {
   const added = (list: readonly Json[]): readonly Json[] => (mcp === null ? list : shapeMcpTools(list, mcp));
   const write = (tool: Tool): JsonObject => writeTool(tool, profile);
-  if (lane === 'full') return { tools: [...tools.map(write), ...added(listIn(body, 'tools'))] };
+  if (requestFormat === 'responses') return { tools: [...tools.map(write), ...added(listIn(body, 'tools'))] };
   const input = listIn(body, 'input');
   const [first] = input;
   const has = isJsonObject(first) && first['type'] === 'additional_tools';
@@ -46,7 +46,7 @@ export const writeTools = (
   return { input: [item, ...input.slice(has ? 1 : 0)] };
 };
 
-/** codex has a namespace for tools that are in none, on the lite lane. */
+/** codex has a namespace for tools that are in none, in the codex format. */
 const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject): readonly JsonObject[] => {
   const isFlat = ({ kind }: Tool): boolean => kind === 'function' || kind === 'custom';
   const flat = tools.filter(isFlat).map(write);

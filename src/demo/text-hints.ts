@@ -1,8 +1,8 @@
 import type { Hints } from '../schemas/sample-value.ts';
 
-/** What can be picked out of a user's text without understanding it. */
+/** Finds topic words, phrases and numbers in a user's text with simple patterns. */
 
-/** Words that say nothing about a topic, also the ones that tool descriptions are full of. */
+/** Words that do not identify a topic, including those that are common in tool descriptions. */
 const STOP_WORDS = new Set(
   `a about all also an and any are as ask at be been but by call can could data demo did do does for from function get
   give given has have hello help here how i if in info information into is it its just know like list make me my need no
@@ -19,22 +19,22 @@ const fold = (word: string): string => {
 const isMeaningful = (word: string): boolean =>
   word.length >= 3 && !STOP_WORDS.has(word.toLowerCase()) && !STOP_WORDS.has(fold(word));
 
-/** `getWeather_now` is three words. */
+/** Splits `getWeather_now` into three words. */
 const splitNames = (text: string): string =>
   text.replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ').replaceAll('_', ' ');
 
 const wordsOf = (text: string): readonly string[] => text.match(/\p{L}[\p{L}\p{M}'’]*/gu) ?? [];
 
-/** The words of a text that may tell its topic, in one form for "City" and "cities' names". */
+/** The words that may identify the topic of a text, in lower case and without a plural s. */
 export const topicWords = (text: string): ReadonlySet<string> =>
   new Set(wordsOf(splitNames(text)).filter(isMeaningful).map(fold));
 
-/** `notes.txt`, `src/main.ts`, `/etc/hosts.conf`; neither `e.g.` nor `1.5`. */
+/** Matches `notes.txt`, `src/main.ts` and `/etc/hosts.conf`, but not `e.g.` or `1.5`. */
 const FILE_NAMES = /(?<![\w./~-])[\w./~-]{1,200}\.[a-z]\w{1,9}(?![\w/])/giu;
 
 /**
- * Phrases that a string argument could be, best first: names of files, names inside a sentence, names at the start
- * of one, and then any word with a meaning.
+ * Candidates for string arguments, best first: file names, capitalised names inside a sentence, those at the
+ * start of a sentence, then any other topic word.
  */
 export const phrasesOf = (text: string): readonly string[] => {
   const inside: string[] = [];
@@ -49,7 +49,7 @@ export const phrasesOf = (text: string): readonly string[] => {
   return [...new Set([...(text.match(FILE_NAMES) ?? []), ...inside, ...atStart, ...plain])];
 };
 
-/** "Is Paris" names Paris. */
+/** Drops leading stop words: "Is Paris" becomes "Paris". */
 const withoutOpening = (phrase: string): string => {
   const words = phrase.split(' ');
   while (words[0] !== undefined && !isMeaningful(words[0])) words.shift();
@@ -59,7 +59,7 @@ const withoutOpening = (phrase: string): string => {
 export const numbersOf = (text: string): readonly number[] =>
   (text.match(/(?<![\p{L}\p{N}])-?\d{1,12}(?:\.\d{1,6})?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
 
-/** What of a text may be a value. */
+/** Values from a text that may fill a schema. */
 export const hintsOf = (text: string): Hints => ({
   text,
   phrases: phrasesOf(text),
@@ -67,7 +67,7 @@ export const hintsOf = (text: string): Hints => ({
   word: 'demo',
 });
 
-/** A text in one line and at most so long; a cut is shown. */
+/** Puts a text on one line and truncates it with an ellipsis. */
 export const shorten = (text: string, length: number): string => {
   const line = text.replaceAll(/\s+/gu, ' ').trim();
   const characters = Array.from(line);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deltasOf } from './step.ts';
+import { deltasOf } from './script-step.ts';
 describe('deltasOf', () => {
   it.each([
     ['words', 'Hello,  you\nthere ', {}, ['Hello,', '  you', '\nthere ']],
@@ -7,7 +7,7 @@ describe('deltasOf', () => {
     ['nothing', '', {}, []],
     ['chunks of whole characters', 'a😀😀b', { chunkSize: 2 }, ['a😀', '😀b']],
     ['line breaks in chunks', 'a\nb', { chunkSize: 2 }, ['a\n', 'b']],
-    ['as told', 'abc', { deltas: ['ab', 'c'] }, ['ab', 'c']],
+    ['given deltas', 'abc', { deltas: ['ab', 'c'] }, ['ab', 'c']],
   ])('%s', (_name, text, pace, deltas) => {
     expect(deltasOf(text, pace)).toEqual(deltas);
   });

@@ -17,37 +17,38 @@ const FORCED = { type: 'function', name: 'get_weather' };
 
 const ask = (at: ChatGptProxy, more: JsonObject = {}): Promise<Answered> =>
   at.post('/v1/responses', { model: 'gpt-6.1-sol', input: 'Hello?', ...more });
-const lanes = ({ backend }: ChatGptProxy): readonly string[] => backend.modelRequests.map(({ lane }) => lane);
+const formats = ({ backend }: ChatGptProxy): readonly string[] =>
+  backend.modelRequests.map(({ requestFormat }) => requestFormat);
 
-describe('a lane that the service refuses', () => {
+describe('a request format that the service refuses', () => {
   it('the full one, for a lite model: the other is tried, what is lost is named, and it is remembered', async () => {
     const at = await started();
-    at.backend.settings.fullLaneForLiteModels = 'refused';
+    at.backend.settings.responsesFormatForCodexModels = 'refused';
     at.backend.use(toolCall());
     for (const stream of [false, true]) {
       const answered = await ask(at, { stream, tools: [WEATHER], tool_choice: FORCED });
       expect(answered.status).toBe(200);
       expect(JSON.stringify(answered.json['output'])).toContain('get_weather');
     }
-    expect(lanes(at)).toEqual(['full', 'lite', 'lite']);
+    expect(formats(at)).toEqual(['responses', 'codex', 'codex']);
   });
 
   it('the lite one: the other is tried, and it is remembered', async () => {
     const at = await started();
-    at.backend.settings.liteLane = 'refused';
+    at.backend.settings.codexFormat = 'refused';
     for (const stream of [false, true, false])
       expect(outputText(await ask(at, { stream, instructions: 'Be brief.' }))).toBe(HELLO);
-    expect(lanes(at)).toEqual(['lite', 'full', 'full', 'full']);
+    expect(formats(at)).toEqual(['codex', 'responses', 'responses', 'responses']);
     expect(at.backend.modelRequests.at(-1)?.body['instructions']).toBe('Be brief.');
   });
 
   it('both: the client is told, after one attempt on each', async () => {
     const at = await started();
-    at.backend.settings.liteLane = 'refused';
-    at.backend.settings.fullLaneForLiteModels = 'refused';
+    at.backend.settings.codexFormat = 'refused';
+    at.backend.settings.responsesFormatForCodexModels = 'refused';
     const answered = await ask(at);
     expect(answered.status).toBe(400);
-    expect(lanes(at)).toEqual(['lite', 'full']);
+    expect(formats(at)).toEqual(['codex', 'responses']);
   });
 });
 
@@ -56,7 +57,7 @@ describe('PROXY_CHATGPT_LANE', () => {
     const at = await started({ PROXY_CHATGPT_LANE: 'full' });
     expect(outputText(await ask(at))).toBe(HELLO);
     expect(outputText(await ask(at, { model: 'gpt-5.5' }))).toBe(HELLO);
-    expect(lanes(at)).toEqual(['full', 'full']);
+    expect(formats(at)).toEqual(['responses', 'responses']);
     expect(at.backend.modelRequests.map(({ body }) => body['model'])).toEqual(['gpt-6.1-sol', 'gpt-5.5']);
   });
 
@@ -66,8 +67,8 @@ describe('PROXY_CHATGPT_LANE', () => {
     const answered = await ask(at, { tools: [WEATHER], tool_choice: FORCED, parallel_tool_calls: true });
     expect(answered.status).toBe(200);
     expect(answered.headers.get('x-proxy-ignored-params')).toBe('parallel_tool_calls');
-    expect(lanes(at)).toEqual(['lite']);
-    // That lane has no field for it.
+    expect(formats(at)).toEqual(['codex']);
+    // That request format has no field for it.
     expect(itemsSent(at.backend.modelRequests.at(-1)).at(-1)).toMatchObject({
       role: 'developer',
       content: [{ text: expect.stringContaining('the tool "get_weather"') as string }],

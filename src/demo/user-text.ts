@@ -1,10 +1,17 @@
-/** Longer texts are cut before they are searched for markup. */
+/** Longer texts are cut before the search for tags. */
 const MAX_CHARS = 256 * 1024;
 
-/** Tags around what the user has typed; a client that uses one puts nothing of the user's outside of it. */
-const OF_USER = new Set(['user_query', 'userrequest', 'user_request', 'user_message', 'user_input', 'task']);
-/** Single words that clients use as tags and HTML does not. */
-const OF_CLIENT = new Set([
+/** Tags that clients put around the user's text. If one is present, nothing outside it is the user's. */
+const USER_TAGS = new Set([
+  'user_query',
+  'userrequest',
+  'user_request',
+  'user_message',
+  'user_input',
+  'task',
+]);
+/** One-word tags of clients that are not HTML elements. */
+const CLIENT_TAGS = new Set([
   'attachment',
   'attachments',
   'context',
@@ -19,7 +26,7 @@ const OF_CLIENT = new Set([
   'system',
 ]);
 
-/** A tag with its name; attributes have a limit, so that a text full of `<` is read once. */
+/** A tag with its name. The length of attributes is limited to keep the search linear. */
 const TAGS = /<(\/?)([A-Za-z][\w-]*)(?:\s[^<>]{0,500})?>/g;
 
 interface Tag {
@@ -30,13 +37,13 @@ interface Tag {
 }
 
 /**
- * What the user typed of a message, without the blocks that clients add to it, such as `<current_datetime>…` or
- * `<system-reminder>…`. Elements of HTML and tags that are not closed are the user's.
+ * Removes blocks that clients add to a user message, such as `<current_datetime>…` or `<system-reminder>…`.
+ * HTML elements and unclosed tags count as the user's text and stay.
  */
-export const ownWords = (text: string): string => {
+export const userText = (text: string): string => {
   const cut = text.slice(0, MAX_CHARS);
   if (!cut.includes('</')) return cut;
-  const wrapped = blocksIn(cut, (name) => OF_USER.has(name));
+  const wrapped = blocksIn(cut, (name) => USER_TAGS.has(name));
   if (wrapped.length > 0) {
     return wrapped
       .map(({ start, end }) => withoutBlocks(cut.slice(start, end)))
@@ -47,10 +54,10 @@ export const ownWords = (text: string): string => {
 };
 
 interface Block {
-  /** Of what is between the tags. */
+  /** Range of the content between the tags. */
   readonly start: number;
   readonly end: number;
-  /** Of the whole block. */
+  /** Range of the whole block. */
   readonly from: number;
   readonly to: number;
 }
@@ -58,7 +65,7 @@ interface Block {
 const withoutBlocks = (text: string): string => {
   const kept: string[] = [];
   let at = 0;
-  for (const { from, to } of blocksIn(text, isOfClient)) {
+  for (const { from, to } of blocksIn(text, isClientTag)) {
     kept.push(text.slice(at, from));
     at = to;
   }
@@ -66,11 +73,11 @@ const withoutBlocks = (text: string): string => {
   return kept.join('').trim();
 };
 
-/** No element of HTML that a person writes has such a name. */
-const isOfClient = (name: string, written: string): boolean =>
-  OF_CLIENT.has(name) || /[_-]/.test(name) || /[a-z][A-Z]/.test(written);
+/** Snake case, kebab case and camel case do not occur in HTML element names. */
+const isClientTag = (name: string, written: string): boolean =>
+  CLIENT_TAGS.has(name) || /[_-]/.test(name) || /[a-z][A-Z]/.test(written);
 
-/** The outermost blocks with such a name, from an opening tag to the first that closes it. */
+/** Finds the outermost blocks with a wanted name, from the opening tag to the first closing tag. */
 const blocksIn = (text: string, isWanted: (name: string, written: string) => boolean): readonly Block[] => {
   const tags: Tag[] = [];
   const lastClosing = new Map<string, number>();

@@ -1,9 +1,9 @@
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
-import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel, textOf } from './rule.ts';
+import { apiError, detail, firstAnswer, inputItems, inputParts, isCodexFormatModel, textOf } from './rule.ts';
 import type { Rule } from './rule.ts';
 
-const LITE_TOOLS = new Set<Json | undefined>(['function', 'custom', 'tool_search']);
+const CODEX_FORMAT_TOOLS = new Set<Json | undefined>(['function', 'custom', 'tool_search']);
 
 /** codex puts tools into namespaces, also its own `functions`; what counts is what is inside. */
 const flatTools = (tools: Json | undefined): readonly JsonObject[] =>
@@ -17,33 +17,35 @@ const isForced = (choice: Json | undefined): boolean =>
 const chosenName = (choice: Json | undefined): string =>
   isJsonObject(choice) ? textOf(choice['name'] ?? choice['type']) : textOf(choice);
 
-export const LITE_RULES: readonly Rule[] = [
+export const CODEX_FORMAT_RULES: readonly Rule[] = [
   {
     id: 'lane.lite',
     confidence: 'B',
-    lane: 'lite',
+    requestFormat: 'codex',
     onlyFoundByTrying: true,
     breaks: ({ settings }) =>
-      settings.liteLane === 'refused' ? detail('Responses lite is not available.') : null,
+      settings.codexFormat === 'refused' ? detail('Responses lite is not available.') : null,
   },
   {
     id: 'lite.model',
     confidence: 'A',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ model, settings }) =>
-      isLiteModel(settings, model) ? null : detail(`The '${model}' model does not support responses lite.`),
+      isCodexFormatModel(settings, model)
+        ? null
+        : detail(`The '${model}' model does not support responses lite.`),
   },
   {
     id: 'lite.parallel_tool_calls',
     confidence: 'A',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) =>
       body['parallel_tool_calls'] === false ? null : detail('parallel_tool_calls must be set to false'),
   },
   {
     id: 'lite.reasoning.context',
     confidence: 'A',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) =>
       isJsonObject(body['reasoning']) && body['reasoning']['context'] === 'all_turns'
         ? null
@@ -52,7 +54,7 @@ export const LITE_RULES: readonly Rule[] = [
   {
     id: 'lite.tools.place',
     confidence: 'A',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) => {
       const misplaced = inputItems(body)
         .slice(1)
@@ -65,20 +67,22 @@ export const LITE_RULES: readonly Rule[] = [
   {
     id: 'lite.tools.type',
     confidence: 'A',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) =>
       firstAnswer(
         inputItems(body).flatMap(({ item }) =>
           item['type'] === 'additional_tools' ? flatTools(item['tools']) : [],
         ),
         (tool) =>
-          LITE_TOOLS.has(tool['type']) ? null : detail(`Unsupported tool type: ${textOf(tool['type'])}`),
+          CODEX_FORMAT_TOOLS.has(tool['type'])
+            ? null
+            : detail(`Unsupported tool type: ${textOf(tool['type'])}`),
       ),
   },
   {
     id: 'lite.tool_choice',
     confidence: 'B',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) =>
       isForced(body['tool_choice'])
         ? apiError(`Tool choice '${chosenName(body['tool_choice'])}' not found in 'tools' parameter.`, {
@@ -89,7 +93,7 @@ export const LITE_RULES: readonly Rule[] = [
   {
     id: 'lite.image.detail',
     confidence: 'B',
-    lane: 'lite',
+    requestFormat: 'codex',
     breaks: ({ body }) =>
       firstAnswer(inputParts(body), ({ item, at }) =>
         item['type'] === 'input_image' && (item['detail'] ?? null) !== null
@@ -103,7 +107,7 @@ export const LITE_RULES: readonly Rule[] = [
   {
     id: 'full.additional_tools',
     confidence: 'C',
-    lane: 'full',
+    requestFormat: 'responses',
     breaks: ({ body }) =>
       inputItems(body).some(({ item }) => item['type'] === 'additional_tools') ? 'counted' : null,
   },

@@ -1,65 +1,65 @@
 import { isJsonObject } from '../kit/json/json.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
-import { ownWords } from './own-words.ts';
+import { userText } from './user-text.ts';
 
-/** What the demo model looks at in a request. A model of its size need not read books. */
+/** Fields that the demo model reads, besides tools, text and input. */
 const FIELDS = ['tool_choice', 'reasoning', 'include', 'max_output_tokens'] as const;
-/** Tools and schemas: more of them are left out. */
+/** Longer tools and schemas are left out. */
 const MAX_SCHEMA_CHARS = 256 * 1024;
 const MAX_ITEMS = 200;
 const MAX_TEXT_CHARS = 4_096;
 
-/** A request cut down to what the demo model answers to. */
-export const essenceOf = (body: JsonObject): JsonObject => ({
+/** Reduces a request to the fields that the demo model reads, and limits their length. */
+export const shrinkRequest = (body: JsonObject): JsonObject => ({
   ...Object.fromEntries(FIELDS.map((name) => [name, body[name]])),
-  ...lightly('tools', body['tools']),
-  ...lightly('text', body['text']),
+  ...unlessTooLong('tools', body['tools']),
+  ...unlessTooLong('text', body['text']),
   input: inputOf(body['input']),
 });
 
-/** Whether there is anything in it that a stranger could make the model think about for long. */
+/** Whether the request has tools or schemas, which can be expensive to answer. */
 export const hasSchemas = ({ tools, text, input }: JsonObject): boolean =>
   (Array.isArray(tools) && tools.length > 0) ||
   isJsonObject(text) ||
-  (Array.isArray(input) && input.some(isTools));
+  (Array.isArray(input) && input.some(declaresTools));
 
-/** Without anything that a stranger could make it think about for long. */
+/** Removes tools and schemas, so that the answer is cheap to compute. */
 export const withoutSchemas = ({ tools: _tools, text: _text, input, ...rest }: JsonObject): JsonObject => ({
   ...rest,
-  input: Array.isArray(input) ? input.filter((item) => !isTools(item)) : input,
+  input: Array.isArray(input) ? input.filter((item) => !declaresTools(item)) : input,
 });
 
-const lightly = (name: string, value: Json | undefined): JsonObject =>
+const unlessTooLong = (name: string, value: Json | undefined): JsonObject =>
   value === undefined || isLongerThan(value, MAX_SCHEMA_CHARS) ? {} : { [name]: value };
 
-const isTools = (item: Json): boolean => isJsonObject(item) && item['type'] === 'additional_tools';
+const declaresTools = (item: Json): boolean => isJsonObject(item) && item['type'] === 'additional_tools';
 
 const inputOf = (input: Json | undefined): Json | undefined => {
   if (!Array.isArray(input))
-    return typeof input === 'string' ? ownWords(input).slice(0, MAX_TEXT_CHARS) : input;
+    return typeof input === 'string' ? userText(input).slice(0, MAX_TEXT_CHARS) : input;
   const items = input as readonly Json[];
-  const tools = items.slice(0, -MAX_ITEMS).filter(isTools);
-  return [...tools, ...inOwnWords(items.slice(-MAX_ITEMS))].flatMap((item) => {
-    if (isTools(item)) return isLongerThan(item, MAX_SCHEMA_CHARS) ? [] : [item];
+  const tools = items.slice(0, -MAX_ITEMS).filter(declaresTools);
+  return [...tools, ...withUserText(items.slice(-MAX_ITEMS))].flatMap((item) => {
+    if (declaresTools(item)) return isLongerThan(item, MAX_SCHEMA_CHARS) ? [] : [item];
     return [shortened(item)];
   });
 };
 
-/** How many messages may hold nothing but markup before the rest is taken as it is. */
+/** Limit on skipped messages that contain only client markup. */
 const MAX_MARKUP_MESSAGES = 8;
 
 /**
- * The newest message of the user in the user's own words, which is the one that is answered. Messages after it that
- * hold only what a client added are left out.
+ * Removes client markup from the newest user message, the one that is answered. Later user messages that
+ * contain only markup are dropped.
  */
-const inOwnWords = (items: readonly Json[]): readonly Json[] => {
+const withUserText = (items: readonly Json[]): readonly Json[] => {
   const kept = [...items];
   for (let left = MAX_MARKUP_MESSAGES; left > 0; left -= 1) {
     const at = kept.findLastIndex(isUserMessage);
     const message = kept[at];
     if (!isJsonObject(message)) break;
-    const content = inUserWords(message['content']);
+    const content = userContent(message['content']);
     if (!isEmptyContent(content) || isEmptyContent(message['content'])) {
       kept[at] = { ...message, content };
       break;
@@ -75,18 +75,18 @@ const isEmptyContent = (content: Json | undefined): boolean =>
 const isUserMessage = (item: Json): boolean =>
   isJsonObject(item) && (item['type'] ?? 'message') === 'message' && item['role'] === 'user';
 
-/** Parts without any words of the user are left out, unless they had no words from the start. */
-const inUserWords = (content: Json | undefined): Json => {
-  if (typeof content === 'string') return ownWords(content);
+/** Removes client markup from the content. Parts that become empty are dropped; other parts stay. */
+const userContent = (content: Json | undefined): Json => {
+  if (typeof content === 'string') return userText(content);
   if (!Array.isArray(content)) return content ?? null;
   return (content as readonly Json[]).slice(0, MAX_ITEMS).flatMap((part): readonly Json[] => {
     if (!isJsonObject(part) || typeof part['text'] !== 'string' || part['text'] === '') return [part];
-    const text = ownWords(part['text']);
+    const text = userText(part['text']);
     return text === '' ? [] : [{ ...part, text }];
   });
 };
 
-/** Texts cut, lists too; nothing in a conversation nests deeper than its parts. */
+/** Truncates texts and lists. The recursion is safe because conversation items nest only a few levels. */
 const shortened = (value: Json | undefined): Json => {
   if (typeof value === 'string') return value.slice(0, MAX_TEXT_CHARS);
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(shortened);

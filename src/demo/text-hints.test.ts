@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { numbersOf, phrasesOf, shorten, topicWords } from './words.ts';
+import { numbersOf, phrasesOf, shorten, topicWords } from './text-hints.ts';
 
 describe('topicWords', () => {
   it.each([

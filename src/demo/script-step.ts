@@ -3,8 +3,8 @@ import type { IncompleteReason } from '../canonical/events/outcome.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import type { ModelEvent } from './connection.ts';
 
-/** One thing the scripted model does. Steps run in order; each item is whole before the next begins. */
-export type Step =
+/** One action of the scripted model. Steps run in order; each item is complete before the next begins. */
+export type ScriptStep =
   | TextStep
   | ReasoningStep
   | CallStep
@@ -18,19 +18,16 @@ export type Step =
   | CutStep
   | HangStep;
 
-/**
- * How an item stands when its step is over: `incomplete` closes it with that status, `open` leaves it
- * without its `done` events, as a cut does.
- */
+/** How an item ends: `incomplete` closes it with that status, `open` omits its `done` events. */
 export type ItemEnd = 'completed' | 'incomplete' | 'open';
 
-/** How a text is cut into deltas. Default: word by word. */
+/** How a text is split into deltas. Default: word by word. */
 export interface Pace {
-  /** These deltas exactly. What the `done` events say is still `text`. */
+  /** Exactly these deltas. The `done` events still have the full `text`. */
   readonly deltas?: readonly string[];
-  /** Deltas of so many characters; no character is torn apart. */
+  /** Characters per delta; code points stay whole. */
   readonly chunkSize?: number;
-  /** Between two deltas. */
+  /** Pause between two deltas. */
   readonly delayMs?: number;
 }
 
@@ -46,7 +43,7 @@ export interface ReasoningStep extends Pace {
   readonly reasoning: {
     readonly summary: readonly string[];
     readonly encrypted?: string;
-    /** Raw reasoning, which only some providers show. */
+    /** Raw reasoning text, which only some providers send. */
     readonly content?: readonly string[];
     readonly id?: string;
   };
@@ -56,9 +53,9 @@ export interface ReasoningStep extends Pace {
 export interface CallStep extends Pace {
   readonly call: {
     readonly name: string;
-    /** Default: a function. The input of a custom tool is its `arguments`. */
+    /** Default: function. For a custom tool, `arguments` is its input. */
     readonly tool?: 'function' | 'custom';
-    /** A string goes out byte for byte. */
+    /** A string is sent verbatim. */
     readonly arguments: Json;
     readonly callId?: string;
     readonly id?: string;
@@ -72,22 +69,22 @@ export interface RefusalStep extends Pace {
   readonly id?: string;
 }
 
-/** Any other output item, with whatever events there are about it. */
+/** An output item of any other type, with its own events. */
 export interface ItemStep {
   readonly item: ModelEvent;
-  /** The item at its start. Default: it begins whole. */
-  readonly begun?: ModelEvent;
-  /** What is said of it in between. The events get their place. */
-  readonly said?: readonly ModelEvent[];
+  /** The item in `output_item.added`. Default: `item`. */
+  readonly initial?: ModelEvent;
+  /** Events between `added` and `done`; `item_id` and `output_index` are filled in. */
+  readonly events?: readonly ModelEvent[];
   readonly end?: Extract<ItemEnd, 'completed' | 'open'>;
 }
 
-/** An event that no builder makes. It gets the next sequence number. */
+/** Any other event. It gets the next sequence number. */
 interface EventStep {
   readonly event: ModelEvent;
 }
 
-/** Bytes that need not be SSE at all. */
+/** Raw bytes, not necessarily valid SSE. */
 interface RawStep {
   readonly raw: string;
 }
@@ -96,27 +93,27 @@ interface WaitStep {
   readonly wait: number;
 }
 
-/** `response.failed`; the answer ends there. */
+/** Ends the answer with `response.failed`. */
 interface FailStep {
   readonly fail: { readonly code: string; readonly message: string };
 }
 
-/** `response.incomplete`; the answer ends there. */
+/** Ends the answer with `response.incomplete`. */
 interface IncompleteStep {
   readonly incomplete: IncompleteReason;
 }
 
-/** The socket is cut off. */
+/** Destroys the socket. */
 interface CutStep {
   readonly cut: true;
 }
 
-/** Silence until the caller goes. */
+/** Sends nothing until the caller disconnects. */
 interface HangStep {
   readonly hang: true;
 }
 
-/** The deltas of a text at a pace. */
+/** Splits a text into deltas. */
 export const deltasOf = (text: string, pace: Pace): readonly string[] => {
   if (pace.deltas !== undefined) return pace.deltas;
   const pattern =

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import type { ImageDetail } from '../../canonical/request/item.ts';
-import { lostOnLane, needsFullLane } from './lanes.ts';
+import { lostInFormat, needsResponsesFormat } from './request-formats.ts';
 
 const tool = { kind: 'function', name: 'f', description: null, parameters: null, strict: null } as const;
 const images = (...details: readonly ImageDetail[]) => ({
@@ -12,7 +12,7 @@ const images = (...details: readonly ImageDetail[]) => ({
 });
 const closely = (part: number) => ({ imageDetail: { item: 0, of: 'content', part } });
 
-describe('what a lane loses', () => {
+describe('what a request format loses', () => {
   const request = turnRequest({
     tools: [tool],
     parallelToolCalls: true,
@@ -20,14 +20,14 @@ describe('what a lane loses', () => {
   });
 
   it('is named', () => {
-    expect(lostOnLane(request, 'lite', true)).toEqual(['parallelToolCalls', closely(0), closely(2)]);
-    expect(lostOnLane(request, 'full', true)).toEqual([]);
-    expect(lostOnLane(request, 'full', false)).toEqual([closely(2)]);
+    expect(lostInFormat(request, 'codex', true)).toEqual(['parallelToolCalls', closely(0), closely(2)]);
+    expect(lostInFormat(request, 'responses', true)).toEqual([]);
+    expect(lostInFormat(request, 'responses', false)).toEqual([closely(2)]);
   });
 
   it('is a reason to take the other one', () => {
-    expect(needsFullLane(request)).toBe(true);
-    expect(needsFullLane(turnRequest({ items: [images('auto')], tools: [tool] }))).toBe(false);
-    expect(needsFullLane(turnRequest({ parallelToolCalls: true }))).toBe(false);
+    expect(needsResponsesFormat(request)).toBe(true);
+    expect(needsResponsesFormat(turnRequest({ items: [images('auto')], tools: [tool] }))).toBe(false);
+    expect(needsResponsesFormat(turnRequest({ parallelToolCalls: true }))).toBe(false);
   });
 });
