@@ -1,5 +1,5 @@
 import type { Path } from '../canonical/request/path.ts';
-import type { Refusal } from '../canonical/failure/refusal.ts';
+import type { Rejection } from '../canonical/failure/rejection.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { TurnContext } from '../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
@@ -14,7 +14,7 @@ export interface Plan {
   /** What was asked for and will have no effect. The first event of the turn says it again, with what was found out since. */
   readonly ignored: readonly Path[];
   /** Why the request is not to be run; empty: it may be. */
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
   /** Whether the backend fetches images by URL itself; absent: it takes only their bytes. */
   readonly takesImageUrls?: boolean;
   /**

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { compacting } from '../../src/canonical/request/compaction.ts';
+import { withCompactionTrigger } from '../../src/canonical/request/compaction.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { wellFormed } from '../../src/canonical/events/well-formed.ts';
 import type { CompactionSupport } from '../../src/codex/capabilities/compaction.ts';
@@ -86,7 +86,7 @@ const PILE: readonly TurnEvent[] = [
 const compacted = (events: readonly TurnEvent[], support: CompactionSupport): AsyncIterable<TurnEvent> =>
   run(
     compactConversations(engineOf(telling(events)), { support, ambient: { clock, ids }, onLearnt() {} }),
-    compacting(turnRequest({})),
+    withCompactionTrigger(turnRequest({})),
   );
 
 type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<TurnEvent>;

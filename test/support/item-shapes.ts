@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import { saidParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
+import { messageParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
@@ -84,7 +84,7 @@ const message: fc.Arbitrary<Shape> = fc
       ended: (head) =>
         ({
           ...head,
-          parts: saidParts({
+          parts: messageParts({
             text: deltas.join(''),
             refusal: refusal?.join('') ?? null,
             annotations: hasText && citation !== 'none' ? [CITATION] : [],

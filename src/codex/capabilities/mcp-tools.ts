@@ -9,7 +9,7 @@ import {
 } from '../../canonical/mcp/mcp-server.ts';
 import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import {
   toolsLeft,
   type HostedTool,
@@ -34,7 +34,7 @@ export interface SortedTools {
   readonly tools: readonly Tool[];
   /** The servers that are to be there for this request. */
   readonly uses: readonly McpUse[];
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
   /** What is said of these servers and has no effect. */
   readonly ignored: readonly Path[];
 }
@@ -57,13 +57,13 @@ export const sortTools = (
   { choice, canApprove, policy, profile }: SortOptions,
 ): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
-  const refused: Refusal[] = [];
+  const refused: Rejection[] = [];
   const ignored: Path[] = [];
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
     if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp(profile))) return true;
-    const refuse = (kind: Refusal['kind'], why: string): void =>
+    const refuse = (kind: Rejection['kind'], why: string): void =>
       void refused.push({ path: { tool: index }, kind, why });
     const server = serverOf(tool.raw, policy);
     if ('kind' in server) refuse(server.kind, server.why);
@@ -119,7 +119,7 @@ const idleFields = (raw: RawTool): readonly string[] =>
 const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
   hasAddress(raw) && !(takesClients && isGiven(raw['server_url']) && typeof raw['server_url'] === 'string');
 
-const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;
   if (typeof label !== 'string' || !isMcpLabel(label)) {
     return {
@@ -152,7 +152,7 @@ const clientServer = (
   raw: RawTool,
   label: string,
   url: string,
-): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+): McpServer | Pick<Rejection, 'kind' | 'why'> => {
   const { headers: given = null, authorization = null } = raw;
   const headers = isJsonObject(given) ? Object.entries(given) : [];
   if (given !== null && !isJsonObject(given)) {

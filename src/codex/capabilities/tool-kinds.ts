@@ -1,6 +1,6 @@
 import type { LoadedTools } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
@@ -32,8 +32,8 @@ interface ToolWay {
 export const refusedTools = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
   way: ToolWay,
-): readonly Refusal[] => {
-  const refusal = (path: Path, why: string | null): readonly Refusal[] =>
+): readonly Rejection[] => {
+  const refusal = (path: Path, why: string | null): readonly Rejection[] =>
     why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
   return [
     ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, way))),

@@ -82,8 +82,8 @@ const namesOf = (raw: JsonObject): readonly string[] =>
 export const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';
-  const isSealed = type === 'compaction' || type === 'compaction_summary';
-  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+  const isEncryptedCompaction = type === 'compaction' || type === 'compaction_summary';
+  return !isEncryptedCompaction && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
 
 /** What a backend calls an item: by its id, or by that of the call; may be empty. */

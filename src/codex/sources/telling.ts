@@ -1,6 +1,13 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
-import type { HostedCall, ItemStatus, Opaque, Produced, Said, Slot } from '../../canonical/request/item.ts';
+import type {
+  HostedCall,
+  ItemStatus,
+  Opaque,
+  Produced,
+  ItemContent,
+  Slot,
+} from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
@@ -182,7 +189,7 @@ export class Telling {
   }
 
   isOpen(itemId: string, kind: OutputItem['kind']): boolean {
-    return this.#all.headOf(itemId)?.kind === kind;
+    return this.#all.startedItem(itemId)?.kind === kind;
   }
 
   start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
@@ -198,7 +205,7 @@ export class Telling {
 
   /** What has no place in its item any more is not told: a client has read what comes behind it. */
   delta(event: ItemDelta, into: TurnEvent[]): void {
-    const said = this.#all.saidOf(event.itemId);
+    const said = this.#all.contentOf(event.itemId);
     if (said === null) return;
     const early = this.#early.get(event.itemId) ?? [];
     if (event.annotation !== undefined && said.text === '') {
@@ -218,7 +225,7 @@ export class Telling {
 
   /** What a hosted tool is doing, in the words of its backend. */
   progress(itemId: string, { of, status }: Progress, more: JsonObject, into: TurnEvent[]): void {
-    const head = this.#all.headOf(itemId);
+    const head = this.#all.startedItem(itemId);
     if (head === null || !('raw' in head)) return;
     this.#say(
       {
@@ -234,8 +241,8 @@ export class Telling {
 
   /** The item is whole: what of it was not said yet is said, and it ends. */
   finish(itemId: string, whole: OutputItem, into: TurnEvent[]): void {
-    const head = this.#all.headOf(itemId);
-    const said = this.#all.saidOf(itemId);
+    const head = this.#all.startedItem(itemId);
+    const said = this.#all.contentOf(itemId);
     if (head === null || said === null) return;
     // Instead of a call that nobody has agreed to, which is whole from its start.
     if (head.kind === 'opaque' && whole.kind === 'tool-call') {
@@ -252,7 +259,7 @@ export class Telling {
   /** A tool that the app-server ran has come to its end. */
   ran(callId: string, outcome: McpOutcome, into: TurnEvent[]): void {
     const itemId = this.#running.get(callId);
-    const head = itemId === undefined ? null : this.#all.headOf(itemId);
+    const head = itemId === undefined ? null : this.#all.startedItem(itemId);
     this.#running.delete(callId);
     if (itemId === undefined || head?.kind !== 'hosted-call') return;
     for (const event of endOfCall(head, itemId, this.#all.textOf(itemId, 'input'), outcome)) {
@@ -292,7 +299,7 @@ export class Telling {
     if (type.endsWith('_output')) this.#asked.delete(callId);
     const meaning = this.#options.callable.meaningOf(item);
     if (meaning === 'undeclared') return this.#undeclared();
-    if (meaning === 'asked') this.#asked.add(callId ?? id);
+    if (meaning === 'call') this.#asked.add(callId ?? id);
     return item;
   }
 
@@ -310,7 +317,7 @@ export class Telling {
 }
 
 /** Parts of a list come one after the other, and a refusal comes behind the text. */
-const hasPlace = ({ at, delta }: ItemDelta, said: Said): boolean => {
+const hasPlace = ({ at, delta }: ItemDelta, said: ItemContent): boolean => {
   if (typeof at !== 'string') {
     return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
   }

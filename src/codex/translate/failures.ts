@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { IncompleteReason } from '../../canonical/events/outcome.ts';
-import { noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NOTHING_SAID, unfinishedFailure, type UpstreamSaid } from '../failures/classify.ts';
@@ -19,7 +19,7 @@ export const toFailure = (
   error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
 ): Failure => {
   const info = error.codexErrorInfo;
-  if (saysNoRoom(error.message)) return noRoom();
+  if (isResourceError(error.message)) return resourceFailure();
   if (error.additionalDetails?.startsWith('Connection failed') === true)
     return failure('upstream_unreachable');
   if (typeof info === 'string') return byName(info, error.message);

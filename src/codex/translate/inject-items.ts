@@ -1,4 +1,4 @@
-import { summaryInWords } from '../../canonical/request/compaction.ts';
+import { summaryMessage } from '../../canonical/request/compaction.ts';
 import {
   isSummary,
   partsOf,
@@ -126,7 +126,7 @@ export const toResponseItem = (item: Item): JsonObject => {
         output: output(item.output),
       };
     case 'compaction':
-      if (isSummary(item)) return message(summaryInWords(item));
+      if (isSummary(item)) return message(summaryMessage(item));
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':
     case 'loaded-tools':

@@ -46,19 +46,22 @@ describe('how a turn ended', () => {
   });
 
   it('is that there is no room, where the app-server did not even reach the relay', () => {
-    const noRoom = { kind: 'failed', failure: failure('out_of_resources', { retryAfterSeconds: 1 }) };
+    const resourceFailure = {
+      kind: 'failed',
+      failure: failure('out_of_resources', { retryAfterSeconds: 1 }),
+    };
     const auth: Outcome = {
       kind: 'failed',
       failure: failure('upstream_unreachable', { message: 'The upstream at auth could not be reached.' }),
     };
-    expect(refine(failed('upstream_unreachable'), report({}))).toEqual(noRoom);
+    expect(refine(failed('upstream_unreachable'), report({}))).toEqual(resourceFailure);
     expect(refine(auth, report({}))).toEqual(auth);
     // An answer that it could not read: it says the same.
     expect(refine(failed('upstream_unreachable'), report({ isAnswered: true }))).toEqual(
       failed('upstream_unreachable'),
     );
     expect(toOutcome({ status: 'failed', error: error('Too many open files (os error 24)') })).toEqual(
-      noRoom,
+      resourceFailure,
     );
   });
 

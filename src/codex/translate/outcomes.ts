@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
-import { noRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure } from '../../canonical/failure/resources.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 
@@ -29,7 +29,7 @@ export const refine = (outcome: Outcome, noted: Noted): Outcome => {
   if (outcome.kind !== 'failed') return outcome;
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
-  if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: noRoom() };
+  if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: resourceFailure() };
   const isRefused = noted.failure === null || noted.failure.kind === 'upstream_unauthorized';
   // Credentials were to be renewed, and that failed too, on another way than that of the request.
   if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {

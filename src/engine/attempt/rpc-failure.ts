@@ -1,5 +1,5 @@
 import { failure, failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
 import { classify, NOTHING_SAID } from '../../codex/failures/classify.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from '../../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
@@ -18,7 +18,7 @@ export const rpcFailure = (error: unknown): Failure => {
   if (isJsonObject(error.data) && error.data['reason'] === 'cloudConfigBundle')
     return failure('account_unavailable');
   // The code would blame the request.
-  if (saysNoRoom(error.message)) return noRoom();
+  if (isResourceError(error.message)) return resourceFailure();
   if (isHomeless(error)) return failure('worker_lost');
   if (error.code === RPC_CODES.invalidRequest || error.code === RPC_CODES.invalidParams)
     return classify({ ...NOTHING_SAID, status: 400, message: error.message });

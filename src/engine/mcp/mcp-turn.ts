@@ -163,7 +163,7 @@ export class McpTurn implements McpShape {
     const member = this.#members.get(namespace);
     if (member === undefined) return null;
     const { label } = member.use.server;
-    const tool = member.names.behind(name);
+    const tool = member.names.find(name);
     if (tool === null) return null;
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
     if (tool === 'many') return { label, name, needsApproval: false };
@@ -174,7 +174,7 @@ export class McpTurn implements McpShape {
   offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
     const member = this.#members.get(namespace);
     if (member === undefined) return undefined;
-    return member.names.behind(wireName);
+    return member.names.find(wireName);
   }
 
   offersResource(name: string): boolean {

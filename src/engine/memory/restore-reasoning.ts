@@ -1,9 +1,9 @@
 import {
   isMessage,
-  isModels,
+  isModelOutput,
   isReasoning,
   isToolCall,
-  saysNothing,
+  hasNoContent,
   type Item,
   type Produced,
   type Reasoning,
@@ -41,7 +41,7 @@ const stepOf = (item: Produced): readonly Step[] => {
   }
   if (isToolCall(item)) return [{ kind: 'call', callId: item.callId }];
   // A message without words does not come back.
-  if (isMessage(item)) return saysNothing(item.parts) ? [] : [{ kind: 'message' }];
+  if (isMessage(item)) return hasNoContent(item.parts) ? [] : [{ kind: 'message' }];
   return [{ kind: 'other', id: item.id }];
 };
 
@@ -53,7 +53,7 @@ export const lastAsked = (items: readonly Item[]): Item | undefined =>
   items.findLast((item) => !isOfAnswer(item));
 
 /** Whether it is part of an answer of the model's. */
-const isOfAnswer = (item: Item): boolean => isModels(item) || isReasoning(item);
+const isOfAnswer = (item: Item): boolean => isModelOutput(item) || isReasoning(item);
 
 /**
  * Puts reasoning that the client did not send back where the model had it: in front of the message or

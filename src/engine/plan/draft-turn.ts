@@ -1,6 +1,6 @@
-import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
@@ -54,7 +54,7 @@ export interface Draft {
   readonly unsaid: readonly Path[];
   /** What is left out or changed beside that. */
   readonly leftOut: readonly Path[];
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /** `given`: the conversation, with what was put into it for the client. */
@@ -125,7 +125,7 @@ export const draftTurn = (
       ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
-      ...refusedAmong(request, [...unsaid, ...leftOut]),
+      ...rejectionsFor(request, [...unsaid, ...leftOut]),
     ],
   };
 };
@@ -144,7 +144,7 @@ const unusable = (
   { approved }: McpHistory,
   uses: McpWish['uses'],
   { items }: TurnRequest,
-): readonly Refusal[] =>
+): readonly Rejection[] =>
   approved
     .filter(({ label }) => !uses.some(({ server }) => server.label === label))
     .map(({ label }) => ({
@@ -153,7 +153,7 @@ const unusable = (
       why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
     }));
 
-const NOTHING_LEFT: Refusal = {
+const NOTHING_LEFT: Rejection = {
   path: { item: 0 },
   kind: 'invalid_value',
   why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
@@ -163,7 +163,7 @@ const NOTHING_LEFT: Refusal = {
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
   if (!isForced(toolChoice) || (isSaid && insists !== true) || items.length === 0) return request;
-  const text = choiceInWords(toolChoice);
+  const text = choiceInstruction(toolChoice);
   return {
     ...request,
     items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],

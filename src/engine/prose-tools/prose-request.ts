@@ -1,4 +1,4 @@
-import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
 import type { Item, Message } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { allTools, isForced, type Tool, type ToolChoice } from '../../canonical/request/tool.ts';
@@ -88,7 +88,7 @@ export class ProseRequest {
   /** A choice that was not heeded is said again, at the end; of one that is still about declared tools others say it. */
   #reminder(left: ToolChoice): readonly Message[] {
     const { insists, toolChoice } = this.#request;
-    return insists === true && !isForced(left) ? [toldByDeveloper(choiceInWords(toolChoice))] : [];
+    return insists === true && !isForced(left) ? [toldByDeveloper(choiceInstruction(toolChoice))] : [];
   }
 
   /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */

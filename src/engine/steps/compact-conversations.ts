@@ -1,8 +1,12 @@
-import { asksForCompaction, isSealed, summaryRequest } from '../../canonical/request/compaction.ts';
+import {
+  asksForCompaction,
+  isEncryptedCompaction,
+  summaryRequest,
+} from '../../canonical/request/compaction.ts';
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { answerOf, type Produced, type Summary } from '../../canonical/request/item.ts';
+import { answerText, type Produced, type Summary } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { allTools, isForced } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { circumstancesOf, type Turn, type TurnContext } from '../../canonical/context/turn-context.ts';
@@ -58,13 +62,13 @@ export const compactConversations = (engine: Engine, options: CompactionOptions)
   };
 };
 
-const refusing = (plan: Plan, refused: readonly Refusal[]): Plan =>
+const refusing = (plan: Plan, refused: readonly Rejection[]): Plan =>
   refused.length === 0 ? plan : { ...plan, refused: [...plan.refused, ...refused] };
 
 /** What the model would not know of, because its backend cannot read it. */
-const sealedIn = ({ items }: TurnRequest): readonly Refusal[] =>
-  items.flatMap((item, index): readonly Refusal[] => {
-    if (!isSealed(item)) return [];
+const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
+  items.flatMap((item, index): readonly Rejection[] => {
+    if (!isEncryptedCompaction(item)) return [];
     const why = 'is a compaction that another backend has made, and this one cannot read it';
     return [{ path: { item: index }, kind: 'unsupported_value', why }];
   });
@@ -81,7 +85,7 @@ const planOf = (engine: Engine, { request, ignored }: Cleared, context: TurnCont
   return {
     ...plan,
     ignored: [...plan.ignored, ...ignored],
-    refused: [...plan.refused, ...refusedAmong(request, ignored)],
+    refused: [...plan.refused, ...rejectionsFor(request, ignored)],
     async *run(...how) {
       for await (const event of plan.run(...how)) {
         yield event.type === 'turn-accepted' ? { ...event, ignored: [...event.ignored, ...ignored] } : event;
@@ -184,7 +188,7 @@ async function* asSummary(events: AsyncIterable<TurnEvent>, ids: IdSource): Asyn
   const texts: string[] = [];
   for await (const event of events) {
     if (event.type === 'turn-accepted') yield event;
-    if (event.type === 'item-ended') texts.push(answerOf(event.item));
+    if (event.type === 'item-ended') texts.push(answerText(event.item));
     if (event.type !== 'turn-ended') continue;
     if (event.outcome.kind === 'failed' || event.outcome.kind === 'incomplete') {
       yield event;

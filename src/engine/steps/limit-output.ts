@@ -1,5 +1,5 @@
 import { isToolCall, type Slot } from '../../canonical/request/item.ts';
-import { saysNothing, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isEmptyDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { cutDelta } from './cut-logprobs.ts';
 import type { Tokenizer } from '../tokenizer.ts';
@@ -47,7 +47,7 @@ export async function* limitOutput(
     }
     const allowed = await budget.take(counted.of, counted.text, signal);
     if (!budget.isSpent) {
-      if (event.type !== 'item-delta' || !saysNothing(event)) yield event;
+      if (event.type !== 'item-delta' || !isEmptyDelta(event)) yield event;
       continue;
     }
     // A call is not begun with half its name.

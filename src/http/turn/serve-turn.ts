@@ -1,7 +1,7 @@
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { fold } from '../../canonical/events/accumulate.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
-import { refusedAmong } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { Trace } from '../../canonical/context/trace.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -194,7 +194,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plans[0];
-    const lateRefusal = refusalOf(ask, refusedAmong(asked[0].request, ignored), deps.strictParams);
+    const lateRefusal = refusalOf(ask, rejectionsFor(asked[0].request, ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;

@@ -1,4 +1,4 @@
-import { isAsking } from '../../../canonical/request/tool.ts';
+import { isClientCall } from '../../../canonical/request/tool.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import { readItem } from '../../sources/read-item.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
@@ -56,7 +56,7 @@ export class Answers {
         if (place !== undefined) passTo(place);
         if (!isWhole(item)) passTo(next + (place === undefined ? 0 : 1));
         // What nobody has answered would be refused.
-        else if (place !== undefined || !isAsking(item.type) || answered.has(item['call_id'])) {
+        else if (place !== undefined || !isClientCall(item.type) || answered.has(item['call_id'])) {
           whole.push(item);
           if (place !== undefined) next += 1;
         }

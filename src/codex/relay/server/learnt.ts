@@ -1,4 +1,4 @@
-import { isDemanded } from '../../../canonical/failure/refusal.ts';
+import { mustHaveEffect } from '../../../canonical/failure/rejection.ts';
 import { circumstancesOf, type Turn } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
@@ -48,6 +48,6 @@ const keyOf = (circumstances: string, field: EditField): string => `${field} ${c
 const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
   new Set(
     wantsOf(request)
-      .filter(({ path }) => isDemanded(request, path))
+      .filter(({ path }) => mustHaveEffect(request, path))
       .map(({ field }) => field),
   );

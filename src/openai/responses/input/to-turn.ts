@@ -1,4 +1,4 @@
-import { isTrigger } from '../../../canonical/request/compaction.ts';
+import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
@@ -159,7 +159,7 @@ const checkInput = ({ items, places }: ReadItems): void => {
 
 /** A conversation is compacted as a whole. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
-  const index = items.findIndex(isTrigger);
+  const index = items.findIndex(isCompactionTrigger);
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
   const param = places[index] ?? 'input';
   const why = index === items.length - 1 ? 'there is nothing in front of it' : 'it must be the final item';

@@ -1,32 +1,32 @@
 import type { Path } from '../request/path.ts';
 import type { TurnRequest } from '../request/turn-request.ts';
 
-/** Why a request is not run. The API that read it adds the caller's name for the place. */
-export interface Refusal {
+/** Why a request is rejected. The API that parsed it adds its own name of the parameter. */
+export interface Rejection {
   readonly path: Path;
-  /** The row of the failure table. */
+  /** Its row in the failure catalogue. */
   readonly kind:
     | 'invalid_value'
     | 'unsupported_parameter'
     | 'unsupported_value'
     | 'unsupported_tool'
     | 'unsupported_file';
-  /** The end of a sentence about the place. */
+  /** Completes a sentence that begins with the parameter's name. */
   readonly why: string;
 }
 
-/** Log probabilities are an answer of their own in some APIs: without them there is nothing to answer with. */
+/** Some APIs cannot answer without log probabilities. */
 const LOGPROBS = 'message.output_text.logprobs';
 
-/** The name or strictness of a format: the format itself has its effect, so nothing is refused for it. */
+/** The name or strictness of a format. The format itself has its effect, so these are never rejected. */
 const isLabel = (path: Path): boolean => typeof path === 'object' && 'formatField' in path;
 
-/** Whether no answer is wanted in which this has no effect. */
-export const isDemanded = ({ isStrict, logprobs }: TurnRequest, path: Path): boolean =>
+/** Whether the request must be rejected if this part of it has no effect. */
+export const mustHaveEffect = ({ isStrict, logprobs }: TurnRequest, path: Path): boolean =>
   (isStrict === true && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
 
-/** What a request cannot do without, among all that has no effect. */
-export const refusedAmong = (request: TurnRequest, ignored: readonly Path[]): readonly Refusal[] => {
+/** The rejections for the parts of a request that have no effect but must have one. */
+export const rejectionsFor = (request: TurnRequest, ignored: readonly Path[]): readonly Rejection[] => {
   const isNeeded = (path: Path): boolean => request.logprobs.isNeeded && isAboutLogprobs(path);
   return [
     ...ignored.filter(isNeeded).map((path) => withoutEffect(path, 'has no effect here')),
@@ -36,10 +36,10 @@ export const refusedAmong = (request: TurnRequest, ignored: readonly Path[]): re
   ];
 };
 
-/** Said of whatever else has no effect, where strict parameters are on. */
+/** The reason for all other parameters without effect if strict parameters are on. */
 export const NO_EFFECT_IN_STRICT = 'has no effect here, and strict parameters are on';
 
-const withoutEffect = (path: Path, why: string): Refusal => ({ path, kind: 'unsupported_parameter', why });
+const withoutEffect = (path: Path, why: string): Rejection => ({ path, kind: 'unsupported_parameter', why });
 
 const isAboutLogprobs = (path: Path): boolean =>
   path === 'logprobs.top' || (typeof path === 'object' && 'include' in path && path.include === LOGPROBS);
