@@ -1,7 +1,7 @@
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { placesOf } from '../../src/codex/capabilities/places.ts';
+import { settingTargets } from '../../src/codex/capabilities/setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
@@ -23,7 +23,7 @@ const escaped = (text: string): string => text.replaceAll('|', '&#124;').replace
 
 /** Where a parameter goes that stands for these settings. */
 const askingCells = (settings: readonly Setting[]): readonly string[] => {
-  const places = settings.map(placesOf);
+  const places = settings.map(settingTargets);
   const rpc = [...new Set(places.flatMap((place) => place.rpc))];
   const wire = places.flatMap((place) => (place.wire === null ? [] : [place.wire]));
   return [

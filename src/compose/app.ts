@@ -79,7 +79,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
-    onTrouble: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
+    onError: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
   });
   const unread = new UnreadTotal({
     maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,

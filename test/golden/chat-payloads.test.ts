@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import { plainValues } from '../../src/codex/capabilities/wants.ts';
+import { plainValues } from '../../src/codex/capabilities/requested-fields.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';

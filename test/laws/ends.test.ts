@@ -71,14 +71,14 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
         new AnswerReader({
           onUpstreamEvent,
           toFailure,
-          onLife() {},
+          onActivity() {},
           signal: stop.signal,
           mintCallId: () => 'call_ours',
         });
       return {
         report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
         begin() {},
-        askNoMore() {},
+        refuseFurtherRequests() {},
         close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
       };
     },

@@ -145,7 +145,7 @@ export const startTestRelay = async (
     },
     onInput() {},
     login: NO_LOGIN,
-    onRenewalHeld() {
+    onRenewalThrottled() {
       noted.renewalsHeld += 1;
     },
     onBug: (error) => noted.bugs.push(error),
@@ -167,7 +167,7 @@ export const startTestRelay = async (
           if (signal.kind === 'refused') refused = signal.failure;
           else if (signal.kind !== 'answer-said') events.push(signal);
         },
-        onLife() {},
+        onActivity() {},
       });
       if (isBegun) relayTurn.begin();
       return { relayTurn, events, refused: () => refused };

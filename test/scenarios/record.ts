@@ -68,7 +68,7 @@ const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Rela
     return {
       report: relayTurn.report,
       begin: () => relayTurn.begin(),
-      askNoMore: () => relayTurn.askNoMore(),
+      refuseFurtherRequests: () => relayTurn.refuseFurtherRequests(),
       close() {
         const { ignored, limitsOutput, headers } = relayTurn.report;
         write({ kind: 'report', report: { ignored, limitsOutput, headers } });
@@ -98,7 +98,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onUnplaced() {},
         onInput() {},
         login: NO_LOGIN,
-        onRenewalHeld() {},
+        onRenewalThrottled() {},
         onFirstByte() {},
         mintCallId: () => 'call_ours',
         cookies: null,
@@ -113,7 +113,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const workers = await startRealPool(
     homes,
     relay === null ? upstream : { ...upstream, baseUrl: relay.addresses.model },
-    { worker: { tellsContent: relay === null } },
+    { worker: { reportsContent: relay === null } },
   );
   const engine = engineOn(recordingPool(workers, write), {
     relay: relay === null ? null : recordingRelay(relay, write),

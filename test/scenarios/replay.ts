@@ -8,8 +8,8 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
-import type { WireReport, UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
-import { WireSource } from '../../src/codex/sources/wire-source.ts';
+import type { RelayReport, UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import { RelaySource } from '../../src/codex/sources/relay-source.ts';
 import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts';
@@ -25,7 +25,7 @@ export type UpstreamLine =
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
 /** No login is renewed in a recording. */
-type RecordedReport = Omit<WireReport, 'signIn'>;
+type RecordedReport = Omit<RelayReport, 'signIn'>;
 
 export const SCENARIO_OPTIONS: ToTurnOptions = {
   models: createModelNames(
@@ -67,7 +67,7 @@ export const replay = (name: string, request: TurnRequest): readonly TurnEvent[]
   const source =
     report === null
       ? new RpcSource({ ...options, budget: new ModelBudget(64) })
-      : new WireSource({ ...options, report });
+      : new RelaySource({ ...options, report });
   const events = lines.flatMap((line) => translate(source, line));
   if (!source.ended) throw new Error(`the recording ${name} does not end its turn`);
   const [first] = events;
@@ -98,7 +98,7 @@ const turnIdIn = (lines: readonly UpstreamLine[]): string => {
   return line.turnId;
 };
 
-const reportIn = (lines: readonly UpstreamLine[]): WireReport | null => {
+const reportIn = (lines: readonly UpstreamLine[]): RelayReport | null => {
   const line = lines.findLast((one) => one.kind === 'report');
   if (line?.kind !== 'report') return null;
   return { ...line.report, signIn: null };

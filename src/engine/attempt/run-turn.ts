@@ -90,7 +90,7 @@ async function* runTurn(
   let draft = first;
   let reruns = 0;
   for (let losses = 0; ;) {
-    if (budget.isSpent) throw new GatewayError(budget.exceeded());
+    if (budget.isLimitReached) throw new GatewayError(budget.exceeded());
     const startedAt = deps.ambient.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
@@ -122,7 +122,7 @@ async function* runTurn(
       else {
         const { refusal } = error;
         const { failure } = refusal.outcome;
-        const mayAskAgain = !budget.isSpent;
+        const mayAskAgain = !budget.isLimitReached;
         if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;

@@ -11,7 +11,7 @@ import { RequestTimeout } from '../../codex/rpc/errors.ts';
 import { RpcSource } from '../../codex/sources/rpc-source.ts';
 import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
 import type { TurnSource } from '../../codex/sources/source.ts';
-import { WireSource } from '../../codex/sources/wire-source.ts';
+import { RelaySource } from '../../codex/sources/relay-source.ts';
 import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
 import { injectedOf, toInjectItems } from '../../codex/translate/inject-items.ts';
 import { shapeOf, toThreadStart } from '../../codex/translate/thread-start.ts';
@@ -186,7 +186,7 @@ export class TurnAttempt {
           context: this.#context,
           shape: { ...shapeOf(this.#request, settings), strategy, injected, mcp: this.#mcp },
           onUpstreamEvent: (signal) => this.#receive(signal),
-          onLife: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
+          onActivity: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
       const signal = this.#signal;
@@ -243,7 +243,7 @@ export class TurnAttempt {
       onAnomaly: turnAnomalies(this.#deps.onAnomaly, this.#request.model),
     };
     const report = this.#relayTurn?.report ?? null;
-    this.#source = report === null ? new RpcSource(options) : new WireSource({ ...options, report });
+    this.#source = report === null ? new RpcSource(options) : new RelaySource({ ...options, report });
     this.#watch.start();
     const early = this.#early ?? [];
     this.#early = null;
@@ -280,7 +280,7 @@ export class TurnAttempt {
         this.#watch.wire(signal);
         this.#deliver(this.#source.take(signal));
         // codex asks again what became of calls that are not its own.
-        if (this.#source.isLastAnswer) this.#relayTurn?.askNoMore();
+        if (this.#source.isLastAnswer) this.#relayTurn?.refuseFurtherRequests();
     }
     if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
   }

@@ -12,7 +12,7 @@ import {
   lastAsked,
   restoreReasoning,
   type CallingAnswer,
-  type Step,
+  type AnswerStep,
 } from './restore-reasoning.ts';
 
 export interface ReasoningMemoryOptions {
@@ -155,7 +155,7 @@ const partsOf = (parts: readonly Part[]): readonly unknown[] => [
 const excerptOf = (text: string): unknown =>
   text.length <= 2 * MAX_END ? text : [text.length, text.slice(0, MAX_END), text.slice(-MAX_END)];
 
-const bytesOfStep = (step: Step): number => {
+const bytesOfStep = (step: AnswerStep): number => {
   if (step.kind !== 'reasoning') return STEP_BYTES;
   const { id = '', summary, content = [], encryptedContent = '' } = step.reasoning;
   const texts = [id, ...summary, ...content, encryptedContent];

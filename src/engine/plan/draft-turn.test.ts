@@ -51,7 +51,7 @@ const WITH_WEB: DraftDeps['mcp'] = {
           requireApproval: 'never',
         },
         config: {},
-        trouble: () => null,
+        lastError: () => null,
         close: () => {},
       },
     ],

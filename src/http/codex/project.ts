@@ -114,7 +114,7 @@ export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
     server_label: server.label,
     transport: server.transport.kind,
     status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.trouble}.` : null,
+    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
     auth: server.transport.kind === 'http' ? authOf(server.transport.headers) : null,
     require_approval: server.requireApproval,
     tools: list.status === 'failed' ? [] : list.tools.map(({ name }) => name),

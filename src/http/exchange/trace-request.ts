@@ -24,7 +24,7 @@ export const withTrace =
     if (trace === null) return handle(http, exchange, NO_TRACE);
     exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);
-    trace.record('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    trace.record('asked', { method: http.method, path: pathname, head: safeHeaders(http.headers) });
     try {
       return await handle(http, exchange, trace);
     } catch (error) {
@@ -65,7 +65,7 @@ const HEADERS: ReadonlySet<string> = new Set([
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 
-const headOf = (headers: Headers): Record<string, string> =>
+const safeHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries(
     [...headers]
       .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))

@@ -4,7 +4,7 @@ import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { Limiter, type Refusal } from '../../kit/async/limiter.ts';
+import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Endpoint } from '../turn/endpoint.ts';
@@ -83,7 +83,7 @@ const UNNAMED = 'unnamed';
 
 export interface CountLineOptions {
   readonly clock: Clock;
-  readonly onRefused: (why: Refusal) => void;
+  readonly onRefused: (why: LimiterRefusal) => void;
 }
 
 /** Where requests wait to be counted, fairly between keys. */

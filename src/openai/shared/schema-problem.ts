@@ -20,20 +20,20 @@ export const schemaBudget = (): SchemaBudget => ({
 });
 
 /** A subschema that is still to be looked at, and the way to it. */
-interface Place {
+interface SchemaPosition {
   readonly value: Json | undefined;
   readonly key: string;
-  readonly parent: Place | null;
+  readonly parent: SchemaPosition | null;
 }
 
 /** What a rule needs besides what it is about. */
 interface Looking {
-  readonly open: (place: Place) => void;
+  readonly open: (place: SchemaPosition) => void;
   readonly isPattern: (text: string) => boolean;
 }
 
 /** What a keyword may hold: says what is wrong, and opens the subschemas that are in it. */
-type Rule = (value: Json, key: string, parent: Place, looking: Looking) => string | null;
+type Rule = (value: Json, key: string, parent: SchemaPosition, looking: Looking) => string | null;
 
 /**
  * What is wrong with the schema of a function's parameters; null: nothing that would be wrong in every
@@ -47,7 +47,7 @@ export const schemaProblem = (schema: JsonObject, budget: SchemaBudget): string 
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${shown(type)}'.`;
   }
   const references = new References(schema);
-  const places: Place[] = [{ value: schema, key: '', parent: null }];
+  const places: SchemaPosition[] = [{ value: schema, key: '', parent: null }];
   const looking: Looking = {
     open(place) {
       budget.left -= 1;
@@ -65,7 +65,7 @@ export const schemaProblem = (schema: JsonObject, budget: SchemaBudget): string 
   return budget.left > 0 ? references.problem() : null;
 };
 
-const subschemaProblem = (at: Place, looking: Looking, references: References): string | null => {
+const subschemaProblem = (at: SchemaPosition, looking: Looking, references: References): string | null => {
   const { value } = at;
   if (typeof value === 'boolean') return null;
   if (!isJsonObject(value)) return told(at, `expected a schema, but got ${shown(value)}.`);
@@ -81,7 +81,7 @@ const subschemaProblem = (at: Place, looking: Looking, references: References): 
 /** The references of one schema. They are followed when all of it has been seen, and no further than one step. */
 class References {
   readonly #root: JsonObject;
-  readonly #all: { readonly to: string; readonly at: Place }[] = [];
+  readonly #all: { readonly to: string; readonly at: SchemaPosition }[] = [];
   readonly #anchors = new Set<string>();
   /** Schemas inside have names of their own, and references are read from there. */
   #hasNames = false;
@@ -90,7 +90,7 @@ class References {
     this.#root = root;
   }
 
-  note(schema: JsonObject, at: Place): void {
+  note(schema: JsonObject, at: SchemaPosition): void {
     const { $ref, $anchor, $dynamicAnchor, $id, id } = schema;
     if (typeof $ref === 'string') this.#all.push({ to: $ref, at });
     for (const name of [$anchor, $dynamicAnchor]) if (typeof name === 'string') this.#anchors.add(name);
@@ -271,9 +271,9 @@ const shown = (value: Json | undefined): string => {
 };
 
 /** A message with its place in the schema. */
-const told = (at: Place, message: string): string => {
+const told = (at: SchemaPosition, message: string): string => {
   const steps: string[] = [];
-  for (let place: Place | null = at; place !== null && place.key !== ''; place = place.parent) {
+  for (let place: SchemaPosition | null = at; place !== null && place.key !== ''; place = place.parent) {
     steps.unshift(place.key);
   }
   return steps.length === 0 ? message : `in '${quoted(steps.join('.'))}': ${message}`;

@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { Recent } from '../../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
-import { wantsOf } from '../../capabilities/wants.ts';
+import { requestedFields } from '../../capabilities/requested-fields.ts';
 
 /** Model names come from clients: what is remembered about them has an end. */
 const MAX_LEARNT = 10_000;
@@ -47,7 +47,7 @@ const keyOf = (circumstances: string, field: EditField): string => `${field} ${c
 /** The fields without which the caller would get no answer: they are tried again. */
 const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
   new Set(
-    wantsOf(request)
+    requestedFields(request)
       .filter(({ path }) => mustHaveEffect(request, path))
       .map(({ field }) => field),
   );
