@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import type { Item } from '../../src/canonical/request/item.ts';
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
@@ -91,7 +93,6 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
       { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
       { engine, models, logger, metrics },
     ),
-    forms: { read: async () => [] },
     formats,
     captures: { open: () => now },
     items: {
@@ -127,8 +128,12 @@ const headersOf = (head: JsonObject): Record<string, string> => {
   return { ...(rest as Record<string, string>), 'content-type': 'application/json' };
 };
 
+/** No file can be in a file. */
+const NO_STATE = join(import.meta.filename, 'state');
+
 const configOf = (trace: readonly Told[]): Config => {
-  const config: Record<string, unknown> = { ...loadConfig({}) };
+  // The defaults, whatever the config file of this user says.
+  const config: Record<string, unknown> = { ...loadConfig({ PROXY_STATE_DIR: NO_STATE }) };
   for (const [slice, values] of Object.entries(objectIn(factsOf(trace, 'settings'), 'config'))) {
     const own = config[slice];
     if (typeof own === 'object' && !Array.isArray(own)) config[slice] = { ...own, ...(values as object) };

@@ -37,7 +37,7 @@ import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
-import { isForm, type Forms } from '../body/read-form.ts';
+import { isForm, readForm } from '../body/read-form.ts';
 import type { RecentItems } from '../../turns/recent-items.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
@@ -73,7 +73,6 @@ export interface TurnDeps {
   readonly captures: Captures | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
-  readonly forms: Pick<Forms, 'read'>;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
@@ -271,7 +270,7 @@ const readAsk = async (
 ): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
-  const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
+  const body = await unlessAborted(readGiven(endpoint, http, limits), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (trace.isRecording) recordBody(trace, body, models);
   const countReferred = referredCounter(limits);
@@ -285,9 +284,9 @@ const readAsk = async (
 const readGiven = async (
   { bodyOf, spellOut }: Endpoint,
   http: Request,
-  { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
+  limits: ReadLimits,
 ): Promise<unknown> => {
-  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;
   return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
