@@ -93,7 +93,7 @@ export const placeRelay = async (
       if (isLost) logger.error('the items of a turn were not found in its model request');
     },
     login: options.login,
-    onRenewalHeld: () =>
+    onRenewalThrottled: () =>
       logger.warn('the login is renewed too often, so not now: check the clock of this machine'),
     onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
   });

@@ -34,10 +34,10 @@ export interface Shape {
   /** What its id begins with, where its kind does not say. */
   readonly prefix?: string;
   readonly head: (id: string) => Produced;
-  readonly told: readonly Telling[];
+  readonly told: readonly ItemChange[];
   readonly ended: (head: Produced) => Produced;
 }
-type Telling =
+type ItemChange =
   | {
       readonly at: Slot;
       readonly delta: string;
@@ -141,7 +141,7 @@ const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
   return {
     prefix,
     head: (id) => ({ kind, id, raw: { ...initial, id } }),
-    told: events.map(([type, more]): Telling => {
+    told: events.map(([type, more]): ItemChange => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))

@@ -15,4 +15,4 @@ export interface McpToolInfo {
 /** A server's tools, or why they are unknown; `trouble` completes a sentence about the server. */
 export type McpToolList =
   | { readonly status: 'connected'; readonly tools: readonly McpToolInfo[] }
-  | { readonly status: 'failed'; readonly trouble: string };
+  | { readonly status: 'failed'; readonly lastError: string };

@@ -26,7 +26,7 @@ export interface McpPolicy {
   /** Those of the deployment, by label. */
   readonly deployment: ReadonlyMap<string, { readonly server: McpServer }>;
   /** Whether servers are taken that a client names by their address. */
-  readonly takesClients: boolean;
+  readonly allowsClientServers: boolean;
 }
 
 export interface SortedTools {
@@ -78,9 +78,9 @@ export const sortTools = (
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
       if ('problem' in use) refuse('invalid_value', use.problem);
-      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NOBODY_TO_ASK);
+      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NO_APPROVALS);
       else if (left.has(tool)) uses.push(use);
-      ignored.push(...idleFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
+      ignored.push(...unusedFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
     }
     return false;
   });
@@ -95,29 +95,35 @@ export const sortTools = (
 /** Each is started or connected to for the request, and everybody else of the worker waits meanwhile. */
 const MAX_SERVERS = 64;
 
-const NOBODY_TO_ASK =
+const NO_APPROVALS =
   "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
 /** An empty one is none: there are clients that cannot leave it out. */
-const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
+const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
-const hasAddress = (raw: RawTool): boolean => isGiven(raw['server_url']) || isGiven(raw['connector_id']);
+const hasAddress = (raw: RawTool): boolean => isSet(raw['server_url']) || isSet(raw['connector_id']);
 
-const HEEDED: ReadonlySet<string> = new Set(['type', 'server_label', 'allowed_tools', 'require_approval']);
-const HEEDED_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
+const READ_FIELDS: ReadonlySet<string> = new Set([
+  'type',
+  'server_label',
+  'allowed_tools',
+  'require_approval',
+]);
+const READ_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
 
 /** A server of the deployment has its own headers, and the backend does not see the tool at all. */
-const idleFields = (raw: RawTool): readonly string[] =>
+const unusedFields = (raw: RawTool): readonly string[] =>
   Object.keys(raw).filter(
     (field) =>
-      isGiven(raw[field]) && !HEEDED.has(field) && !(hasAddress(raw) && HEEDED_WITH_ADDRESS.has(field)),
+      isSet(raw[field]) && !READ_FIELDS.has(field) && !(hasAddress(raw) && READ_WITH_ADDRESS.has(field)),
   );
 
 /** What only a backend can reach, or what is left to it. */
-const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
-  hasAddress(raw) && !(takesClients && isGiven(raw['server_url']) && typeof raw['server_url'] === 'string');
+const isForBackend = (raw: RawTool, { allowsClientServers }: McpPolicy): boolean =>
+  hasAddress(raw) &&
+  !(allowsClientServers && isSet(raw['server_url']) && typeof raw['server_url'] === 'string');
 
 const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;
@@ -137,7 +143,7 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 
       why: `there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`,
     };
   }
-  if (!policy.takesClients || typeof url !== 'string') {
+  if (!policy.allowsClientServers || typeof url !== 'string') {
     return {
       kind: 'unsupported_tool',
       why: "is of type 'mcp' with a server of the client's, which neither the backend nor this server talks to",

@@ -97,7 +97,7 @@ export const headOf = (item: OutputItem): OutputItem => {
 };
 
 /** What a client has read of an item at its start: it stays, whatever the whole item says. */
-export const factsOf = (head: OutputItem): Partial<OutputItem> => {
+export const startFields = (head: OutputItem): Partial<OutputItem> => {
   switch (head.kind) {
     case 'message': {
       const { parts: _, ...facts } = head;
@@ -150,7 +150,7 @@ export const withInput = (whole: OutputItem, { input }: Pick<ItemContent, 'input
 };
 
 /** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
-export const withSaid = (whole: OutputItem, said: ItemContent): OutputItem => {
+export const withStreamed = (whole: OutputItem, said: ItemContent): OutputItem => {
   switch (whole.kind) {
     case 'message': {
       const text = whole.parts.find((part) => part.kind === 'text');
@@ -256,7 +256,7 @@ const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly
 ];
 
 /** What is said about an answer that held nothing but an item that cannot be read. */
-export const LOST: Readonly<Record<Unreadable, { readonly message: string }>> = {
+export const DROPPED: Readonly<Record<Unreadable, { readonly message: string }>> = {
   no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
   no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
 };

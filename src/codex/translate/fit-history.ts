@@ -70,11 +70,11 @@ const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boo
   if (rules.images === 'whole' && isCutImage(item)) return false;
   if (!isReasoning(item)) return true;
   if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModelOutput(next);
-  return isReadable(item);
+  return isUsableReasoning(item);
 };
 
 /** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
-export const isReadable = (reasoning: Reasoning): boolean =>
+export const isUsableReasoning = (reasoning: Reasoning): boolean =>
   isEncrypted(reasoning) || (reasoning.content ?? []).some((text) => text !== '');
 const isCutImage = (item: Item): boolean =>
   item.kind === 'hosted-call' &&

@@ -122,7 +122,7 @@ class Reader {
         this.#listed.add(textIn(raw, 'server_label'));
         return;
       case 'mcp_call': {
-        this.#call(raw, this.#callId(id), givenBy(raw), place);
+        this.#call(raw, this.#callId(id), mcpOutputOf(raw), place);
         return;
       }
       case 'mcp_approval_request': {
@@ -197,7 +197,7 @@ const isSameCall = (one: RawItem, other: RawItem): boolean =>
   ['server_label', 'name', 'arguments'].every((field) => textIn(one, field) === textIn(other, field));
 
 /** What the model was told that a call gave. */
-export const givenBy = ({ output = null, error = null }: RawItem): string => {
+export const mcpOutputOf = ({ output = null, error = null }: RawItem): string => {
   if (typeof output === 'string') return output;
   if (typeof error === 'string') return error;
   if (!isJsonObject(error)) return 'The call came to no end.';

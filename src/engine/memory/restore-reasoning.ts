@@ -9,10 +9,10 @@ import {
   type Reasoning,
   type ToolCall,
 } from '../../canonical/request/item.ts';
-import { isReadable, type History } from '../../codex/translate/fit-history.ts';
+import { isUsableReasoning, type History } from '../../codex/translate/fit-history.ts';
 
 /** What stood in an answer up to its last call: reasoning whole, and of the rest only what it was. */
-export type Step =
+export type AnswerStep =
   | { readonly kind: 'reasoning'; readonly reasoning: Reasoning }
   | { readonly kind: 'message' }
   | { readonly kind: 'call'; readonly callId: string }
@@ -20,7 +20,7 @@ export type Step =
 
 /** An answer that called tools, as far as it is remembered. */
 export interface CallingAnswer {
-  readonly steps: readonly Step[];
+  readonly steps: readonly AnswerStep[];
   /** Where the calls stand among the steps. */
   readonly calls: ReadonlyMap<string, number>;
 }
@@ -34,10 +34,10 @@ export const callingAnswerOf = (answer: readonly Produced[]): CallingAnswer | nu
   return { steps, calls: new Map(calls) };
 };
 
-const stepOf = (item: Produced): readonly Step[] => {
+const stepOf = (item: Produced): readonly AnswerStep[] => {
   if (isReasoning(item)) {
     const { status: _, ...reasoning } = item;
-    return isReadable(item) ? [{ kind: 'reasoning', reasoning }] : [];
+    return isUsableReasoning(item) ? [{ kind: 'reasoning', reasoning }] : [];
   }
   if (isToolCall(item)) return [{ kind: 'call', callId: item.callId }];
   // A message without words does not come back.
@@ -107,7 +107,7 @@ const runsOf = (items: readonly Item[]): readonly Run[] => {
     }
     if (open === null) runs.push((open = { start: index, calls: [], hasReasoning: false }));
     if (isToolCall(item)) open.calls.push({ item, index });
-    if (isReasoning(item) && isReadable(item)) open.hasReasoning = true;
+    if (isReasoning(item) && isUsableReasoning(item)) open.hasReasoning = true;
   }
   return runs;
 };
@@ -173,7 +173,7 @@ class Restoring {
   }
 
   /** The place of this step, if the client sent it; else what led to it leads to the next one. */
-  #stepBack(step: Step, target: number, from: number): number {
+  #stepBack(step: AnswerStep, target: number, from: number): number {
     let at = target - 1;
     while (at >= from && isReasoningAt(this.#items, at)) at -= 1;
     const item = at >= from ? this.#items[at] : undefined;

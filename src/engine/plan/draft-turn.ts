@@ -3,14 +3,15 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../../codex/capabilities/raw-items.ts';
-import { isLifted, lostOfTools, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
+import { isMergedIntoTools, lostToolFields, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
 import { changedByCodex } from '../../codex/capabilities/format.ts';
-import { unsaidOf } from '../../codex/capabilities/wants.ts';
-import { willSay } from '../../codex/capabilities/way.ts';
+import { ineffectiveSettings } from '../../codex/capabilities/requested-fields.ts';
+import { reachesBackend } from '../../codex/capabilities/field-support.ts';
 import type { Relay } from '../../codex/relay/server/relay.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { fitEffort } from '../../codex/translate/fit-effort.ts';
@@ -22,9 +23,9 @@ import {
   type History,
   type HistoryRules,
 } from '../../codex/translate/fit-history.ts';
-import { liftTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
+import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
 import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
-import { saysVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
+import { sendsVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 import type { McpAccess } from '../mcp/mcp-access.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
@@ -58,7 +59,7 @@ export interface Draft {
 
 /** `given`: the conversation, with what was put into it for the client. */
 export const draftTurn = (
-  request: TurnRequest,
+  { request, context }: Turn,
   strategy: RequestStrategy,
   deps: DraftDeps,
   given: History = wholeHistory(request.items),
@@ -70,7 +71,7 @@ export const draftTurn = (
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
     canApprove: request.canApprove,
-    policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
+    policy: { deployment: deps.mcp.deployment, allowsClientServers: deps.mcp.reach !== null },
     profile,
   });
   const isOurs = (label: string): boolean =>
@@ -84,22 +85,22 @@ export const draftTurn = (
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const flat = strategy.namespaces === 'kept' ? null : withoutNamespaces(history);
-  const lifted = liftTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
-    isLifted(item, profile),
+  const lifted = mergeLoadedTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
+    isMergedIntoTools(item, profile),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
-  const says = willSay(request, {
+  const says = reachesBackend(request, {
     profile,
     requestFormat: strategy.requestFormat,
-    refuses: relay?.refusedFor(fitted) ?? new Set(),
-    saysVerbosity: saysVerbosity(request, settings),
+    refuses: relay?.refusedFor(fitted, context) ?? new Set(),
+    sendsVerbosity: sendsVerbosity(request, settings),
   });
-  const unsaid = unsaidOf(fitted, says);
+  const unsaid = ineffectiveSettings(fitted, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
     ...lostInFormat(request, strategy.requestFormat, relay !== null),
-    ...lostOfTools(request, profile),
+    ...lostToolFields(request, profile),
     ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
     ...(flat?.ignored ?? []),
@@ -161,7 +162,7 @@ const NOTHING_LEFT: Rejection = {
 /** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
-  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
+  if (!isForced(toolChoice) || (isSaid && insists !== true) || items.length === 0) return request;
   const text = choiceInstruction(toolChoice);
   return {
     ...request,

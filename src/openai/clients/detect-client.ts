@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { promptMarker } from './prompt-markers.ts';
 import { LIBRARY_MARKERS, PROGRAM_MARKERS, type ClientName, type HeaderMarker } from './markers.ts';
 
@@ -14,7 +14,7 @@ export interface DetectedClient {
 const UNKNOWN_CLIENT: DetectedClient = { name: 'other', source: 'none', reasons: [] };
 
 /** Detects the client: by headers of a program, else by its prompt, else by headers of a library. */
-export const detectClient = (headers: Headers, request: AskedTurn): DetectedClient =>
+export const detectClient = (headers: Headers, request: TurnRequest): DetectedClient =>
   byHeaders(headers, PROGRAM_MARKERS) ??
   byPrompt(request) ??
   byHeaders(headers, LIBRARY_MARKERS) ??
@@ -35,7 +35,7 @@ const hasMarker = (headers: Headers, marker: HeaderMarker): boolean =>
   Object.entries(marker.headers).every(([name, pattern]) => pattern.test(headers.get(name) ?? ''));
 
 /** A client that declares tools does not need blocks, so a block in its conversation proves nothing. */
-const byPrompt = (request: AskedTurn): DetectedClient | null => {
+const byPrompt = (request: TurnRequest): DetectedClient | null => {
   const marker = request.tools.length > 0 ? null : promptMarker(request);
   return marker === null ? null : { name: 'obsidian-copilot', source: 'body', reasons: [marker] };
 };

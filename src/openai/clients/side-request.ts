@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/request/item.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { DetectedClient } from './detect-client.ts';
 import { cleanSummary, cleanTitle } from './clean-title.ts';
 import { TITLE_PROMPTS, type SideKind, type TitlePrompt } from './title-prompts.ts';
@@ -17,7 +17,7 @@ export interface SideRequest {
  * requested model.
  */
 export const sideRequestOf = (
-  request: AskedTurn,
+  request: TurnRequest,
   choices: number,
   client: Pick<DetectedClient, 'name' | 'source'>,
 ): SideRequest | null => {
@@ -29,7 +29,7 @@ export const sideRequestOf = (
     : { kind: titlePrompt.kind, clean: titlePrompt.kind === 'title-and-summary' ? cleanSummary : cleanTitle };
 };
 
-const matches = (titlePrompt: TitlePrompt, request: AskedTurn): boolean => {
+const matches = (titlePrompt: TitlePrompt, request: TurnRequest): boolean => {
   // A request with a schema defines its own answer format.
   const takesFormat =
     request.format.kind === 'text' ||
@@ -48,7 +48,7 @@ const matches = (titlePrompt: TitlePrompt, request: AskedTurn): boolean => {
 const partsOf = ({
   instructions,
   items,
-}: AskedTurn): { readonly prompt: string | null; readonly messages: readonly Item[] } => {
+}: TurnRequest): { readonly prompt: string | null; readonly messages: readonly Item[] } => {
   if ((instructions ?? '') !== '') return { prompt: instructions, messages: items };
   const prompt = textOf(items[0], 'system', 'developer');
   return { prompt, messages: prompt === null ? items : items.slice(1) };
@@ -62,5 +62,5 @@ const textOf = (item: Item | undefined, ...roles: readonly string[]): string | n
 };
 
 /** Log probabilities belong to the model's tokens, but side requests rewrite the text. */
-const wantsLogprobs = ({ logprobs, include }: AskedTurn): boolean =>
+const wantsLogprobs = ({ logprobs, include }: TurnRequest): boolean =>
   logprobs.isNeeded || logprobs.top !== null || include.includes('message.output_text.logprobs');

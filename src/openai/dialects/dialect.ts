@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { promptMarker } from '../clients/prompt-markers.ts';
 import type { DetectedClient } from '../clients/detect-client.ts';
@@ -27,7 +27,7 @@ export interface Dialect {
 export interface DialectOptions {
   readonly headers: Headers;
   readonly client: DetectedClient;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly settings: DialectSettings;
   readonly ids: IdSource;
 }
