@@ -83,7 +83,7 @@ describe('doctor', () => {
           'turn: problem',
         ],
       });
-      expect(says['turn']).toContain('was silent for 1 s');
+      expect(says['turn']).toContain('sent nothing for 1 s');
     } finally {
       silent.close();
     }

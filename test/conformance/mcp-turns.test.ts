@@ -141,7 +141,7 @@ describe('a turn with an MCP server', () => {
     [{ tools: [{ ...WEB, require_approval: 'maybe' }] }, "its 'require_approval' must be 'always', 'never'"],
     [
       { tools: [WEB, { type: 'namespace', name: 'mcp__web', tools: [] }] },
-      'this name is that of the tools of an MCP server',
+      'this name is already used for the tools of an MCP server',
     ],
     [
       {

@@ -56,10 +56,10 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
   }
   // Before a server has said which tools it has, the app-server can only be told names, and to run what only reads.
   if (allowed?.readOnly === false)
-    return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
+    return { problem: `'read_only: false' in its 'allowed_tools' is not supported.` };
   if (approval.never?.readOnly === false || approval.always?.readOnly === true) {
     return {
-      problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.`,
+      problem: `its 'require_approval' is stricter for read-only calls than for others, which is not supported.`,
     };
   }
   return { server, allowed, approval };

@@ -62,7 +62,7 @@ const refusing = (plan: Plan, refused: readonly Refusal[]): Plan =>
 const sealedIn = ({ items }: TurnRequest): readonly Refusal[] =>
   items.flatMap((item, index): readonly Refusal[] => {
     if (!isSealed(item)) return [];
-    const why = 'is a compaction that another backend has made, and this one cannot read it';
+    const why = 'is a compaction of another backend, which this one cannot read';
     return [{ path: { item: index }, kind: 'unsupported_value', why }];
   });
 

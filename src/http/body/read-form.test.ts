@@ -87,7 +87,7 @@ it('does not let the forms of one key wait for those of another', async () => {
 
 it('does not wait for one that takes for ever', async () => {
   expect(await refusal(slow(), hurried)).toBe(
-    'invalid_form: The form of the request takes too long to be parsed.',
+    'invalid_form: Parsing the form of the request takes too long.',
   );
   expect(await refusal(written(`${field('a', 'x')}--b--\r\n`))).toEqual([
     { name: 'a', value: 'x', isFile: false },

@@ -61,7 +61,7 @@ const givenUp = (reason: GiveUpReason): GatewayError => {
   switch (reason) {
     case 'late':
       return gatewayError('invalid_form', {
-        message: 'The form of the request takes too long to be parsed.',
+        message: 'Parsing the form of the request takes too long.',
       });
     case 'crowded':
       return gatewayError('server_overloaded');

@@ -55,8 +55,8 @@ describe('schemaProblem', () => {
     [inside({ minLength: -1 }), "in 'properties.a.minLength': expected a whole number, but got -1."],
     [inside({ pattern: '(' }), `in 'properties.a.pattern': "(" is not a regular expression.`],
     [{ patternProperties: { '[': {} } }, `in 'patternProperties': "[" is not a regular expression.`],
-    [inside({ $ref: '#/$defs/b' }), "in 'properties.a': reference '#/$defs/b' leads nowhere."],
-    [inside({ $ref: '#nowhere' }), "in 'properties.a': reference '#nowhere' leads nowhere."],
+    [inside({ $ref: '#/$defs/b' }), "in 'properties.a': reference '#/$defs/b' does not exist."],
+    [inside({ $ref: '#nowhere' }), "in 'properties.a': reference '#nowhere' does not exist."],
     [inside({ $ref: 5 }), "in 'properties.a.$ref': expected a text, but got 5."],
     [
       { $defs: { a: 5 }, properties: { x: { $ref: '#/$defs/a' } } },

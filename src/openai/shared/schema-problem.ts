@@ -105,7 +105,7 @@ class References {
     if (this.#hasNames) return null;
     const broken = this.#all.find(({ to }) => to.startsWith('#') && !this.#leadsSomewhere(to.slice(1)));
     if (broken === undefined) return null;
-    return told(broken.at, `reference '${quoted(broken.to)}' leads nowhere.`);
+    return told(broken.at, `reference '${quoted(broken.to)}' does not exist.`);
   }
 
   #leadsSomewhere(fragment: string): boolean {
