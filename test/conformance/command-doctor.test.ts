@@ -184,7 +184,7 @@ describe('doctor', () => {
       ],
     });
     expect(says['login']).toBe(
-      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed by itself',
+      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed automatically',
     );
     for (const secret of [token, 'refresh-secret', 'ann@']) expect(out).not.toContain(secret);
   });

@@ -187,7 +187,7 @@ describe('Ctrl-C', () => {
     await expect
       .poll(() => server.output.err)
       .toContain(
-        'Stopping: 1 answer is in progress and may take 30 s to finish. Press Ctrl-C again to stop at once.',
+        'Stopping: 1 answer is in progress and may take 30 s to finish. Press Ctrl-C again to stop immediately.',
       );
     // The first is not heard twice: only one that comes later is a second one.
     await expect

@@ -226,7 +226,7 @@ describe('a backend that answers badly', () => {
     }));
     proxy.use(scripts.says(items));
     const error = {
-      message: 'The answer of the upstream has too many output items: at most 5000 are taken.',
+      message: 'The answer of the upstream has too many output items: at most 5000 are accepted.',
       type: 'server_error',
       param: null,
       code: 'too_many_output_items',

@@ -98,7 +98,7 @@ describe('what the backend of an account refuses', () => {
       {
         status: 502,
         error: {
-          message: expect.stringMatching(/^Cloudflare, .* PROXY_WIRE=off or another network .*`doctor`/),
+          message: expect.stringMatching(/^Cloudflare, .* PROXY_WIRE=off or another network; .*`doctor`/),
           type: 'server_error',
           param: null,
           code: 'upstream_blocked',
