@@ -1,6 +1,6 @@
 import { profileOf, type BackendProfile } from '../../src/codex/capabilities/profile.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
-import { fateOf } from '../../src/codex/capabilities/way.ts';
+import { handlingOf } from '../../src/codex/capabilities/field-support.ts';
 import { directLogin } from '../../src/codex/home/backend.ts';
 import type { RequestFormat } from '../../src/codex/translate/request-strategy.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
@@ -39,7 +39,7 @@ const column = (
   requestFormat: RequestFormat = 'responses',
 ): BackendColumn => ({
   title,
-  becomes: (setting) => fateOf(setting, { profile, requestFormat, refuses: new Set() }),
+  becomes: (setting) => handlingOf(setting, { profile, requestFormat, refuses: new Set() }),
 });
 
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);

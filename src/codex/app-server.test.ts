@@ -108,7 +108,7 @@ describe('connectAppServer', () => {
   });
 
   it('opts out of what the model says where a relay sees that, and hears how tools ended if it wants to', async () => {
-    const { received } = await connect({ tellsContent: false, tellsTools: true });
+    const { received } = await connect({ reportsContent: false, reportsTools: true });
     const lifecycle = new Set(['error', 'turn/completed', 'item/completed']);
     const read = KNOWN_NOTIFICATIONS.filter((method) => !lifecycle.has(method));
     expect(received[0]).toMatchObject({

@@ -67,7 +67,7 @@ const local = (server: McpServer, trust: Readonly<Record<string, string>>): read
         {
           server,
           config: stdioServerConfig(server, server.transport, trust),
-          trouble: () => null,
+          lastError: () => null,
           close() {},
         },
       ]
@@ -80,7 +80,7 @@ const passing = (
   { url, headers }: HttpTransport,
   relay: McpRelay,
   dispatcher: Dispatcher,
-  onGone: () => void = () => {},
+  onClosed: () => void = () => {},
 ): ReachableMcp => {
   const mcpRoute = relay.open({
     url,
@@ -88,12 +88,12 @@ const passing = (
     secrets: mcpSecrets(server),
     dispatcher,
     idleMs: server.callSeconds * 1000 + MARGIN_MS,
-    onGone,
+    onClosed,
   });
   return {
     server,
     config: httpServerConfig(server, mcpRoute.address),
-    trouble: () => mcpRoute.trouble,
+    lastError: () => mcpRoute.lastError,
     close: () => mcpRoute.close(),
   };
 };

@@ -4,7 +4,7 @@ import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import { createAccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
-import { keepLists } from '../codex/models/kept-lists.ts';
+import { openSavedLists } from '../codex/models/saved-lists.ts';
 import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
@@ -93,7 +93,7 @@ const openAccount = async (
       if (now?.accountId !== account) return false;
       return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },
-    kept: keepLists(path.join(homes.lastingDirectory, 'account-models'), account),
+    kept: openSavedLists(path.join(homes.lastingDirectory, 'account-models'), account),
     clock,
     onFailed: (reason) =>
       logger.warn({ reason }, 'the models of the account could not be listed; using the last known list'),

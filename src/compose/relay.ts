@@ -93,7 +93,7 @@ export const placeRelay = async (
       if (isLost) logger.error('the items of a turn were not found in its model request');
     },
     login: options.login,
-    onRenewalHeld: () =>
+    onRenewalThrottled: () =>
       logger.warn('the login is renewed too often; renewal postponed: check the clock of this machine'),
     onBug: (err) => logger.error({ err }, 'the relay aborted a request'),
   });

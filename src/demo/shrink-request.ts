@@ -60,7 +60,7 @@ const withUserText = (items: readonly Json[]): readonly Json[] => {
     const message = kept[at];
     if (!isJsonObject(message)) break;
     const content = userContent(message['content']);
-    if (!isEmptyContent(content) || isEmptyContent(message['content'])) {
+    if (!hasNoContent(content) || hasNoContent(message['content'])) {
       kept[at] = { ...message, content };
       break;
     }
@@ -69,7 +69,7 @@ const withUserText = (items: readonly Json[]): readonly Json[] => {
   return kept;
 };
 
-const isEmptyContent = (content: Json | undefined): boolean =>
+const hasNoContent = (content: Json | undefined): boolean =>
   content === '' || (Array.isArray(content) && content.length === 0);
 
 const isUserMessage = (item: Json): boolean =>

@@ -3,7 +3,7 @@ import { failure, gatewayError, GatewayError, type Failure } from '../canonical/
 import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
-import { shownConfig } from '../codex/translate/shown-config.ts';
+import { publicConfig } from '../codex/translate/public-config.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
@@ -72,7 +72,7 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
     rateLimits: async () => (hasAccount ? rateLimits() : null),
     usage: async () => (hasAccount ? usage() : null),
     config: kept(async (appServer) =>
-      shownConfig((await appServer.request('config/read', {}, limits)).config),
+      publicConfig((await appServer.request('config/read', {}, limits)).config),
     ),
     async sendFeedback(feedback) {
       if (isSending) throw gatewayError('concurrency_limit', ONE_FEEDBACK);

@@ -14,7 +14,7 @@ import { writeLogin } from './login.ts';
 import type { LoginOptions } from './login.ts';
 import { closed, listenOn, parseObject, readText, sendJson } from './loopback-server.ts';
 import { textOf } from './rule.ts';
-import type { Confidence, RequestFormat, Refusal } from './rule.ts';
+import type { Confidence, RequestFormat, RefusedAnswer } from './rule.ts';
 import { turnOf } from './rules-headers.ts';
 import { brokenRules, refusalOf } from './rules.ts';
 import { standardSettings } from './settings.ts';
@@ -106,7 +106,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
   let page: (CloudflareSwitch & { left: number }) | null = null;
   let workspaceOrigin = 'https://chatgpt.com';
 
-  const judge = (request: RecordedRequest, body: JsonObject): Refusal | null => {
+  const judge = (request: RecordedRequest, body: JsonObject): RefusedAnswer | null => {
     const requestFormat = request.headers[LITE_HEADER] === 'true' ? 'codex' : 'responses';
     const broken = brokenRules({
       body,
@@ -259,7 +259,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
   };
 };
 
-const NO_JSON: Refusal = { status: 400, body: { detail: 'Bad Request' } };
+const NO_JSON: RefusedAnswer = { status: 400, body: { detail: 'Bad Request' } };
 
 const sendPage = (response: ServerResponse): void => {
   response.writeHead(403, CLOUDFLARE_HEADERS);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { summaryInWords } from '../../src/canonical/request/compaction.ts';
+import { summaryMessage } from '../../src/canonical/request/compaction.ts';
 import { wrapSummary } from '../../src/openai/responses/own-summary.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
@@ -56,7 +56,7 @@ describe.each(formats)('on the %s request format', (requestFormat, model) => {
   it('a summary of another backend is told in words', async () => {
     const own = { type: 'compaction', id: 'cmp_2', encrypted_content: wrapSummary('Tea is wanted.') };
     await proxy.post('/v1/responses', { model, input: [own, { role: 'user', content: 'Now?' }] });
-    const [part] = summaryInWords({ kind: 'compaction', summary: 'Tea is wanted.' }).parts;
+    const [part] = summaryMessage({ kind: 'compaction', summary: 'Tea is wanted.' }).parts;
     expect(itemsSent(proxy.backend.modelRequests.at(-1)).at(-2)).toEqual({
       type: 'message',
       role: 'user',

@@ -27,13 +27,13 @@ export interface Memory {
   readonly turnStates: ReadonlyMap<string, string>;
 }
 
-export interface Refusal {
+export interface RefusedAnswer {
   readonly status: number;
   readonly body: Json;
 }
 
 /** `counted`: the service says nothing about it, but it is a violation all the same. */
-export type Answer = Refusal | 'counted';
+export type Answer = RefusedAnswer | 'counted';
 
 export interface Rule {
   readonly id: string;
@@ -48,13 +48,13 @@ export interface Rule {
 }
 
 /** How most refusals of this service look. */
-export const detail = (text: string, status = 400): Refusal => ({ status, body: { detail: text } });
+export const detail = (text: string, status = 400): RefusedAnswer => ({ status, body: { detail: text } });
 
 /** How refusals look that come from the API behind it. */
 export const apiError = (
   message: string,
   more: { readonly param?: string; readonly code?: string; readonly status?: number } = {},
-): Refusal => ({
+): RefusedAnswer => ({
   status: more.status ?? 400,
   body: {
     error: {

@@ -1,4 +1,4 @@
-import type { Answer, Refusal, Rule, Seen } from './rule.ts';
+import type { Answer, RefusedAnswer, Rule, Seen } from './rule.ts';
 import { BODY_RULES } from './rules-body.ts';
 import { HEADER_RULES } from './rules-headers.ts';
 import { INPUT_RULES } from './rules-input.ts';
@@ -26,5 +26,5 @@ export const brokenRules = (seen: Seen): readonly Broken[] =>
   });
 
 /** What the service answers: the first refusal. Null: the model answers. */
-export const refusalOf = (broken: readonly Broken[]): Refusal | null =>
+export const refusalOf = (broken: readonly Broken[]): RefusedAnswer | null =>
   broken.map(({ answer }) => answer).find((answer) => answer !== 'counted') ?? null;

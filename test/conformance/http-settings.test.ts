@@ -34,13 +34,13 @@ describe('PROXY_STRICT_PARAMS', () => {
     expect(strict.model.requests).toHaveLength(0);
     expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
     // What has an effect, or asks for nothing, is no reason.
-    const harmless = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
+    const safeMessage = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
     const answers = await Promise.all([
-      strict.post('/v1/responses', { ...ASK, ...harmless }),
+      strict.post('/v1/responses', { ...ASK, ...safeMessage }),
       strict.post('/v1/chat/completions', {
         model: 'gpt-5.5',
         messages: [{ role: 'user', content: 'hi', unheard_of: null }],
-        ...harmless,
+        ...safeMessage,
       }),
     ]);
     for (const one of answers) await one.text();

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import { saidParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
+import { messageParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
@@ -34,10 +34,10 @@ export interface Shape {
   /** What its id begins with, where its kind does not say. */
   readonly prefix?: string;
   readonly head: (id: string) => Produced;
-  readonly told: readonly Telling[];
+  readonly told: readonly ItemChange[];
   readonly ended: (head: Produced) => Produced;
 }
-type Telling =
+type ItemChange =
   | {
       readonly at: Slot;
       readonly delta: string;
@@ -84,7 +84,7 @@ const message: fc.Arbitrary<Shape> = fc
       ended: (head) =>
         ({
           ...head,
-          parts: saidParts({
+          parts: messageParts({
             text: deltas.join(''),
             refusal: refusal?.join('') ?? null,
             annotations: hasText && citation !== 'none' ? [CITATION] : [],
@@ -141,7 +141,7 @@ const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
   return {
     prefix,
     head: (id) => ({ kind, id, raw: { ...initial, id } }),
-    told: events.map(([type, more]): Telling => {
+    told: events.map(([type, more]): ItemChange => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))

@@ -22,13 +22,13 @@ export class ModelBudget {
   }
 
   /** No further model request may be sent. */
-  get isSpent(): boolean {
+  get isLimitReached(): boolean {
     return this.#used >= this.#limit;
   }
 
   /** Counts a model request that is about to be sent; false: it must not be sent. */
   take(): boolean {
-    if (this.isSpent) return false;
+    if (this.isLimitReached) return false;
     this.#used += 1;
     return true;
   }

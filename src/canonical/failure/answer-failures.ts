@@ -1,9 +1,9 @@
 import { TYPES, type CatalogueEntry } from './failure-row.ts';
 
-/** The rows of the catalogue for a model that answers, but not as it should. */
+/** Catalogue rows for invalid answers of the model. */
 export const ANSWER_FAILURES = {
   model_request_limit_exceeded: {
-    // Clients try 5xx again by themselves, and would spend the same once more.
+    // Clients retry 5xx automatically, which would cost the same again.
     status: 400,
     type: TYPES.invalid,
     message: 'The answer needed too many model requests.',
@@ -14,7 +14,7 @@ export const ANSWER_FAILURES = {
     type: TYPES.server,
     message: 'The answer of the upstream has too many output items.',
     when: 'the backend sent more output items in one answer than this server accepts',
-    // It would take as long once more.
+    // A retry would take just as long.
     final: true,
   },
   tool_choice_not_satisfied: {
@@ -22,7 +22,7 @@ export const ANSWER_FAILURES = {
     type: TYPES.server,
     message: "The model did not make the tool call that 'tool_choice' requires, in two attempts.",
     when: 'two answers of the model lack the tool call that `tool_choice` forces',
-    // It has been asked again already.
+    // This server has already retried.
     final: true,
   },
   image_not_generated: {
@@ -30,7 +30,7 @@ export const ANSWER_FAILURES = {
     type: TYPES.server,
     message: 'The model answered without an image.',
     when: 'the model answered an image request with text only; the message quotes it',
-    // It costs as much as the first time, and says the same.
+    // A retry would cost the same and most likely have the same result.
     final: true,
   },
 } as const satisfies Record<string, CatalogueEntry>;

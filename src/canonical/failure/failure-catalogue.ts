@@ -1,7 +1,7 @@
 import { ANSWER_FAILURES } from './answer-failures.ts';
 import { TYPES, type CatalogueEntry } from './failure-row.ts';
 
-/** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
+/** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
   invalid_value: {
     status: 400,
@@ -100,7 +100,7 @@ export const FAILURES = {
     when: 'the key in the Authorization header is missing or wrong',
   },
   upstream_forbidden: {
-    // Not 403: clients take that for something about the caller's key.
+    // Not 403: clients would blame the caller's API key.
     status: 400,
     type: TYPES.invalid,
     message: 'The upstream does not allow this request.',
@@ -190,7 +190,7 @@ export const FAILURES = {
     type: TYPES.quota,
     message: 'The account that this server uses has reached its usage limit.',
     when: 'the account that this server uses has reached its usage limit; `retry-after` says when it resets, if known',
-    // Waiting a moment does not help.
+    // A retry after a short wait does not help.
     final: true,
   },
   client_too_slow: {

@@ -4,7 +4,7 @@ import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
-import { chatgptTool, lostOfTools, refusedTools } from './tool-kinds.ts';
+import { chatgptTool, lostToolFields, refusedTools } from './tool-kinds.ts';
 
 const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
@@ -38,12 +38,12 @@ it('names what of the tools does not reach a backend', () => {
   const more = { defer_loading: true, allowed_callers: ['direct'] };
   const tools = [functionTool('f', { more }), hosted('tool_search')];
   const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
-  expect(lostOfTools(request, PROVIDER)).toEqual([]);
-  expect(lostOfTools(request, CHATGPT)).toEqual([
+  expect(lostToolFields(request, PROVIDER)).toEqual([]);
+  expect(lostToolFields(request, CHATGPT)).toEqual([
     { toolField: { tool: 0, field: 'allowed_callers' } },
     { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
-  expect(lostOfTools(request, null)).toEqual([
+  expect(lostToolFields(request, null)).toEqual([
     { tool: 1 },
     { toolField: { tool: 0, field: 'defer_loading' } },
     { toolField: { tool: 0, field: 'allowed_callers' } },
@@ -69,6 +69,6 @@ it('knows what a ChatGPT login calls its tools', () => {
 
 it('does not tell a service that chooses for itself which model runs its tools', () => {
   const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
-  expect(lostOfTools({ tools, items: [] }, PROVIDER)).toEqual([]);
-  expect(lostOfTools({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
+  expect(lostToolFields({ tools, items: [] }, PROVIDER)).toEqual([]);
+  expect(lostToolFields({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
 });

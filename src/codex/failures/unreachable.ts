@@ -1,5 +1,5 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { outOfResources } from '../../canonical/failure/resources.ts';
+import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 
 /** Why there was no answer, by the code of the error: what a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export const isCertificateError = (code: string): boolean => CERTIFICATE.test(co
 
 /** No connection: named are the host and the reason, as far as known, never the rest of the address. */
 export const unreachable = (host: string, code: string | null): Failure => {
-  const ours = outOfResources(code);
+  const ours = resourceFailureFor(code);
   if (ours !== null) return ours;
   if (host === '') return failure('upstream_unreachable');
   const why = code === null ? '' : `: ${whyUnreachable(code)}`;

@@ -118,12 +118,12 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
     use_responses_lite: false,
     visibility: 'hide',
   }));
-  const lite = clean.filter(isCodexFormatEntry).map(slugOf);
-  const plain = [...clean.filter((entry) => !isCodexFormatEntry(entry)), ...twins].map(slugOf);
+  const codexFormatSlugs = clean.filter(isCodexFormatEntry).map(slugOf);
+  const responsesSlugs = [...clean.filter((entry) => !isCodexFormatEntry(entry)), ...twins].map(slugOf);
   /** The slug of the entry that codex takes for a name, if that is one of the codex format. */
   const codexFormatSlug = (name: string): string | null => {
-    const slug = longestBeginning(lite, name);
-    return slug !== null && slug.length > (longestBeginning(plain, name) ?? '').length ? slug : null;
+    const slug = longestPrefix(codexFormatSlugs, name);
+    return slug !== null && slug.length > (longestPrefix(responsesSlugs, name) ?? '').length ? slug : null;
   };
   const list = modelList(entries, kind);
   const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
@@ -144,7 +144,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
 const slugOf = ({ slug }: JsonObject): string => (typeof slug === 'string' ? slug : '');
 const isCodexFormatEntry = (entry: JsonObject): boolean => entry['use_responses_lite'] === true;
 
-const longestBeginning = (slugs: readonly string[], name: string): string | null =>
+const longestPrefix = (slugs: readonly string[], name: string): string | null =>
   slugs
     .filter((slug) => name.startsWith(slug))
     .reduce<string | null>((best, slug) => (best === null || slug.length > best.length ? slug : best), null);

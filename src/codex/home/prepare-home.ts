@@ -11,7 +11,7 @@ import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
-import { requireDiskRoom } from './disk-room.ts';
+import { requireDiskSpace } from './disk-space.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { LoginStore } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
@@ -43,7 +43,7 @@ export interface CodexHomes {
   /** For a command of codex that needs the login, and a catalogue of codex's own. */
   createPlain(backend: BackendTarget): Promise<CodexHome>;
   /** Throws ENOSPC, with this cause, if the disk has no room for another home. */
-  requireRoom(cause: unknown): Promise<void>;
+  requireSpace(cause: unknown): Promise<void>;
 }
 
 /** Only the backend of a ChatGPT login has request formats. */
@@ -90,7 +90,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   await sweepRunDirectories(runs, (directory) => login.rescue(directory));
 
   const emptyHome = async (backend: BackendTarget): Promise<CodexHome> => {
-    await requireDiskRoom(runs);
+    await requireDiskSpace(runs);
     const run = await createRunDirectory(runs);
     const directory = run.path;
     return {
@@ -105,7 +105,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
       // codex reads it again for every thread. Without it a turn goes to a backend of codex's own choice.
       isIntact: () => exists(path.join(directory, 'config.toml')),
       async remove() {
-        await login.letGo(directory);
+        await login.release(directory);
         await run.remove();
       },
     };
@@ -161,7 +161,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
           'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
         },
       }),
-    requireRoom: (cause) => requireDiskRoom(runs, cause),
+    requireSpace: (cause) => requireDiskSpace(runs, cause),
   };
 };
 

@@ -24,7 +24,7 @@ const homesWith = (binary: string): CodexHomes => {
     bundled: [],
     create: async () => home,
     createPlain: async () => home,
-    requireRoom: async () => {},
+    requireSpace: async () => {},
   };
 };
 

@@ -1,6 +1,6 @@
 import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
@@ -20,7 +20,7 @@ export interface McpHistory extends History {
   readonly approved: readonly ApprovedCall[];
   /** Servers of which the client has a list of tools. */
   readonly listed: ReadonlySet<string>;
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /**
@@ -63,7 +63,7 @@ class Reader {
   readonly #places: (number | null)[] = [];
   readonly #approved: ApprovedCall[] = [];
   readonly #listed = new Set<string>();
-  readonly #refused: Refusal[] = [];
+  readonly #refused: Rejection[] = [];
   readonly #requests = new Map<string, RawItem>();
   /** The one that counts, for each request: the first that declines, else the last. */
   readonly #responses = new Map<string, RawItem>();
@@ -122,7 +122,7 @@ class Reader {
         this.#listed.add(textIn(raw, 'server_label'));
         return;
       case 'mcp_call': {
-        this.#call(raw, this.#callId(id), givenBy(raw), place);
+        this.#call(raw, this.#callId(id), mcpOutputOf(raw), place);
         return;
       }
       case 'mcp_approval_request': {
@@ -197,7 +197,7 @@ const isSameCall = (one: RawItem, other: RawItem): boolean =>
   ['server_label', 'name', 'arguments'].every((field) => textIn(one, field) === textIn(other, field));
 
 /** What the model was told that a call gave. */
-export const givenBy = ({ output = null, error = null }: RawItem): string => {
+export const mcpOutputOf = ({ output = null, error = null }: RawItem): string => {
   if (typeof output === 'string') return output;
   if (typeof error === 'string') return error;
   if (!isJsonObject(error)) return 'The call did not finish.';

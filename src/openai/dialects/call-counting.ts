@@ -1,5 +1,5 @@
 import { Accumulator } from '../../canonical/events/accumulate.ts';
-import { endedWith, isMessage, isToolCall } from '../../canonical/request/item.ts';
+import { endItem, isMessage, isToolCall } from '../../canonical/request/item.ts';
 import {
   itemIdOf,
   type ItemDelta,
@@ -117,10 +117,10 @@ export class CallCounting {
 
   /** An item of which something was left out holds what was told. */
   #ended(event: ItemEnded): ItemEnded {
-    const said = this.#all.saidOf(event.item.id);
-    const head = this.#all.headOf(event.item.id);
+    const said = this.#all.contentOf(event.item.id);
+    const head = this.#all.startedItem(event.item.id);
     if (!this.#cut.delete(event.item.id) || said === null || head === null) return event;
     const status = 'status' in event.item ? event.item.status : undefined;
-    return { ...event, item: endedWith(head, said, status ?? 'completed') };
+    return { ...event, item: endItem(head, said, status ?? 'completed') };
   }
 }

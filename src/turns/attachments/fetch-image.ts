@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../../canonical/failure/failure.ts';
-import { outOfResources } from '../../canonical/failure/resources.ts';
+import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
@@ -136,7 +136,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       if (error instanceof GatewayError) throw error;
       // The client is gone: there is nobody to tell about the image.
       if (signal.aborted) throw error;
-      const ours = outOfResources(codeOf(error));
+      const ours = resourceFailureFor(codeOf(error));
       if (ours !== null) throw new GatewayError(ours, { cause: error });
       const message = timeout.aborted
         ? 'Timeout while downloading the image.'

@@ -157,7 +157,7 @@ describe('sent edits', () => {
       format: { type: 'json_object' },
     });
     expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
-    const told = { ...SHAPE, saysVerbosity: true };
+    const told = { ...SHAPE, sendsVerbosity: true };
     const edits = requestEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
