@@ -41,7 +41,7 @@ export interface SideDeps {
 const LIMIT_MS = 20_000;
 /** Of the time after which a stream is begun: the headers must still be open to name the model that answers. */
 const STREAM_SHARE = 0.8;
-const NO_SHORT_ANSWER = 'no short answer came: the turn that was asked for is run';
+const NO_SHORT_ANSWER = 'no usable short answer: running the requested turn';
 
 export const createSideTurns =
   (
