@@ -44,6 +44,7 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
+    isRecording: true,
     record: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
@@ -180,7 +181,7 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
           of: () => ({
             remember() {},
             refused() {},
-            recall: ({ items }) =>
+            recall: ({ request: { items } }) =>
               recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
           }),
         },
