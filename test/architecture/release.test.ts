@@ -43,17 +43,19 @@ describe('a release', () => {
 
   it('contains what users need, and nothing else', () => {
     const files = [
-      ...[
-        'package.json',
-        'README.md',
-        'LICENSE',
-        'SECURITY.md',
-        'CHANGELOG.md',
-        'dist/main.js',
-        'dist/sbom.json',
-      ],
-      ...['bin/codex-app-server-proxy.js', 'docs/configuration.md', 'docs/config.schema.json'],
-      ...['docs/operating.md', 'dist/http/server.js', 'examples/curl.sh'],
+      'package.json',
+      'README.md',
+      'LICENSE',
+      'SECURITY.md',
+      'CHANGELOG.md',
+      'bin/codex-app-server-proxy.js',
+      'dist/main.js',
+      'dist/sbom.json',
+      'dist/openai/shared/sse.js',
+      'docs/configuration.md',
+      'docs/config.schema.json',
+      'docs/operating.md',
+      'examples/curl.sh',
     ];
     expect(contentProblems(files)).toEqual([]);
     expect(contentProblems(files.slice(1))).toEqual(['The package has no package.json.']);
