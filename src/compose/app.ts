@@ -8,7 +8,7 @@ import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { openConversations } from '../codex/relay/server/conversations.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
-import { shownSettings } from '../config/shown-settings.ts';
+import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
@@ -141,6 +141,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         codexModels: () => active.backend.codexModels(),
         clock: systemAmbient.clock,
         settings: shownSettings(config),
+        sources: shownSources(config),
         codexVersion: homes.binary.version,
         takesFeedback: config.codex.feedback,
       },

@@ -11,16 +11,19 @@ const STICKY = 0o1000;
 /** The owner of everything whose owner is not mapped into this user namespace; elsewhere an ordinary user. */
 const NO_OWNER = 65_534;
 
+/** What to do besides taking the rights away. */
+const OTHER_FOLDER = 'choose another folder with PROXY_STATE_DIR';
+
 /**
- * What another user may do to this file or folder; null: nothing. What does not exist is trusted if nobody else
+ * Says what another user may do to this file or folder; null: nothing. A missing file is trusted if no other user
  * may create it. A symbolic link is trusted if its owner is, and its target too. Root is trusted.
  */
-export const untrusted = async (file: string): Promise<string | null> => {
+export const untrusted = async (file: string, otherwise = OTHER_FOLDER): Promise<string | null> => {
   // Windows has other rights.
   if (process.getuid === undefined) return null;
   const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => null);
   const trustsNoOwner = map !== null && !isMapped(NO_OWNER, map);
-  return look(path.resolve(file), { uid: process.getuid(), trustsNoOwner }, 0);
+  return look(path.resolve(file), { uid: process.getuid(), trustsNoOwner, otherwise }, 0);
 };
 
 /** Whether a user of this namespace has this id. A line of the map: first id here, first id outside, count. */
@@ -33,6 +36,7 @@ export const isMapped = (uid: number, map: string): boolean =>
 interface Us {
   readonly uid: number;
   readonly trustsNoOwner: boolean;
+  readonly otherwise?: string;
 }
 
 const look = async (file: string, us: Us, links: number): Promise<string | null> => {
@@ -74,13 +78,13 @@ const partsOf = (file: string): readonly string[] => {
 export const problemOf = (
   part: string,
   { uid: owner, gid, mode, isLink }: Rights,
-  { uid, trustsNoOwner, isWhole }: Us & { readonly isWhole: boolean },
+  { uid, trustsNoOwner, isWhole, otherwise = OTHER_FOLDER }: Us & { readonly isWhole: boolean },
 ): string | null => {
   const isOurs = owner === uid || owner === 0 || (owner === NO_OWNER && trustsNoOwner && !isWhole);
   if (!isOurs) {
     return (
       `${part} belongs to user ${owner}, and this server runs as user ${uid}: that user could read its secrets or run programs as it. ` +
-      `Run chown -R ${uid} ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+      `Run chown -R ${uid} ${part} if its content is yours, or ${otherwise}.`
     );
   }
   // The rights of a link mean nothing.
@@ -92,6 +96,6 @@ export const problemOf = (
   if (writable === 0 || (!isWhole && (mode & STICKY) !== 0)) return null;
   return (
     `Other users may write to ${part}: they could read the secrets of this server or run programs as its user. ` +
-    `Run chmod go-w ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+    `Run chmod go-w ${part} if its content is yours, or ${otherwise}.`
   );
 };
