@@ -151,6 +151,7 @@ describe('one turn', () => {
 
 it('a silent turn can be given up: its next event is not waited for', async () => {
   const stop = new AbortController();
+  // eslint-disable-next-line require-yield
   const plan = planOf(async function* (signal) {
     await new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(gatewayError('server_error')));

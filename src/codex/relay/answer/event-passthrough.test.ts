@@ -12,7 +12,7 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
     yield;
     event += Buffer.from(piece).toString();
     // An event is complete with its empty line.
-    if (!/\n\n$/.test(event)) return null;
+    if (!event.endsWith('\n\n')) return null;
     const replacement = replace(event);
     event = '';
     return replacement === null ? null : Buffer.from(replacement);
