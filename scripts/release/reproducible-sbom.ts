@@ -9,7 +9,7 @@ interface Sbom {
   readonly components: readonly Component[];
 }
 
-/** The addresses of downloads depend on the registry of whoever packs. */
+/** Download addresses depend on the registry of the machine that packs. */
 const withoutDownloads = (component: Component): Component => ({
   ...component,
   externalReferences: (component.externalReferences ?? []).filter(({ type }) => type !== 'distribution'),
