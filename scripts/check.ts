@@ -10,6 +10,7 @@ const CHECKS = {
   'dead code': 'knip',
   protocol: 'node scripts/protocol.ts',
   docs: 'node scripts/docs.ts',
+  words: 'node scripts/words.ts',
 };
 
 const check = async (name: string, command: string): Promise<boolean> => {

@@ -1,8 +1,8 @@
 import { profileOf, type BackendProfile } from '../../src/codex/capabilities/profile.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
-import { fateOf } from '../../src/codex/capabilities/way.ts';
+import { handlingOf } from '../../src/codex/capabilities/field-support.ts';
 import { directLogin } from '../../src/codex/home/backend.ts';
-import type { Lane } from '../../src/codex/translate/request-strategy.ts';
+import type { RequestFormat } from '../../src/codex/translate/request-strategy.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../../src/openai/completions/parameters.ts';
 import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/parameters.ts';
@@ -33,9 +33,13 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
 ];
 
-const column = (title: string, profile: BackendProfile | null, lane: Lane = 'full'): BackendColumn => ({
+const column = (
+  title: string,
+  profile: BackendProfile | null,
+  requestFormat: RequestFormat = 'responses',
+): BackendColumn => ({
   title,
-  becomes: (setting) => fateOf(setting, { profile, lane, refuses: new Set() }),
+  becomes: (setting) => handlingOf(setting, { profile, requestFormat, refuses: new Set() }),
 });
 
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);
@@ -46,7 +50,7 @@ const BACKENDS: BackendSide = {
     column('without the relay', null),
     column('OpenAI, other providers, demo', PROVIDER),
     column('ChatGPT login, full lane', CHATGPT),
-    column('ChatGPT login, lite lane', CHATGPT, 'lite'),
+    column('ChatGPT login, lite lane', CHATGPT, 'codex'),
   ],
   noteOf: (setting) => SETTINGS[setting].note ?? null,
 };

@@ -1,8 +1,7 @@
-import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
-import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { placesOf } from '../../src/codex/capabilities/places.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
+import { settingTargets } from '../../src/codex/capabilities/setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
@@ -24,7 +23,7 @@ const escaped = (text: string): string => text.replaceAll('|', '&#124;').replace
 
 /** Where a parameter goes that stands for these settings. */
 const askingCells = (settings: readonly Setting[]): readonly string[] => {
-  const places = settings.map(placesOf);
+  const places = settings.map(settingTargets);
   const rpc = [...new Set(places.flatMap((place) => place.rpc))];
   const wire = places.flatMap((place) => (place.wire === null ? [] : [place.wire]));
   return [
@@ -53,7 +52,10 @@ const fieldTable = (table: Readonly<Record<string, ParameterRow>>): readonly str
   '',
 ];
 
-const sampleTable = (samples: readonly Sample[], toTurn: (body: object) => AskedTurn): readonly string[] => [
+const sampleTable = (
+  samples: readonly Sample[],
+  toTurn: (body: object) => TurnRequest,
+): readonly string[] => [
   '| what the client sends | what is injected |',
   '|---|---|',
   ...samples.map(({ shows, before, body }) => {
@@ -64,14 +66,9 @@ const sampleTable = (samples: readonly Sample[], toTurn: (body: object) => Asked
 ];
 
 const PLAIN: TurnRequest = {
-  ...PLAIN_ASK,
+  ...PLAIN_REQUEST,
   model: 'MODEL',
   items: [],
-  caller: '',
-  conversation: '',
-  isStrict: false,
-  budget: new ModelBudget(0),
-  insists: false,
 };
 
 const callParameters = (): readonly string[] => {

@@ -37,12 +37,13 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
     addresses: { model: '', account: '', refresh: '', revoke: '' },
     profile,
     refusedFor: () => known,
-    open(threadId, { request, shape, ...listeners }) {
+    open(threadId, { request, context, shape, ...listeners }) {
+      const turn = { request, context };
       const relayTurn = new RelayTurn({
         threadId,
-        request,
+        ...turn,
         shape,
-        affinity: affinityKey(request, {
+        affinity: affinityKey(turn, {
           conversations: { idOf: () => session, close: async () => {} },
           cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
         }),
@@ -62,7 +63,7 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
       return {
         report: relayTurn,
         begin: () => relayTurn.begin(),
-        askNoMore() {},
+        refuseFurtherRequests() {},
         close() {
           thread.isClosed = true;
         },
@@ -80,7 +81,7 @@ const playLine = async (thread: PlayedThread, { kind, facts }: Told): Promise<vo
   const { relayTurn } = thread;
   if (kind === 'wire-sent') {
     for (const field of listIn(facts, 'withheld')) relayTurn.withhold(field as EditField);
-    relayTurn.onLife('sent');
+    relayTurn.onActivity('sent');
     editedBody(objectIn(facts, 'before'), relayTurn);
   } else if (kind === 'wire-head') {
     relayTurn.headers = objectIn(facts, 'head') as Readonly<Record<string, string>>;
@@ -107,7 +108,7 @@ const playSignal = (thread: PlayedThread, signal: UpstreamEvent): void => {
     thread.reader = new AnswerReader({
       onUpstreamEvent: (one) => relayTurn.onUpstreamEvent(one),
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
-      onLife: () => relayTurn.onLife('heard'),
+      onActivity: () => relayTurn.onActivity('heard'),
       signal: relayTurn.signal,
       // A story holds events as they were repaired.
       mintCallId: () => 'call_unknown',

@@ -43,6 +43,7 @@ interface Told {
  * wait: what is told is kept here until it is written, and if that takes too long the story ends.
  */
 export class CaptureFile implements OpenTrace {
+  readonly isRecording = true;
   readonly #options: CaptureFileOptions;
   readonly #startedMs: number;
   #told: Told[] = [];
@@ -57,7 +58,7 @@ export class CaptureFile implements OpenTrace {
     this.#startedMs = options.now();
   }
 
-  tell(kind: TraceKind, facts: object): void {
+  record(kind: TraceKind, facts: object): void {
     if (this.#isOver) return;
     const weight = isHeavy(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
     if (this.#told.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
@@ -74,7 +75,7 @@ export class CaptureFile implements OpenTrace {
   }
 
   async end(facts: object): Promise<void> {
-    this.tell('end', facts);
+    this.record('end', facts);
     this.#isOver = true;
     // What was told while the rest was being written is written behind it.
     while (this.#writing !== null) await this.#writing;

@@ -36,7 +36,7 @@ describe('openStories', () => {
   it('writes a story as lines, in a directory and a file for us alone', async () => {
     const captures = await open();
     const trace = captures.open('req:1/..');
-    trace?.tell('asked', { path: '/v1/x', body: 'hunter-22' });
+    trace?.record('asked', { path: '/v1/x', body: 'hunter-22' });
     await trace?.end({ isAborted: false });
     const directory = path.join(base, 'kept');
     const [name = ''] = await readdir(directory);
@@ -86,9 +86,9 @@ describe('StoryFile', () => {
 
   it('says where it is cut off', async () => {
     const trace = await fileOn({ maxBytes: 100 });
-    trace.tell('asked', { text: 'x'.repeat(50) });
-    trace.tell('body', { text: 'x'.repeat(50) });
-    trace.tell('frame', {});
+    trace.record('asked', { text: 'x'.repeat(50) });
+    trace.record('body', { text: 'x'.repeat(50) });
+    trace.record('frame', {});
     await trace.end({});
     expect(await linesOf(base)).toEqual([
       { t: 0, kind: 'asked', text: 'x'.repeat(50) },
@@ -109,7 +109,7 @@ describe('StoryFile', () => {
       },
       lost,
     );
-    for (const n of [1, 2, 3, 4, 5]) trace.tell('frame', { n });
+    for (const n of [1, 2, 3, 4, 5]) trace.record('frame', { n });
     await trace.end({});
     expect([lost, held]).toEqual([['slow'], 0]);
   });
@@ -118,7 +118,7 @@ describe('StoryFile', () => {
     const lost: unknown[] = [];
     const trace = await fileOn({}, lost);
     await rm(base, { recursive: true });
-    trace.tell('frame', {});
+    trace.record('frame', {});
     await trace.end({});
     expect(lost).toEqual(['disk']);
   });

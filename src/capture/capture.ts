@@ -60,9 +60,10 @@ export const openCapture = async ({
         onLost: (reason, error) => onLost(reason, requestId, error),
       });
       open.add(trace);
-      trace.tell('settings', settings);
+      trace.record('settings', settings);
       return {
-        tell: (kind, facts) => trace.tell(kind, facts),
+        isRecording: true,
+        record: (kind, facts) => trace.record(kind, facts),
         next: () => trace.next(),
         async end(facts) {
           open.delete(trace);

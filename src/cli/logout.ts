@@ -3,12 +3,12 @@ import type { Run } from './command.ts';
 import { signInOptions } from './login-home.ts';
 
 export const logout: Run = async (_flags, world) => {
-  const options = signInOptions(world);
+  const options = await signInOptions(world);
   const code = await signOut(options);
   world.say(
     code === 0
       ? `No login is left in ${options.loginHome}.\n`
-      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine alone.\n`,
+      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine only.\n`,
   );
   return code;
 };

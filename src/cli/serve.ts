@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
 import { banner } from '../compose/banner.ts';
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
@@ -15,6 +14,7 @@ import { createLogSink, type LogSink } from '../observe/log-sink.ts';
 import type { Run, CommandContext } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
+import { loadSettings } from './load-settings.ts';
 import { logLines } from './log-lines.ts';
 import { watchParent } from './parent-ended.ts';
 import { watchSignals } from './signals.ts';
@@ -24,7 +24,7 @@ import { standardOutput } from './standard-output.ts';
 const LAST_LINES_MS = 2_000;
 
 export const serve: Run = async (_flags, world) => {
-  const config = loadConfig(world.environment);
+  const config = await loadSettings(world.environment);
   if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
   const sink = createLogSink(standardOutput());
   const stopWatching = watchParent({
@@ -70,7 +70,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
   const stoppedAtOnce = signals.second.then((signal) => {
-    logger.warn({ signal }, 'stopping at once');
+    logger.warn({ signal }, 'stopping immediately');
     return 1;
   });
   return Promise.race([stopped, stoppedAtOnce]);
@@ -83,7 +83,8 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
+  if (!isThere)
+    throw new PlainError(`CODEX_HOME=${home} is not a folder: correct the path, or unset CODEX_HOME.`);
 };
 
 const bannerOf = (
@@ -124,5 +125,5 @@ const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> =
 const waitingFor = (answers: number, timeoutMs: number, signal: NodeJS.Signals): string => {
   const what = answers === 1 ? '1 answer is' : `${answers} answers are`;
   const atOnce = signal === 'SIGINT' ? 'Press Ctrl-C again' : `Send ${signal} again`;
-  return `\n  Stopping: ${what} under way and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop at once.\n`;
+  return `\n  Stopping: ${what} in progress and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop immediately.\n`;
 };

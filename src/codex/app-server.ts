@@ -40,9 +40,9 @@ export type ThreadSignal =
 export interface AppServerOptions {
   readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
   /** Whether the app-server is to tell what the model says; a relay sees that itself. Default: it is. */
-  readonly tellsContent?: boolean;
+  readonly reportsContent?: boolean;
   /** Whether it is to tell how tools ended that it runs itself. Default: it is not. */
-  readonly tellsTools?: boolean;
+  readonly reportsTools?: boolean;
   /** How long `initialize` may take. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
@@ -123,8 +123,8 @@ export const connectAppServer = async (
           requestAttestation: false,
           optOutNotificationMethods: [
             ...IGNORED_NOTIFICATIONS,
-            ...(options.tellsContent === false ? notificationsAbout('content') : []),
-            ...(options.tellsTools === true ? [] : notificationsAbout('tools')),
+            ...(options.reportsContent === false ? notificationsAbout('content') : []),
+            ...(options.reportsTools === true ? [] : notificationsAbout('tools')),
           ],
         },
       },
@@ -184,7 +184,7 @@ const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
   if (method === 'item/tool/call') {
     const respond = (result: unknown): void => request.respond(result);
     const signal: ThreadSignal = { kind: 'tool-call', params, respond };
-    if (!threads.deliver(threadIdOf(params), signal)) reject('nobody answers tool calls of this thread');
+    if (!threads.deliver(threadIdOf(params), signal)) reject('no turn answers the tool calls of this thread');
     return;
   }
   const decline = declineOf(method);

@@ -26,7 +26,7 @@ export const startLoopback = async ({ serve, onError, ...options }: LoopbackOpti
   const secret = newSecret();
   const limits = { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, ...options };
   const server = createServer(limits, (incoming, outgoing) => {
-    const path = behindSecret(secret, incoming.url ?? '');
+    const path = pathAfterSecret(secret, incoming.url ?? '');
     if (path === null) {
       notFound(outgoing);
       return;
@@ -59,7 +59,7 @@ export const notFound = (outgoing: ServerResponse): void =>
 export const newSecret = (): string => randomBytes(24).toString('base64url');
 
 /** What stands behind `/secret/` in the path of a request; null for anybody who does not know the secret. */
-const behindSecret = (secret: string, url: string): string | null => {
+const pathAfterSecret = (secret: string, url: string): string | null => {
   const prefix = Buffer.from(`/${secret}/`);
   const given = Buffer.from(url).subarray(0, prefix.length);
   // In constant time: how much of a guess is right must not be seen.

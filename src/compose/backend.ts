@@ -175,21 +175,24 @@ export const engineOf = (
   if (backend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
   const isChatgpt = chosen.kind === 'login' && chosen.login === 'chatgpt';
-  const lanes = {
-    setting: config.upstream.chatgptLane,
-    isLite: (model: string) => offered.current().isLite(model),
-    fullSlug: (model: string) => offered.current().fullLane(model),
+  const formats = {
+    setting: FORMAT_OF_SETTING[config.upstream.chatgptLane],
+    usesCodexFormat: (model: string) => offered.current().usesCodexFormat(model),
+    responsesSlug: (model: string) => offered.current().responsesSlug(model),
   };
   const engine = createEngine({
     workers,
     relay,
     preStarted: new PreStartedThreads(systemAmbient.clock),
     strategies: new RequestStrategies({
-      lanes: isChatgpt ? lanes : null,
+      formats: isChatgpt ? formats : null,
       hasRelay: relay !== null,
       clock: systemAmbient.clock,
       onLearnt: (model, refused, taken) =>
-        deps.logger.warn({ model, refused, taken }, 'the backend wants this model asked in another way'),
+        deps.logger.warn(
+          { model, refused, taken },
+          'the backend rejected a request strategy for this model; using another one',
+        ),
     }),
     historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
     effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
@@ -228,7 +231,7 @@ export const engineOf = (
     onLearnt: (model) =>
       deps.logger.warn(
         { model },
-        'the backend has no compaction: summaries of conversations are made instead',
+        'the backend does not support compaction: conversations are summarised instead',
       ),
   });
   const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
@@ -238,23 +241,28 @@ export const engineOf = (
     keepSecrets(secretsOf(config)),
   );
   return {
-    plan(request) {
-      request.trace?.tell('backend', {
-        backend: chosen.kind,
-        isChatgpt,
-        hasRelay: relay !== null,
-        refuses: [...(relay?.refusedFor(request) ?? [])],
-        ...modelFacts(offered.current(), request.model),
-      });
-      return whole.plan(request);
+    plan(request, context) {
+      const { trace } = context;
+      if (trace.isRecording)
+        trace.record('backend', {
+          backend: chosen.kind,
+          isChatgpt,
+          hasRelay: relay !== null,
+          refuses: [...(relay?.refusedFor(request, context) ?? [])],
+          ...modelFacts(offered.current(), request.model),
+        });
+      return whole.plan(request, context);
     },
   };
 };
 
-/** What the engine asks a catalogue about a model. */
+/** The values of `PROXY_CHATGPT_LANE` as request formats. */
+const FORMAT_OF_SETTING = { auto: 'auto', full: 'responses', lite: 'codex' } as const;
+
+/** What the engine asks a catalogue about a model, under the names that captures use. */
 const modelFacts = (catalogue: Catalogue, model: string) => ({
-  isLite: catalogue.isLite(model),
-  fullLane: catalogue.fullLane(model),
+  isLite: catalogue.usesCodexFormat(model),
+  fullLane: catalogue.responsesSlug(model),
   efforts: catalogue.effortsOf(model),
   isKnown: catalogue.knows(model),
 });

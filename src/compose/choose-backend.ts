@@ -76,7 +76,7 @@ const demo: ChosenBackend = {
   state: { kind: 'demo' },
   async open() {
     const thread = createDemoThread();
-    const server = await startModelServer({ script: demoScript({ think: thread.think }) });
+    const server = await startModelServer({ script: demoScript({ computeSteps: thread.computeSteps }) });
     return {
       backend: { kind: 'demo', baseUrl: server.baseUrl },
       async close() {

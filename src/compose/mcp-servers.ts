@@ -67,7 +67,7 @@ const local = (server: McpServer, trust: Readonly<Record<string, string>>): read
         {
           server,
           config: stdioServerConfig(server, server.transport, trust),
-          trouble: () => null,
+          lastError: () => null,
           close() {},
         },
       ]
@@ -80,7 +80,7 @@ const passing = (
   { url, headers }: HttpTransport,
   relay: McpRelay,
   dispatcher: Dispatcher,
-  onGone: () => void = () => {},
+  onClosed: () => void = () => {},
 ): ReachableMcp => {
   const mcpRoute = relay.open({
     url,
@@ -88,12 +88,12 @@ const passing = (
     secrets: mcpSecrets(server),
     dispatcher,
     idleMs: server.callSeconds * 1000 + MARGIN_MS,
-    onGone,
+    onClosed,
   });
   return {
     server,
     config: httpServerConfig(server, mcpRoute.address),
-    trouble: () => mcpRoute.trouble,
+    lastError: () => mcpRoute.lastError,
     close: () => mcpRoute.close(),
   };
 };
@@ -105,13 +105,13 @@ const reachNamed = async (
   pinAgent: NonNullable<OpenMcpOptions['pinAgent']>,
 ): Promise<ReachableMcp> => {
   const { label, transport } = server;
-  if (transport.kind !== 'http') throw new Error('clients name servers by URL');
+  if (transport.kind !== 'http') throw new Error('MCP servers named by URL');
   const late = AbortSignal.timeout(NAME_TIMEOUT_MS);
   const pinning = pinAgent(new URL(transport.url), AbortSignal.any([signal, late]));
   const agent = await unlessAborted(pinning, signal).catch(() => {
     signal.throwIfAborted();
     throw gatewayError('mcp_server_unavailable', {
-      message: `The name of the MCP server '${label}' could not be looked up.`,
+      message: `The host name of the MCP server '${label}' could not be resolved.`,
     });
   });
   if (agent === null) {

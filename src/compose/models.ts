@@ -4,8 +4,8 @@ import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import { createAccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
-import { keepLists } from '../codex/models/kept-lists.ts';
-import { lanesOf, type CodexHomes } from '../codex/home/prepare-home.ts';
+import { openSavedLists } from '../codex/models/saved-lists.ts';
+import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
 import type { ModelSource } from '../engine/model-directory.ts';
@@ -16,7 +16,7 @@ import type { Logger } from '../observe/log.ts';
 export interface OpenModels extends ModelSource {
   /** For a worker that is about to start. */
   catalogue(): Promise<Catalogue>;
-  /** What the workers of now are told: which models have lanes, say. */
+  /** What the workers of now are told: which models have request formats, say. */
   current(): Catalogue;
   /** The backend does not know a model that was asked for: its list may be another by now. */
   refresh(): void;
@@ -43,7 +43,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   const { backend, homes } = options;
   if (options.told.kind === 'login' && options.told.login === 'chatgpt')
     return openAccount(options, options.told);
-  const catalogue = cleanCatalogue(homes.bundled, lanesOf(backend));
+  const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
   const fixed = {
     catalogue: async () => catalogue,
     current: () => catalogue,
@@ -59,7 +59,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
     bundled: catalogue.list,
     clock: options.clock,
     onFailed: (reason) =>
-      options.logger.info({ reason }, 'the provider lists no models; the list of codex stands in for it'),
+      options.logger.info({ reason }, 'the provider lists no models; using the list of codex'),
   });
   return {
     ...fixed,
@@ -93,9 +93,9 @@ const openAccount = async (
       if (now?.accountId !== account) return false;
       return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },
-    kept: keepLists(path.join(homes.lastingDirectory, 'account-models'), account),
+    kept: openSavedLists(path.join(homes.lastingDirectory, 'account-models'), account),
     clock,
     onFailed: (reason) =>
-      logger.warn({ reason }, "the account's models are not known; the last list stands in for it"),
+      logger.warn({ reason }, 'the models of the account could not be listed; using the last known list'),
   });
 };

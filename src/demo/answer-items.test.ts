@@ -18,7 +18,7 @@ const messageItem = (status: string, content: readonly unknown[]) => ({
 });
 
 describe('answer', () => {
-  it('writes a text with everything around it', async () => {
+  it('writes the complete event sequence of a text', async () => {
     const events = await eventsFor([{ text: 'Hi there', phase: 'final_answer' }]);
     const at = { item_id: 'msg_2', output_index: 0, content_index: 0 };
     const part = { type: 'output_text', annotations: [], logprobs: [], text: 'Hi there' };
@@ -144,7 +144,7 @@ describe('answer', () => {
     ]);
   });
 
-  it('writes a call: its arguments only in the deltas and in the end', async () => {
+  it('writes a call, with arguments in the deltas and the final item only', async () => {
     const call = { name: 'f', arguments: '{ "a":1}', namespace: 'functions' };
     const item = {
       id: 'fc_2',
@@ -185,27 +185,27 @@ describe('answer', () => {
     ]);
   });
 
-  it('says anything about an item of any kind, each at its place', async () => {
+  it('writes an item of any type, and adds its id and index to its events', async () => {
     const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AA==' };
-    const begun = { ...item, status: 'in_progress', result: null };
-    const said = {
+    const initial = { ...item, status: 'in_progress', result: null };
+    const preview = {
       type: 'response.image_generation_call.partial_image',
       partial_image_b64: 'AA==',
       partial_image_index: 0,
     };
-    const step = { item, begun, said: [said] };
-    const told = (await eventsFor([{ text: 'x' }, step, { ...step, end: 'open' }])).slice(2);
-    expect(told.filter((event) => event['output_index'] !== 0)).toMatchObject([
-      { type: 'response.output_item.added', output_index: 1, item: begun },
-      { ...said, item_id: 'ig_1', output_index: 1 },
+    const step = { item, initial, events: [preview] };
+    const received = (await eventsFor([{ text: 'x' }, step, { ...step, end: 'open' }])).slice(2);
+    expect(received.filter((event) => event['output_index'] !== 0)).toMatchObject([
+      { type: 'response.output_item.added', output_index: 1, item: initial },
+      { ...preview, item_id: 'ig_1', output_index: 1 },
       { type: 'response.output_item.done', output_index: 1, item },
-      { type: 'response.output_item.added', output_index: 2, item: begun },
-      { ...said, item_id: 'ig_1', output_index: 2 },
+      { type: 'response.output_item.added', output_index: 2, item: initial },
+      { ...preview, item_id: 'ig_1', output_index: 2 },
       { type: 'response.completed' },
     ]);
   });
 
-  it('counts items through, whole ones too', async () => {
+  it('numbers the items of all types in one sequence', async () => {
     const search = {
       type: 'web_search_call',
       id: 'ws_1',

@@ -7,7 +7,7 @@ import { answer } from './answer.ts';
 closeServers();
 
 describe('answer', () => {
-  it('fails, and stays incomplete', async () => {
+  it('ends as failed or incomplete', async () => {
     const failed = await eventsFor([{ fail: { code: 'server_error', message: 'oops' } }, { text: 'never' }]);
     expect(failed.at(-1)).toMatchObject({
       type: 'response.failed',
@@ -33,7 +33,7 @@ describe('answer', () => {
     });
   });
 
-  it('takes usage, model and id as told', async () => {
+  it('uses the usage, model and id from its options', async () => {
     const usage = {
       inputTokens: 5,
       cachedInputTokens: 4,
@@ -64,7 +64,7 @@ describe('answer', () => {
     expect(uncounted.at(-1)?.['response']).not.toHaveProperty('usage');
   });
 
-  it('lets any event and any bytes through', async () => {
+  it('writes any event and any bytes', async () => {
     const custom = {
       type: 'response.custom_tool_call_input.delta',
       item_id: 'c',
@@ -75,7 +75,7 @@ describe('answer', () => {
     expect(inner(events)).toEqual([custom]);
   });
 
-  it('puts out many deltas whole and in order', async () => {
+  it('writes many deltas completely and in order', async () => {
     const deltas = Array.from({ length: 20_000 }, (_, index) => `w${String(index)} `);
     const { response } = await askServer({
       script: (_request, connection) => answer(connection, [{ text: deltas.join(''), deltas }]),
@@ -87,7 +87,7 @@ describe('answer', () => {
     expect(events.at(-1)?.['sequence_number']).toBe(events.length - 1);
   });
 
-  it('stops when the caller goes', async () => {
+  it('stops when the caller disconnects', async () => {
     let over = false;
     const gone = new AbortController();
     const { server, response } = await askServer(

@@ -9,19 +9,19 @@ import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
 import { responseObject, roughTokens, usageFields } from './response-object.ts';
 import type { ResponseState } from './response-object.ts';
-import type { Step } from './step.ts';
+import type { ScriptStep } from './script-step.ts';
 
 export interface AnswerOptions {
-  /** Default: the model that was asked for. */
+  /** Default: the requested model. */
   readonly model?: string;
-  /** Default: plausible numbers from the lengths. Null: no usage at all. */
+  /** Default: estimated from text lengths. Null: no usage. */
   readonly usage?: Usage | null;
   readonly responseId?: string;
-  /** Between two deltas, where the step itself says nothing. */
+  /** Pause between two deltas, unless the step sets its own. */
   readonly delayMs?: number;
-  /** Headers of the stream, such as rate limits. */
+  /** Response headers, such as rate limits. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Time and ids, where a test wants them fixed. */
+  /** Clock and ids; tests fix them. */
   readonly ambient?: Ambient;
 }
 
@@ -35,10 +35,10 @@ type Ended =
   | { readonly status: 'failed'; readonly error: JsonObject }
   | { readonly status: 'incomplete'; readonly reason: string };
 
-/** Answers with a whole, well-formed event sequence made of the steps. */
+/** Runs the steps and sends them as a well-formed Responses event stream. */
 export const answer = async (
   connection: ModelConnection,
-  steps: readonly Step[],
+  steps: readonly ScriptStep[],
   options: AnswerOptions = {},
 ): Promise<void> => {
   const { clock, ids } = options.ambient ?? AMBIENT;
@@ -59,7 +59,7 @@ export const answer = async (
 
   const ended = await runSteps(connection, items, steps);
   if (ended === null || connection.closed) return;
-  const usage = options.usage === undefined ? plausibleUsage(request, items.output) : options.usage;
+  const usage = options.usage === undefined ? estimateUsage(request, items.output) : options.usage;
   send(`response.${ended.status}`, {
     status: ended.status,
     output: items.output,
@@ -81,11 +81,11 @@ const STARTED: ResponseState = {
   usage: null,
 };
 
-/** Null: the stream was left without an end. */
+/** Runs the steps in order. Returns null if the stream was closed early. */
 const runSteps = async (
   connection: ModelConnection,
   items: ItemWriter,
-  steps: readonly Step[],
+  steps: readonly ScriptStep[],
 ): Promise<Ended | null> => {
   for (const step of steps) {
     if (connection.closed) return null;
@@ -110,9 +110,9 @@ const runSteps = async (
 
 const MAX_COUNTED_CHARS = 256 * 1024;
 
-const plausibleUsage = (request: JsonObject, output: readonly JsonObject[]): Usage => {
+const estimateUsage = (request: JsonObject, output: readonly JsonObject[]): Usage => {
   const input = request['input'] ?? '';
-  // Nobody counts a book for a number that is only plausible.
+  // An estimate is not worth serialising a very long input.
   const inputTokens = isLongerThan(input, MAX_COUNTED_CHARS)
     ? MAX_COUNTED_CHARS / 4
     : roughTokens(JSON.stringify(input));
@@ -131,7 +131,7 @@ const plausibleUsage = (request: JsonObject, output: readonly JsonObject[]): Usa
 const tokensOf = (items: readonly JsonObject[]): number =>
   items.reduce((sum, item) => sum + roughTokens(visibleText(item)), 0);
 
-/** What the model "wrote" of an item, without the JSON around it. */
+/** The text of an item that counts as model output, without the JSON around it. */
 const visibleText = (item: JsonObject): string => {
   const parts = [item['content'], item['summary']].flatMap((list) => (Array.isArray(list) ? list : []));
   return [item, ...parts]

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextRound } from 'node:timers/promises';
 
-/** Many small events share one write to the socket; more than this is never held back. */
+/** Small events share one socket write; at this size the batch is sent at once. */
 const BATCH_CHARS = 64 * 1024;
 
 export type Headers = Readonly<Record<string, string>>;
@@ -9,15 +9,16 @@ export type Headers = Readonly<Record<string, string>>;
 const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 
 export interface BatchedWriter {
-  /** Sets the headers of the stream; later calls do nothing. */
+  /** Sends the response headers; later calls do nothing. */
   readonly open: (headers?: Headers) => void;
   readonly write: (raw: string) => void;
-  /** Hands everything to the socket. */
+  /** Writes the batch to the socket. */
   readonly send: () => void;
-  /** Hands everything to the socket, and waits until it takes more. */
+  /** Writes the batch to the socket, then waits until the socket accepts more. */
   readonly flush: () => Promise<void>;
 }
 
+/** Collects small writes and sends them together. */
 export const batchedWriter = (response: ServerResponse, isClosed: () => boolean): BatchedWriter => {
   let pending = '';
   let headersWait = false;
@@ -34,7 +35,7 @@ export const batchedWriter = (response: ServerResponse, isClosed: () => boolean)
     headersWait = false;
   };
 
-  // What a script writes in one go leaves in one go, also when it never asks for a flush.
+  // Everything that a script writes synchronously is sent as one batch, even without a flush.
   const sendSoon = (): void => {
     if (sendIsDue) return;
     sendIsDue = true;
@@ -63,9 +64,9 @@ export const batchedWriter = (response: ServerResponse, isClosed: () => boolean)
     async flush() {
       send();
       if (isClosed()) return;
-      // Asked of the socket, because it may have been full before this flush.
+      // The socket may have been full before this flush, so `write`'s return value is not enough.
       if (response.writableNeedDrain) await drained(response);
-      // A fast reader never fills the socket: without this the loop would starve everyone else.
+      // A fast reader never fills the socket; yield so that other requests make progress.
       else await nextRound();
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chooseTool, argumentsFor } from './choose-tool.ts';
-import type { DeclaredTool, ToolWish } from './read-request.ts';
+import type { DeclaredTool, ToolPolicy } from './read-request.ts';
 
 const tool = (name: string, description = '', parameters = {}): DeclaredTool => ({
   name,
@@ -14,10 +14,10 @@ const TOOLS = [
   tool('sendEmail', 'Sends a message to a person.'),
   tool('lookup', 'Finds a person in the address book.'),
 ];
-const fitting: ToolWish = { mode: 'if-fitting', names: null };
+const fitting: ToolPolicy = { mode: 'if-fitting', names: null };
 
 describe('chooseTool', () => {
-  it.each<[string, ToolWish, string, string | null]>([
+  it.each<[string, ToolPolicy, string, string | null]>([
     ['a word of the name', fitting, 'Send an email to Ann', 'sendEmail'],
     ['a word of the description', fitting, 'What is the address of Ann?', 'lookup'],
     ['a name beats a description', fitting, 'email this person', 'sendEmail'],
@@ -28,11 +28,11 @@ describe('chooseTool', () => {
     ['always, by name', { mode: 'always', names: ['lookup'] }, 'weather', 'lookup'],
     ['only some allowed', { mode: 'if-fitting', names: ['lookup'] }, 'weather', null],
     ['a name that is not there', { mode: 'always', names: ['nope'] }, 'weather', null],
-  ])('%s', (_name, wish, text, expected) => {
-    expect(chooseTool(TOOLS, wish, text)?.name ?? null).toBe(expected);
+  ])('%s', (_name, policy, text, expected) => {
+    expect(chooseTool(TOOLS, policy, text)?.name ?? null).toBe(expected);
   });
 
-  it('a word that stands only far down in a long description is not the topic of a tool', () => {
+  it('ignores words that occur only at the end of a long description', () => {
     const agent = tool(
       'agent',
       `Launches an agent for complex tasks.\n${'It has rules. '.repeat(20)}Say what it did.`,

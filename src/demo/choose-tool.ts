@@ -1,19 +1,19 @@
 import type { Json } from '../kit/json/json.ts';
 import { sampleArguments } from '../schemas/sample-value.ts';
-import type { DeclaredTool, ToolWish } from './read-request.ts';
-import { hintsOf, topicWords } from './words.ts';
+import type { DeclaredTool, ToolPolicy } from './read-request.ts';
+import { hintsOf, topicWords } from './text-hints.ts';
 
-/** Coding agents describe a tool with pages of rules. Its topic is in the first sentences, the rest has every word. */
+/** Coding agents write very long tool descriptions. Only the first sentences identify the topic. */
 const TOPIC_CHARS = 200;
 
-/** The tool that shares most words with the text; a word of the name counts double. */
+/** Chooses the tool that shares the most words with the text; words of its name count double. */
 export const chooseTool = (
   tools: readonly DeclaredTool[],
-  wish: ToolWish,
+  policy: ToolPolicy,
   text: string,
 ): DeclaredTool | null => {
-  if (wish.mode === 'never') return null;
-  const open = tools.filter((tool) => wish.names === null || wish.names.includes(tool.name));
+  if (policy.mode === 'never') return null;
+  const open = tools.filter((tool) => policy.names === null || policy.names.includes(tool.name));
   const asked = topicWords(text);
   const shared = (words: string): number => [...topicWords(words)].filter((word) => asked.has(word)).length;
   const scored = open.map((tool) => ({
@@ -21,10 +21,10 @@ export const chooseTool = (
     score: 2 * shared(tool.name) + shared(tool.description.slice(0, TOPIC_CHARS)),
   }));
   const best = scored.toSorted((a, b) => b.score - a.score)[0];
-  if (best === undefined || (best.score === 0 && wish.mode !== 'always')) return null;
+  if (best === undefined || (best.score === 0 && policy.mode !== 'always')) return null;
   return best.tool;
 };
 
-/** Arguments that fit the tool's schema, as far as they can be told from the text. */
+/** Arguments that match the tool's schema, with values from the text where possible. */
 export const argumentsFor = ({ parameters }: DeclaredTool, text: string): Json =>
   sampleArguments(parameters, hintsOf(text)) ?? {};

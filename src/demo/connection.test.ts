@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import { openConnection } from './connection.ts';
 
-it('ends at once for a caller who went while the request was read', async () => {
+it('ends at once if the caller disconnected while its request was read', async () => {
   const outcome = Promise.withResolvers<readonly unknown[]>();
   const server = createServer((incoming, response) => {
     response.once('close', () => {

@@ -4,34 +4,34 @@ import type { Json, JsonObject } from '../kit/json/json.ts';
 import { batchedWriter } from './batched-writer.ts';
 import type { BatchedWriter, Headers } from './batched-writer.ts';
 
-/** One call of the model, as it arrived. */
+/** One request to the model, as received. */
 export interface ModelRequest {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
-  /** Aborted when the caller is gone. */
+  /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** Who ended the exchange: the script, the script by cutting it off, or the caller. */
+/** How the exchange ended: the script finished it, the script cut the socket, or the caller disconnected. */
 export type Ending = 'finished' | 'cut' | 'aborted';
 
 export type ModelEvent = JsonObject & { readonly type: string };
 
-/** What a script may do with the answer. The builders in answer.ts stand on these steps. */
+/** Low-level operations of a script. `answer` builds complete event sequences from them. */
 export interface ModelConnection extends Pick<BatchedWriter, 'open' | 'write' | 'flush'> {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Nothing more can be sent: ended, cut, or the caller is gone. */
+  /** True when nothing more can be sent: ended, cut, or the caller disconnected. */
   readonly closed: boolean;
-  /** A whole HTTP answer that is no stream, such as an error. A string goes out as it is. */
+  /** Sends a complete response instead of a stream, such as an error. A string body is sent verbatim. */
   reply(status: number, body: Json, headers?: Headers): void;
   event(event: ModelEvent): void;
-  /** Flushes, then waits; returns early when the caller goes. */
+  /** Flushes, then waits; returns early when the caller disconnects. */
   wait(ms: number): Promise<void>;
-  /** Flushes, then waits for the caller to go. */
+  /** Flushes, then waits until the caller disconnects. */
   hang(): Promise<void>;
   end(): void;
-  /** Cuts the socket off in the middle of whatever it was doing. */
+  /** Destroys the socket at once. */
   destroy(): void;
 }
 
@@ -62,7 +62,7 @@ export const openConnection = (
       gone.abort();
     }
   };
-  // A long request is read in turns, and its caller may go meanwhile.
+  // Reading a long request takes several event loop rounds; the caller may disconnect meanwhile.
   if (response.closed) onClose();
   else response.once('close', onClose);
 
@@ -110,7 +110,7 @@ export const openConnection = (
   return { connection, ended: ended.promise };
 };
 
-/** An abort ends the wait, it is not an error of the script. */
+/** Resolves early on abort instead of throwing. */
 const sleepUnlessAborted = async (ms: number, signal: AbortSignal): Promise<void> => {
   try {
     await sleep(ms, undefined, { signal });

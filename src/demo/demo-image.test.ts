@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { DEMO_IMAGE, demoImage } from './demo-image.ts';
 
-/** What the header of a PNG says, and how many bytes of pixels it holds. */
+/** The size in the PNG header, and the number of bytes of pixel data. */
 const read = (base64: string) => {
   const png = Buffer.from(base64, 'base64');
   const length = png.readUInt32BE(33);
@@ -30,7 +30,7 @@ describe('demoImage', () => {
   });
 
   it.each(['auto', null, '', '0x10', '5000x10', '10x', '99999x99999', '10x10x10'])(
-    'has its own size where none is requested that it can draw: %s',
+    'has the default size if the requested one is unsupported: %s',
     (size) => {
       expect(demoImage(size)).toBe(DEMO_IMAGE);
     },

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Five points wide, seven high. */
+/** The letters D, E, M, O: five points wide, seven high. */
 const LETTERS = [
   ['#### ', '#   #', '#   #', '#   #', '#   #', '#   #', '#### '],
   ['#####', '#    ', '#    ', '#### ', '#    ', '#    ', '#####'],
@@ -8,14 +8,14 @@ const LETTERS = [
   [' ### ', '#   #', '#   #', '#   #', '#   #', '#   #', ' ### '],
 ] as const;
 const ROWS = [0, 1, 2, 3, 4, 5, 6] as const;
-/** Points around the word. */
+/** Empty points around the word. */
 const MARGIN = '  ';
-/** Pixels in a point of an image of no particular size. */
+/** Pixels per point in an image without a requested size. */
 const SCALE = 8;
-/** Of one side. Larger images than any model draws would only keep the process busy. */
+/** Limit in pixels for each side, larger than any model draws. */
 const MAX_SIDE = 4_096;
 
-/** The word DEMO, line by line, with space around it. */
+/** The word DEMO with a margin, line by line. */
 const points = (): readonly string[] => {
   const word = ROWS.map((row) => `${MARGIN}${LETTERS.map((letter) => letter[row]).join(' ')}${MARGIN}`);
   const empty = Array.from(MARGIN, () => ' '.repeat(word[0]?.length ?? 0));
@@ -30,13 +30,13 @@ const chunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([length, named, sum]);
 };
 
-/** The colour of each pixel of a line: the point under it, in the middle of the line. */
+/** Scales a line of points to pixels and centres it. */
 const stretched = (line: string, pixels: number, scale: number): readonly string[] => {
   const offset = Math.floor((pixels - line.length * scale) / 2);
   return Array.from({ length: pixels }, (_, at) => line[Math.floor((at - offset) / scale)] ?? ' ');
 };
 
-/** One bit for each pixel, set where it is white. The row begins with its filter: none. */
+/** Packs pixels into bits (1 is white), after the PNG filter byte 0. */
 const packed = (pixels: readonly string[]): Buffer => {
   const row = Buffer.alloc(1 + Math.ceil(pixels.length / 8));
   pixels.forEach((point, at) => {
@@ -46,12 +46,12 @@ const packed = (pixels: readonly string[]): Buffer => {
   return row;
 };
 
-/** A PNG in black and white. */
+/** Encodes a black-and-white PNG. */
 const encode = (lines: readonly string[], width: number, height: number): Buffer => {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // One bit of grey; no compression, filter or interlacing but the usual.
+  // Bit depth 1, greyscale; the other bytes are the PNG defaults, 0.
   header[8] = 1;
   const scale = Math.max(1, Math.floor(Math.min(width / (lines[0]?.length ?? 1), height / lines.length)));
   const empty = packed(stretched('', width, scale));
@@ -77,10 +77,10 @@ const draw = (width: number, height: number): DemoImage => ({
   size: `${width}x${height}`,
 });
 
-/** In its own size. */
+/** The image in its default size. */
 export const DEMO_IMAGE: DemoImage = draw((points()[0]?.length ?? 0) * SCALE, points().length * SCALE);
 
-/** What the demo model draws, whatever it is asked for: an image that says what it is, in the requested size. */
+/** The word DEMO as an image: what the demo model draws for any prompt. Unsupported sizes get the default size. */
 export const demoImage = (size: string | null): DemoImage => {
   const [, width, height] = /^(\d{1,4})x(\d{1,4})$/.exec(size ?? '') ?? [];
   const sides = [Number(width), Number(height)] as const;

@@ -3,7 +3,7 @@ import { validateStreamEvent } from '../../test/support/schema.ts';
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { cutToTokens, demoScript, demoSteps } from './demo-script.ts';
-import { essenceOf } from './essence.ts';
+import { shrinkRequest } from './shrink-request.ts';
 import { startModelServer } from './model-server.ts';
 import type { ModelServer } from './model-server.ts';
 
@@ -48,17 +48,17 @@ describe('demoSteps', () => {
     ]);
   });
 
-  it('looks for a tool in the words of the user only', () => {
+  it('chooses a tool by the text of the user only', () => {
     const said =
       '<current_datetime>2026-11-02</current_datetime>\n\nHello there\n<reminder>weather</reminder>';
     const tools = [weather, { ...weather, name: 'current_datetime', description: 'Current datetime' }];
     const ask = { input: [user(said), user('<system-reminder>The weather tool exists.</system-reminder>')] };
-    expect(steps(essenceOf({ ...ask, tools }))).toEqual([
+    expect(steps(shrinkRequest({ ...ask, tools }))).toEqual([
       { text: `${HELLO} You wrote: “Hello there”. Sign in.` },
     ]);
   });
 
-  it('stands an input without any text', () => {
+  it('accepts an input without text', () => {
     expect([steps({}), steps({ input: [] }), steps({ input: [user('')] })]).toEqual(
       Array.from({ length: 3 }, () => [{ text: `${HELLO} Sign in.` }]),
     );
@@ -73,7 +73,7 @@ describe('demoSteps', () => {
     );
   });
 
-  it('answers a schema with an instance of it', () => {
+  it('answers a schema with a matching value', () => {
     const schema = {
       type: 'object',
       properties: { city: { type: 'string' }, sunny: { type: 'boolean' } },
@@ -89,7 +89,7 @@ describe('demoSteps', () => {
     ]);
   });
 
-  it('calls a fitting tool, wherever it is declared', () => {
+  it('calls a matching tool from any place of declaration', () => {
     const call = { name: 'get_weather', arguments: { city: 'Paris' } };
     const input = [user('What is the weather in Paris?')];
     const tools = {
@@ -128,7 +128,7 @@ describe('demoSteps', () => {
     });
   });
 
-  it('uses what a tool said', () => {
+  it('quotes tool outputs', () => {
     const input = [
       user('weather?'),
       callItem('a'),
@@ -143,7 +143,7 @@ describe('demoSteps', () => {
     ]);
   });
 
-  it('thinks aloud when asked', () => {
+  it('writes reasoning if requested', () => {
     const include = ['reasoning.encrypted_content'];
     const encrypted = 'ZGVtbyByZWFzb25pbmc6IEkgY2FuIGFuc3dlciB0aGlzIGF0IG9uY2Uu';
     const summary = ['**Reading the message**\n\nI can answer this at once.'];
@@ -165,7 +165,7 @@ describe('demoSteps', () => {
 
 describe('cutToTokens', () => {
   it.each([
-    ['room enough', 3, [{ text: 'twelve chars' }]],
+    ['enough room', 3, [{ text: 'twelve chars' }]],
     ['a text', 2, [{ text: 'twelve c', end: 'incomplete' }, { incomplete: 'max_output_tokens' }]],
     ['nothing left', 0, [{ incomplete: 'max_output_tokens' }]],
   ])('%s', (_name, tokens, expected) => {

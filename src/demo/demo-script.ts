@@ -4,25 +4,25 @@ import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
 import { chooseTool, argumentsFor } from './choose-tool.ts';
 import { demoImage } from './demo-image.ts';
-import { essenceOf, hasSchemas, withoutSchemas } from './essence.ts';
+import { shrinkRequest, hasSchemas, withoutSchemas } from './shrink-request.ts';
 import { imageStep } from './image-step.ts';
 import type { Script } from './model-server.ts';
 import {
-  askedFormat,
-  askedImage,
-  askedReasoning,
+  requestedFormat,
+  requestedImage,
+  requestedReasoning,
   declaredTools,
   endsWithUserMessage,
   freshToolOutputs,
   lastUserMessage,
   maxOutputTokens,
-  toolWish,
-  type AskedImage,
+  toolPolicy,
+  type RequestedImage,
 } from './read-request.ts';
-import type { Step } from './step.ts';
-import { hintsOf, shorten } from './words.ts';
+import type { ScriptStep } from './script-step.ts';
+import { hintsOf, shorten } from './text-hints.ts';
 
-/** A request, to be thought about elsewhere. */
+/** A request to be answered in another thread. */
 export interface DemoJob {
   readonly body: JsonObject;
   readonly howToSignIn: string;
@@ -30,40 +30,42 @@ export interface DemoJob {
 
 export interface DemoOptions {
   /**
-   * Where it thinks about tools and schemas of strangers, which may take for ever; null: it did not come
-   * to an end. Default: here.
+   * Computes the steps for a request with tools or schemas, which a client can make arbitrarily expensive.
+   * Returns null if it did not finish. Default: in this thread.
    */
-  readonly think?: (job: DemoJob) => Promise<readonly DemoStep[] | null>;
-  /** The sentence that tells how to get a real model. */
+  readonly computeSteps?: (job: DemoJob) => Promise<readonly DemoStep[] | null>;
+  /** The sentence that explains how to get a real model. */
   readonly howToSignIn?: string;
-  /** Between two deltas, so that streaming can be seen. */
+  /** Pause between two deltas, so that streaming is visible. */
   readonly deltaDelayMs?: number;
 }
 
 const HOW_TO_SIGN_IN =
   'For real answers, sign in with Codex (the start-up message of the server says how) or set PROXY_UPSTREAM_BASE_URL.';
 
-/** The model of the first start on an empty machine: no account, no network, always the same answer. */
+/** The built-in model for a first start without an account or network. Its answers are deterministic. */
 export const demoScript = (options: DemoOptions = {}): Script => {
   const signIn = options.howToSignIn ?? HOW_TO_SIGN_IN;
   const delayMs = options.deltaDelayMs ?? 5;
-  const think = options.think ?? (async (job: DemoJob) => demoSteps(job.body, job.howToSignIn));
+  const computeSteps = options.computeSteps ?? (async (job: DemoJob) => demoSteps(job.body, job.howToSignIn));
   return async (request, connection) => {
-    const body = essenceOf(request.body);
-    const thought = hasSchemas(body) ? await think({ body, howToSignIn: signIn }) : null;
-    const steps = thought ?? demoSteps(withoutSchemas(body), signIn);
+    const body = shrinkRequest(request.body);
+    const computed = hasSchemas(body) ? await computeSteps({ body, howToSignIn: signIn }) : null;
+    const steps = computed ?? demoSteps(withoutSchemas(body), signIn);
     await answer(connection, cutToTokens(steps, maxOutputTokens(body)), { delayMs });
   };
 };
 
-/** What the demo model does with a request. */
+/** The demo model's answer to a request. */
 export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoStep[] => {
   const { text } = lastUserMessage(body);
-  const image = askedImage(body);
+  const image = requestedImage(body);
   if (image !== null) return [imageOf(text, image)];
-  const wish = toolWish(body);
+  const policy = toolPolicy(body);
   const tool =
-    wish.mode === 'always' || endsWithUserMessage(body) ? chooseTool(declaredTools(body), wish, text) : null;
+    policy.mode === 'always' || endsWithUserMessage(body)
+      ? chooseTool(declaredTools(body), policy, text)
+      : null;
   return [
     ...reasoningSteps(body, tool?.name ?? null),
     tool === null ? finalText(body, howToSignIn) : callOf(tool, text),
@@ -71,7 +73,7 @@ export const demoSteps = (body: JsonObject, howToSignIn: string): readonly DemoS
 };
 
 export type DemoStep = Extract<
-  Step,
+  ScriptStep,
   { text: string } | { call: unknown } | { item: unknown } | { reasoning: unknown } | { incomplete: unknown }
 >;
 
@@ -84,12 +86,12 @@ const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoSte
   chunkSize: 8,
 });
 
-const imageOf = (text: string, asked: AskedImage): DemoStep => {
+const imageOf = (text: string, asked: RequestedImage): DemoStep => {
   const { base64, size } = demoImage(asked.size);
   return imageStep({
     result: base64,
     previews: Array.from({ length: asked.previews }, () => base64),
-    said: {
+    details: {
       revised_prompt: `An image of the demo model, which cannot draw. You wrote: “${shorten(text, 160)}”.`,
       size,
       quality: 'low',
@@ -100,14 +102,14 @@ const imageOf = (text: string, asked: AskedImage): DemoStep => {
 };
 
 const reasoningSteps = (body: JsonObject, toolName: string | null): readonly DemoStep[] => {
-  const asked = askedReasoning(body);
+  const asked = requestedReasoning(body);
   if (asked === null) return [];
   const plan = toolName === null ? 'I can answer this at once.' : `The tool ${toolName} fits this question.`;
   return [
     {
       reasoning: {
         summary: asked.summary ? [`**Reading the message**\n\n${plan}`] : [],
-        // Stands for what only the backend can read; it comes back in the next request.
+        // Imitates encrypted reasoning; the client sends it back in the next request.
         ...(asked.encrypted && { encrypted: Buffer.from(`demo reasoning: ${plan}`).toString('base64') }),
       },
     },
@@ -115,7 +117,7 @@ const reasoningSteps = (body: JsonObject, toolName: string | null): readonly Dem
 };
 
 const finalText = (body: JsonObject, howToSignIn: string): DemoStep => {
-  const format = askedFormat(body);
+  const format = requestedFormat(body);
   const { text } = lastUserMessage(body);
   switch (format.kind) {
     case 'schema':
@@ -132,10 +134,10 @@ const finalText = (body: JsonObject, howToSignIn: string): DemoStep => {
 const friendlyText = (body: JsonObject, howToSignIn: string): string => {
   const outputs = freshToolOutputs(body);
   if (outputs.length > 0) {
-    const said = outputs.map(
+    const lines = outputs.map(
       ({ name, output }) => `${name === '' ? 'The tool' : name} said: “${shorten(output, 300)}”`,
     );
-    return `${said.join('\n')}\n\nThat is all the demo model can tell you about it. ${howToSignIn}`;
+    return `${lines.join('\n')}\n\nThat is all the demo model can tell you about it. ${howToSignIn}`;
   }
   const { text, images } = lastUserMessage(body);
   const quoted = text.trim() === '' ? '' : ` You wrote: “${shorten(text, 160)}”.`;
@@ -145,8 +147,8 @@ const friendlyText = (body: JsonObject, howToSignIn: string): string => {
 };
 
 /**
- * Cuts the answer where the token limit falls, at four characters a token: the demo counts roughly,
- * like its usage numbers. A tool call is cut too, as a real model's would be.
+ * Truncates the answer at the token limit, estimated as four characters per token. Tool calls are truncated
+ * too, as a real model's would be.
  */
 export const cutToTokens = (steps: readonly DemoStep[], maxTokens: number): readonly DemoStep[] => {
   let room = maxTokens * 4;

@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../kit/json/json.ts';
-import type { ItemStep } from './step.ts';
+import type { ItemStep } from './script-step.ts';
 
 export interface DrawnImage {
-  /** In base64; null: it was not drawn. */
+  /** Base64; null if drawing failed. */
   readonly result: string | null;
-  /** In base64. */
+  /** Base64. */
   readonly previews?: readonly string[];
-  /** What the item says besides: its size, why it was not drawn. */
-  readonly said?: JsonObject;
+  /** Other fields of the item, such as its size or an error. */
+  readonly details?: JsonObject;
 }
 
-/** An image that a tool of the backend draws. */
-export const imageStep = ({ result, previews = [], said = {} }: DrawnImage): ItemStep => {
+/** The output of the backend's image generation tool. */
+export const imageStep = ({ result, previews = [], details = {} }: DrawnImage): ItemStep => {
   const type = 'image_generation_call';
   const head = { id: `ig_${randomUUID().replaceAll('-', '')}`, type };
-  const { size, quality, background, output_format } = said;
-  const tell = (what: string, more: JsonObject = {}) => ({ type: `response.${type}.${what}`, ...more });
+  const { size, quality, background, output_format } = details;
+  const event = (name: string, more: JsonObject = {}) => ({ type: `response.${type}.${name}`, ...more });
   return {
-    begun: { ...head, status: 'in_progress', result: null },
-    said: [
-      tell('in_progress'),
-      tell('generating'),
+    initial: { ...head, status: 'in_progress', result: null },
+    events: [
+      event('in_progress'),
+      event('generating'),
       ...previews.map((preview, index) =>
-        tell('partial_image', {
+        event('partial_image', {
           partial_image_index: index,
           partial_image_b64: preview,
           size,
@@ -32,8 +32,8 @@ export const imageStep = ({ result, previews = [], said = {} }: DrawnImage): Ite
           output_format,
         }),
       ),
-      ...(result === null ? [] : [tell('completed')]),
+      ...(result === null ? [] : [event('completed')]),
     ],
-    item: { ...head, status: result === null ? 'failed' : 'completed', ...said, result },
+    item: { ...head, status: result === null ? 'failed' : 'completed', ...details, result },
   };
 };

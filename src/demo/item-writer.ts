@@ -2,13 +2,21 @@ import type { IdSource } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { encodeEvent } from './connection.ts';
 import type { ModelConnection, ModelEvent } from './connection.ts';
-import { deltasOf } from './step.ts';
-import type { CallStep, ItemEnd, ItemStep, Pace, ReasoningStep, RefusalStep, TextStep } from './step.ts';
+import { deltasOf } from './script-step.ts';
+import type {
+  CallStep,
+  ItemEnd,
+  ItemStep,
+  Pace,
+  ReasoningStep,
+  RefusalStep,
+  TextStep,
+} from './script-step.ts';
 
-/** So many deltas go out before the socket is asked whether it takes more. */
+/** Number of deltas written before waiting for the socket to drain. */
 const DELTAS_PER_FLUSH = 256;
 
-interface Place extends JsonObject {
+interface EventPosition extends JsonObject {
   readonly item_id: string;
   readonly output_index: number;
 }
@@ -23,7 +31,7 @@ const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', refusal
 const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text });
 const reasoningPart = (text: string): JsonObject => ({ type: 'reasoning_text', text });
 
-/** How calls of each kind are written. */
+/** Names on the wire for each kind of tool call. */
 const CALL_FORMS = {
   function: {
     type: 'function_call',
@@ -39,7 +47,7 @@ const CALL_FORMS = {
   },
 } as const;
 
-/** Writes output items as event sequences, numbers every event, and remembers what was put out. */
+/** Writes output items as event sequences, numbers the events, and collects the finished items. */
 export class ItemWriter {
   readonly output: JsonObject[] = [];
   readonly #connection: ModelConnection;
@@ -155,21 +163,21 @@ export class ItemWriter {
     this.#done(at, item(step.end ?? 'completed', args));
   }
 
-  /** An item of a kind that nobody here knows. */
-  other({ item, begun = item, said = [], end }: ItemStep): void {
+  /** Writes an item of any other type. */
+  other({ item, initial = item, events = [], end }: ItemStep): void {
     const id = typeof item['id'] === 'string' ? item['id'] : '';
-    const at = this.#added(id, begun);
-    for (const event of said) this.event({ ...at, ...event });
+    const at = this.#added(id, initial);
+    for (const event of events) this.event({ ...at, ...event });
     if (end !== 'open') this.#done(at, item);
   }
 
-  #added(id: string, item: ModelEvent): Place {
+  #added(id: string, item: ModelEvent): EventPosition {
     const place = { item_id: id, output_index: this.#started++ };
     this.event({ type: 'response.output_item.added', output_index: place.output_index, item });
     return place;
   }
 
-  #done(at: Place, item: ModelEvent): void {
+  #done(at: EventPosition, item: ModelEvent): void {
     this.event({ type: 'response.output_item.done', output_index: at.output_index, item });
     this.output.push(item);
   }

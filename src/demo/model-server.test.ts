@@ -89,7 +89,7 @@ describe('the model server', () => {
     ]);
   });
 
-  it('lists models, and has no other route', async () => {
+  it('lists models and rejects unknown routes', async () => {
     const { baseUrl } = await start(() => {});
     const models = await fetch(`${baseUrl}/models?client_version=1`);
     const unknown = await fetch(`${baseUrl}/files`);
@@ -110,7 +110,7 @@ describe('the model server', () => {
     ]);
   });
 
-  it('records only when asked, and only the newest', async () => {
+  it('records the newest requests, and only if configured', async () => {
     const seen: RecordedRequest[] = [];
     const target = await start(() => {}, { keepRequests: 2, record: (request) => seen.push(request) });
     for (const input of ['1', '2', '3']) await (await post(target, { ...ask, input })).text();
@@ -130,7 +130,7 @@ describe('the model server', () => {
     expect(forgetful.requests).toEqual([]);
   });
 
-  it('tells the script and the record when the caller goes', async () => {
+  it('reports a disconnected caller to the script and in the record', async () => {
     let scriptSaw = false;
     const target = await start(
       async (request, connection) => {
@@ -155,7 +155,7 @@ describe('the model server', () => {
     expect(scriptSaw).toBe(true);
   });
 
-  it('ends a wait when the caller goes', async () => {
+  it('ends a wait when the caller disconnects', async () => {
     const target = await start((_request, connection) => connection.wait(600_000), { keepRequests: 1 });
     const gone = new AbortController();
     const answer = post(target, ask, { signal: gone.signal });
@@ -166,7 +166,7 @@ describe('the model server', () => {
     expect(target.requests[0]?.ending).toBe('aborted');
   });
 
-  it('cuts off, which the caller sees as a broken body', async () => {
+  it('cuts the connection, which the caller sees as a broken body', async () => {
     const target = await start(
       async (_request, connection) => {
         connection.event({ type: 'a' });
@@ -181,7 +181,7 @@ describe('the model server', () => {
     expect([await target.requests[0]?.ended, target.requests[0]?.aborted]).toEqual(['cut', false]);
   });
 
-  it('reports a script that throws, and answers all the same', async () => {
+  it('reports a script that throws, and still answers', async () => {
     const errors: unknown[] = [];
     const broken = new Error('a mistake in the script');
     const target = await start(
@@ -202,7 +202,7 @@ describe('the model server', () => {
     expect(errors).toEqual([broken, broken]);
   });
 
-  it('waits for a reader that does not read', async () => {
+  it('applies backpressure to a slow reader', async () => {
     const chunk = `data: ${'x'.repeat(100_000)}\n\n`;
     let written = 0;
     const target = await start(
@@ -221,14 +221,14 @@ describe('the model server', () => {
       before = written;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // 100 MB were to be sent: what the kernel and both ends hold is far less.
+    // The answer has 100 MB; the buffers of the kernel and both ends hold far less.
     expect(written).toBeLessThan(500);
     gone.abort();
     expect([response.status, await target.requests[0]?.ended]).toEqual([200, 'aborted']);
     await until(() => target.activeRequests() === 0);
   });
 
-  it('closes with answers under way, and twice', async () => {
+  it('closes while answers are in progress, and can be closed twice', async () => {
     const target = await start((_request, connection) => connection.hang());
     const answer = post(target, ask);
     await until(() => target.activeRequests() === 1);

@@ -7,13 +7,13 @@ import { runSliced } from '../kit/async/event-loop.ts';
 import { openConnection } from './connection.ts';
 import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
 
-/** How the model answers. The stream ends when the script returns, if it did not end it itself. */
+/** Answers one model request. The stream ends when the script returns, unless the script has ended it. */
 export type Script = (request: ModelRequest, connection: ModelConnection) => Promise<void> | void;
 
 export interface RecordedRequest {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
-  /** The caller went away before the answer was whole. */
+  /** The caller disconnected before the answer was complete. */
   readonly aborted: boolean;
   /** Null while the exchange runs. */
   readonly ending: Ending | null;
@@ -27,20 +27,20 @@ export interface ModelServerOptions {
   readonly record?: (request: RecordedRequest) => void;
   /** How many of the newest requests `requests` holds. Default 0: bodies can be large. */
   readonly keepRequests?: number;
-  /** The answer to `GET /models`; null: there is none. Default: one model, `demo`. */
+  /** Response to `GET /models`; null: 404. Default: one model, `demo`. */
   readonly models?: Json | null;
-  /** A script that throws. Default: a warning of the process. */
+  /** Called when a script throws. Default: emits a process warning. */
   readonly onScriptError?: (error: unknown) => void;
 }
 
 export interface ModelServer {
-  /** What `base_url` of a provider is set to. */
+  /** The value for a provider's `base_url`. */
   readonly baseUrl: string;
   /** Oldest first; see `keepRequests`. */
   readonly requests: readonly RecordedRequest[];
-  /** Sockets that are open now, idle ones too. */
+  /** Number of open sockets, including idle ones. */
   openConnections(): number;
-  /** Model calls that are being answered now. */
+  /** Number of model requests in progress. */
   activeRequests(): number;
   close(): Promise<void>;
 }
@@ -48,8 +48,8 @@ export interface ModelServer {
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /**
- * Longer than the 90 seconds for which app-server keeps an idle connection: whoever reuses a
- * connection must be the one who closes it, or a request meets a closing socket now and then.
+ * Longer than the 90 seconds for which app-server keeps an idle connection. If the server closed first,
+ * a reused connection could fail.
  */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -58,7 +58,7 @@ const MODELS = {
   data: [{ id: 'demo', object: 'model', created: 0, owned_by: 'codex-app-server-proxy' }],
 };
 
-/** A Responses backend on loopback, as app-server calls one; what it answers is up to the script. */
+/** Starts a Responses API on loopback for app-server to call. The script decides what it answers. */
 export const startModelServer = async (options: ModelServerOptions): Promise<ModelServer> => {
   const kept: RecordedRequest[] = [];
   const keep = options.keepRequests ?? 0;
@@ -96,7 +96,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
     const route = `${incoming.method ?? ''} ${(incoming.url ?? '').split('?', 1)[0] ?? ''}`;
     if (route === 'POST /v1/responses') {
       answer(incoming, response).catch((error: unknown) => {
-        // The caller broke off while it was still sending: there is nobody to answer.
+        // The caller disconnected while it was still sending, so there is no one to answer.
         if (!incoming.complete) response.destroy();
         else onScriptError(error);
       });
@@ -107,7 +107,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
   server.requestTimeout = 0;
   server.on('connection', (socket) => {
     sockets += 1;
-    // Small writes with pauses between them: Nagle's algorithm would hold them back.
+    // Nagle's algorithm would delay small writes.
     socket.setNoDelay(true);
     socket.once('close', () => {
       sockets -= 1;
@@ -115,7 +115,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
   });
 
   const listening = Promise.withResolvers<void>();
-  // Stays: a connection that cannot be accepted later on (EMFILE) must not end the process.
+  // Never removed: a later accept error (EMFILE) must not end the process.
   server.on('error', listening.reject);
   server.listen(options.port ?? 0, '127.0.0.1', listening.resolve);
   await listening.promise;
@@ -129,7 +129,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
     activeRequests: () => active,
     close: () =>
       new Promise((resolve) => {
-        // Its only error is "not running", and then it is closed already.
+        // The only possible error is "not running": the server is closed already.
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -164,7 +164,7 @@ const readBody = async (incoming: IncomingMessage): Promise<Body> => {
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Read to the end all the same: an answer to a half-sent request is often lost.
+    // Read to the end even if the body is too large: clients often miss an answer sent before they finish sending.
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
   if (bytes > MAX_BODY_BYTES) return { refusal: 'The request body is too large.', status: 413, param: null };
@@ -182,12 +182,11 @@ const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
     const value = await runSliced(readJsonSteps(bytes), null);
     return isJsonObject(value) ? value : null;
   } catch {
-    // The caller is told so by the null.
     return null;
   }
 };
 
-/** The error object as OpenAI words it, all four keys always there. */
+/** An error body in OpenAI's form: all four keys are always present. */
 export const errorBody = (
   message: string,
   type: string,

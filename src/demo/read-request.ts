@@ -1,7 +1,7 @@
 import { isJsonObject } from '../kit/json/json.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 
-/** Reads what the demo model needs from a Responses request, whatever else is in it. */
+/** Reads the parts of a Responses request that the demo model uses. */
 
 export interface DeclaredTool {
   readonly name: string;
@@ -15,7 +15,7 @@ const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
 
 const stringOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-/** Input items; a bare string is a user's message. */
+/** The input items; a string input becomes a user message. */
 const inputItems = (body: JsonObject): readonly JsonObject[] =>
   typeof body['input'] === 'string'
     ? [{ type: 'message', role: 'user', content: body['input'] }]
@@ -27,7 +27,7 @@ const isUserMessage = (item: JsonObject): boolean =>
 const isToolOutput = (item: JsonObject): boolean =>
   item['type'] === 'function_call_output' || item['type'] === 'custom_tool_call_output';
 
-/** Text of a message's content or of a tool's output: a string, or a list of parts. */
+/** The text of a message or tool output, which is a string or a list of parts. */
 const textOf = (content: Json | undefined): string =>
   typeof content === 'string'
     ? content
@@ -36,7 +36,7 @@ const textOf = (content: Json | undefined): string =>
         .filter((text) => text !== '')
         .join('\n');
 
-/** The newest user message; an earlier one stays what the conversation is about. */
+/** The newest user message: its text, and the number of images in it. */
 export const lastUserMessage = (body: JsonObject): { readonly text: string; readonly images: number } => {
   const message = inputItems(body).findLast(isUserMessage);
   return {
@@ -50,7 +50,7 @@ export interface ToolOutput {
   readonly output: string;
 }
 
-/** Outputs at the very end of the input: the ones the model has not answered yet. */
+/** The tool outputs at the end of the input, which the model has not answered yet. */
 export const freshToolOutputs = (body: JsonObject): readonly ToolOutput[] => {
   const items = inputItems(body);
   const before = items.findLastIndex((item) => !isToolOutput(item));
@@ -65,7 +65,7 @@ export const endsWithUserMessage = (body: JsonObject): boolean => {
   return last !== undefined && isUserMessage(last);
 };
 
-/** Function tools, wherever they are declared: newer models get them as an input item. */
+/** All declared function tools. Newer models get them in an input item instead of `tools`. */
 export const declaredTools = (body: JsonObject): readonly DeclaredTool[] => [
   ...toolsIn(body['tools'], null),
   ...inputItems(body)
@@ -82,11 +82,12 @@ const toolsIn = (tools: Json | undefined, namespace: string | null): readonly De
     return [{ name, namespace, description: stringOf(tool['description']), parameters }];
   });
 
-export type ToolWish =
+/** Whether to call a tool, and which ones are allowed (null: all). */
+export type ToolPolicy =
   | { readonly mode: 'never' }
   | { readonly mode: 'if-fitting' | 'always'; readonly names: readonly string[] | null };
 
-export const toolWish = (body: JsonObject): ToolWish => {
+export const toolPolicy = (body: JsonObject): ToolPolicy => {
   const choice = body['tool_choice'];
   if (choice === 'none') return { mode: 'never' };
   if (choice === 'required') return { mode: 'always', names: null };
@@ -99,14 +100,14 @@ export const toolWish = (body: JsonObject): ToolWish => {
   };
 };
 
-export interface AskedImage {
+export interface RequestedImage {
   readonly previews: number;
-  /** As the tool says it; null: any. */
+  /** As written in the tool declaration; null: any size. */
   readonly size: string | null;
 }
 
-/** The image that must be drawn; null: none must be. */
-export const askedImage = (body: JsonObject): AskedImage | null => {
+/** The image that `tool_choice` forces the model to draw, or null. */
+export const requestedImage = (body: JsonObject): RequestedImage | null => {
   const choice = body['tool_choice'];
   if (!isJsonObject(choice) || choice['type'] !== 'image_generation') return null;
   const tool = objectsOf(body['tools']).find(({ type }) => type === 'image_generation');
@@ -120,12 +121,12 @@ export const askedImage = (body: JsonObject): AskedImage | null => {
 
 const MAX_PREVIEWS = 3;
 
-export type AskedFormat =
+export type RequestedFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'object' }
   | { readonly kind: 'schema'; readonly schema: Json };
 
-export const askedFormat = (body: JsonObject): AskedFormat => {
+export const requestedFormat = (body: JsonObject): RequestedFormat => {
   const format = isJsonObject(body['text']) ? body['text']['format'] : undefined;
   if (!isJsonObject(format)) return { kind: 'text' };
   if (format['type'] === 'json_object') return { kind: 'object' };
@@ -134,13 +135,13 @@ export const askedFormat = (body: JsonObject): AskedFormat => {
     : { kind: 'text' };
 };
 
-export interface AskedReasoning {
+export interface RequestedReasoning {
   readonly summary: boolean;
   readonly encrypted: boolean;
 }
 
-/** Null: the model need not think aloud. */
-export const askedReasoning = (body: JsonObject): AskedReasoning | null => {
+/** The requested reasoning, or null if none is requested. */
+export const requestedReasoning = (body: JsonObject): RequestedReasoning | null => {
   const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
   const asked = (key: string): boolean => typeof reasoning[key] === 'string' && reasoning[key] !== 'none';
   if (!asked('summary') && !asked('effort')) return null;

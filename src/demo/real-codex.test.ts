@@ -13,7 +13,7 @@ import { demoScript } from './demo-script.ts';
 import { startModelServer } from './model-server.ts';
 import type { ModelServer, RecordedRequest } from './model-server.ts';
 
-/** The scripted model behind the real app-server: what the server writes must be what app-server reads. */
+/** The model server with the real app-server: app-server must understand what the model server writes. */
 let server: ModelServer;
 let recorded: RecordedRequest[] = [];
 let codex: BareCodex;
@@ -68,7 +68,7 @@ const deltas = (method = 'item/agentMessage/delta'): string =>
 
 const INPUT_ROLES = new Set(['user', 'developer']);
 
-/** What the model put out, without what app-server adds and without the echo of the input. */
+/** The notifications about model output, without app-server's own and without the echoed input. */
 const rawItems = (): unknown[] =>
   notes
     .filter((note) => note.method === 'rawResponseItem/completed' && !INPUT_ROLES.has(note.params.item.role))
@@ -91,7 +91,7 @@ beforeAll(async () => {
     ),
   });
   codex = await startBareCodex(server.baseUrl, (note) => {
-    // A turn that an earlier test interrupted may still have something to say.
+    // An interrupted turn of an earlier test may still send notifications.
     if (note.params?.threadId === thread) notes.push(note);
     for (const look of watchers) look();
   });
@@ -102,8 +102,8 @@ afterAll(async () => {
   await server.close();
 });
 
-describe('through the real app-server', () => {
-  it('text and usage arrive', async () => {
+describe('the model server behind the real app-server', () => {
+  it('delivers text and usage', async () => {
     await startTurn('s-hello', 'hi');
     const end = await noted('turn/completed');
     const response = notes.find((note) => note.method === 'rawResponse/completed');
@@ -132,7 +132,7 @@ describe('through the real app-server', () => {
     expect(await recorded[0]?.ended).toBe('finished');
   });
 
-  it('a tool call arrives', async () => {
+  it('delivers a tool call', async () => {
     const tool = { type: 'function', name: 'get_weather', description: 'd', inputSchema: { type: 'object' } };
     const threadId = await startTurn('s-call', 'weather?', { dynamicTools: [tool] });
     const asked = await noted('item/tool/call');
@@ -154,7 +154,7 @@ describe('through the real app-server', () => {
     await codex.call('turn/interrupt', { threadId, turnId: asked.params.turnId });
   });
 
-  it('reasoning arrives', async () => {
+  it('delivers reasoning', async () => {
     await startTurn('s-reasoning', 'hi', {}, { summary: 'auto' });
     await noted('turn/completed');
     expect({
@@ -177,7 +177,7 @@ describe('through the real app-server', () => {
     });
   });
 
-  it('a cut fails the turn, after the text that came', async () => {
+  it('fails the turn after the received text when the connection is cut', async () => {
     await startTurn('s-cut', 'hi');
     const end = await noted('turn/completed');
     expect({
@@ -192,7 +192,7 @@ describe('through the real app-server', () => {
     expect(await recorded[0]?.ended).toBe('cut');
   });
 
-  it('an interrupted turn closes the request', async () => {
+  it('sees a closed request when a turn is interrupted', async () => {
     const threadId = await startTurn('s-hang', 'hi');
     const { params } = await noted('turn/started');
     while (recorded.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -201,7 +201,7 @@ describe('through the real app-server', () => {
     expect([end.params.turn.status, await recorded[0]?.ended]).toEqual(['interrupted', 'aborted']);
   });
 
-  it('the demo model answers, and fills a schema', async () => {
+  it('delivers a demo answer, and one that matches a schema', async () => {
     await startTurn('demo', 'How are you?');
     await noted('turn/completed');
     const plain = deltas();
@@ -219,7 +219,7 @@ describe('through the real app-server', () => {
     ]);
   });
 
-  it('the demo model calls a tool on a model of the newer kind', async () => {
+  it('delivers a tool call of the demo model for a newer model', async () => {
     const tool = { type: 'function', name: 'get_weather', description: 'd', inputSchema: { type: 'object' } };
     const threadId = await startTurn('gpt-6.1-sol', 'The weather in Bergen?', { dynamicTools: [tool] });
     const asked = await noted('item/tool/call');

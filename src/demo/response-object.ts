@@ -2,14 +2,14 @@ import type { Usage } from '../canonical/events/usage.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
 
-/** What changes of a response object while it is answered. */
+/** The fields of a response object that change while it is generated. */
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'failed' | 'incomplete';
   readonly output: readonly JsonObject[];
   readonly completedAt: number | null;
   readonly error: JsonObject | null;
   readonly incompleteDetails: JsonObject | null;
-  /** Undefined: the key is left out, as some providers do. */
+  /** Undefined omits the key, as some providers do. */
   readonly usage: JsonObject | null | undefined;
 }
 
@@ -21,13 +21,13 @@ export interface ResponseIdentity {
 
 const MAX_ECHO_CHARS = 256 * 1024;
 
-/** The whole object, as OpenAI sends it inside every `response.*` event: settings are echoed. */
+/** The complete response object inside `response.*` events. It echoes the request's settings, as OpenAI does. */
 export const responseObject = (
   identity: ResponseIdentity,
   request: JsonObject,
   state: ResponseState,
 ): JsonObject => {
-  // It is said three times: what is huge is left out.
+  // The object is sent three times, so very long values are omitted.
   const echo = (key: string, otherwise: Json): Json => {
     const value = request[key] ?? otherwise;
     return isLongerThan(value, MAX_ECHO_CHARS) ? otherwise : value;
@@ -78,5 +78,5 @@ export const usageFields = (usage: Usage): JsonObject => ({
   total_tokens: usage.totalTokens,
 });
 
-/** Four characters a token: a plausible number, not a count. Nothing is charged for it. */
+/** Estimates tokens as four characters each. */
 export const roughTokens = (text: string): number => Math.ceil(text.length / 4);

@@ -7,7 +7,9 @@ import { startModelServer } from './model-server.ts';
 import { createDemoThread } from './threaded-demo.ts';
 
 const thread = createDemoThread();
-const server = await startModelServer({ script: demoScript({ think: thread.think, deltaDelayMs: 0 }) });
+const server = await startModelServer({
+  script: demoScript({ computeSteps: thread.computeSteps, deltaDelayMs: 0 }),
+});
 afterAll(async () => {
   await server.close();
   await thread.close();
@@ -28,13 +30,13 @@ const textFor = async (schema: JsonObject): Promise<unknown> => {
 };
 
 describe('the demo model in its thread', () => {
-  it('answers with a value that fits', async () => {
+  it('answers with a value that matches the schema', async () => {
     expect(await textFor({ type: 'object', properties: { a: { const: 1 } }, required: ['a'] })).toBe(
       '{"a":1}',
     );
   });
 
-  it('says hello where it would think for ever', async () => {
+  it('answers with the default text if a schema takes too long', async () => {
     const either = { anyOf: [{ type: 'string' }, { type: 'number' }] };
     expect(await textFor({ allOf: Array.from({ length: 40 }, () => either) })).toMatch(
       /^Hello! I am the demo model/,

@@ -3,7 +3,7 @@ import { failure, gatewayError, GatewayError, type Failure } from '../canonical/
 import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
-import { shownConfig } from '../codex/translate/shown-config.ts';
+import { publicConfig } from '../codex/translate/public-config.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
@@ -37,7 +37,7 @@ const ASK_MS = 15_000;
 const KEEP_MS = 10_000;
 const KEEP_FAILURE_MS = 5_000;
 const ONE_FEEDBACK = {
-  message: 'Other feedback is being sent. Please try again later.',
+  message: 'Another feedback report is being sent. Please try again later.',
   retryAfterSeconds: 1,
 };
 
@@ -72,7 +72,7 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
     rateLimits: async () => (hasAccount ? rateLimits() : null),
     usage: async () => (hasAccount ? usage() : null),
     config: kept(async (appServer) =>
-      shownConfig((await appServer.request('config/read', {}, limits)).config),
+      publicConfig((await appServer.request('config/read', {}, limits)).config),
     ),
     async sendFeedback(feedback) {
       if (isSending) throw gatewayError('concurrency_limit', ONE_FEEDBACK);
@@ -104,7 +104,7 @@ const readAccount = async (appServer: AppServer, backend: Account['backend']): P
 const deskFailure = (error: unknown): Failure => {
   if (error instanceof RequestTimeout) return failure('upstream_timeout');
   if (error instanceof RpcError && error.code === RPC_CODES.internal) {
-    return failure('upstream_error', { message: 'The service behind codex did not answer.' });
+    return failure('upstream_error', { message: 'The service that codex uses did not answer.' });
   }
   return rpcFailure(error);
 };

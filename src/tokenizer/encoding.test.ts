@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 
-import { countTokens, encodingOf, headOf, textOf } from './encoding.ts';
+import { countTokens, encodingOf, textHead, textOf } from './encoding.ts';
 
 const current = await encodingOf('gpt-5.5');
 
@@ -34,13 +34,13 @@ describe('head', () => {
     ['Hello world', 99, 'Hello world'],
     ['', 3, ''],
   ])('of %j with %i', (text, tokens, expected) => {
-    expect(headOf(text, tokens, current)).toBe(expected);
+    expect(textHead(text, tokens, current)).toBe(expected);
   });
 
   it('is a beginning of the text that keeps the limit, and cuts no character in two', () => {
     fc.assert(
       fc.property(anyText, fc.nat(20), (text, tokens) => {
-        const head = headOf(text, tokens, current);
+        const head = textHead(text, tokens, current);
         expect(text.startsWith(head)).toBe(true);
         expect(countTokens(head, current)).toBeLessThanOrEqual(tokens);
         if (text.isWellFormed()) expect(head.isWellFormed()).toBe(true);
@@ -52,7 +52,7 @@ describe('head', () => {
   it('is the whole text where that fits', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(headOf(text, countTokens(text, current), current)).toBe(text);
+        expect(textHead(text, countTokens(text, current), current)).toBe(text);
       }),
     );
   });
@@ -63,7 +63,7 @@ describe('a long word', () => {
   it.each(['a', ' ', '漢', '😀', '!', '\n'])('of %j is counted in pieces', (unit) => {
     const text = unit.repeat(500_000 / unit.length);
     expect(countTokens(text, current)).toBeGreaterThan(1_000);
-    expect(headOf(text.slice(0, 20_000), 10, current).length).toBeGreaterThan(0);
+    expect(textHead(text.slice(0, 20_000), 10, current).length).toBeGreaterThan(0);
   });
 });
 

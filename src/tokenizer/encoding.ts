@@ -40,7 +40,7 @@ const ENCODINGS = {
 export const countTokens = (text: string, encoding: Encoding): number => tokensOf(text, encoding).length;
 
 /** The longest beginning of the text that is at most this many tokens. */
-export const headOf = (text: string, tokens: number, encoding: Encoding): string => {
+export const textHead = (text: string, tokens: number, encoding: Encoding): string => {
   const all = tokensOf(text, encoding);
   if (all.length <= tokens) return text;
   // A token may end inside a character; without that character the rest may need other tokens.

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { countTokens, encodingOf, headOf } from './encoding.ts';
+import { countTokens, encodingOf, textHead } from './encoding.ts';
 import { createThreadedTokenizer } from './threaded-tokenizer.ts';
 
 const guesses: string[] = [];
@@ -14,7 +14,7 @@ describe('the tokenizer in its thread', () => {
     tokenizer.warmUp();
     expect([await tokenizer.count(text), await tokenizer.head(text, 4)]).toEqual([
       countTokens(text, encoding),
-      headOf(text, 4, encoding),
+      textHead(text, 4, encoding),
     ]);
     expect([
       await tokenizer.textOf([13225, 2375], { model: 'gpt-5.5', caller: 'a' }),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { failure, failureOf } from '../canonical/failure/failure.ts';
-import { createAdmission, type AdmissionOptions, type Place } from './admission.ts';
+import { createAdmission, type AdmissionOptions, type AdmissionPlace } from './admission.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
@@ -20,7 +20,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
     onRefused: (why) => told.push(['refused', why]),
     ...different,
   });
-  const enter = (caller: string, turns = 1, signal = never): Promise<readonly Place[]> =>
+  const enter = (caller: string, turns = 1, signal = never): Promise<readonly AdmissionPlace[]> =>
     admission.enter({ caller, turns, param: 'n', signal });
   /** What becomes of it, without waiting for it. */
   const ask = (caller: string, turns = 1, signal = never): { outcome: unknown } => {
@@ -119,7 +119,7 @@ describe('createAdmission', () => {
     expect(asked.outcome).toEqual(
       failure('invalid_value', {
         param: 'n',
-        message: "Invalid value: 'n' asks for 3 turns, and this server runs at most 2 at once.",
+        message: "Invalid value: 'n' asks for 3 turns, but this server runs at most 2 at once.",
       }),
     );
   });

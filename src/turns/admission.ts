@@ -1,6 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { Limiter, type GateState, type Refusal } from '../kit/async/limiter.ts';
+import { Limiter, type GateState, type LimiterRefusal } from '../kit/async/limiter.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 
 /** Which turns run now, which wait, and which are to come back later. */
@@ -10,7 +10,7 @@ export interface Admission {
    * answered, so a refusal after the wait is still a status. Rejects with that refusal, or with the
    * signal's reason.
    */
-  enter(ask: AdmissionAsk): Promise<OneOrMore<Place>>;
+  enter(ask: AdmissionAsk): Promise<OneOrMore<AdmissionPlace>>;
 }
 
 export interface AdmissionAsk {
@@ -23,7 +23,7 @@ export interface AdmissionAsk {
 }
 
 /** The place of one turn that runs. */
-export interface Place {
+export interface AdmissionPlace {
   /** May be said more than once. */
   leave(): void;
 }
@@ -35,7 +35,7 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   readonly onChange: (state: GateState) => void;
   readonly onWaited: (ms: number) => void;
-  readonly onRefused: (why: Refusal) => void;
+  readonly onRefused: (why: LimiterRefusal) => void;
 }
 
 export const createAdmission = (options: AdmissionOptions): Admission => {
@@ -56,11 +56,11 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
       if (turns > options.maxRunning) {
         throw gatewayError('invalid_value', {
           param,
-          message: `Invalid value: '${param}' asks for ${turns} turns, and this server runs at most ${options.maxRunning} at once.`,
+          message: `Invalid value: '${param}' asks for ${turns} turns, but this server runs at most ${options.maxRunning} at once.`,
         });
       }
       const permit = await limiter.enter(caller, turns, signal);
-      const place = (): Place => {
+      const place = (): AdmissionPlace => {
         let isLeft = false;
         return {
           leave() {

@@ -5,7 +5,7 @@ import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { planOf } from '../../test/support/plan.ts';
-import type { Place } from './admission.ts';
+import type { AdmissionPlace } from './admission.ts';
 import { runChoices } from './choices.ts';
 
 const started: TurnEvent = {
@@ -50,8 +50,8 @@ const planWith = (first: () => AsyncIterable<TurnEvent>) => {
 
 const never = new AbortController().signal;
 
-const placesOf = (count: number, left: number[] = []): OneOrMore<Place> => {
-  const place = (index: number): Place => ({ leave: () => void left.push(index) });
+const placesOf = (count: number, left: number[] = []): OneOrMore<AdmissionPlace> => {
+  const place = (index: number): AdmissionPlace => ({ leave: () => void left.push(index) });
   return [place(0), ...Array.from({ length: count - 1 }, (_, index) => place(index + 1))];
 };
 

@@ -1,7 +1,7 @@
 import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
-import type { Place } from './admission.ts';
+import type { AdmissionPlace } from './admission.ts';
 import type { Plan } from '../engine/engine.ts';
 
 export interface ChoicesOptions {
@@ -20,7 +20,7 @@ export interface ChoicesOptions {
  */
 export const runChoices = (
   plans: OneOrMore<Plan>,
-  places: OneOrMore<Place>,
+  places: OneOrMore<AdmissionPlace>,
   { signal, pace }: ChoicesOptions,
 ): OneOrMore<AsyncIterable<TurnEvent>> => {
   const [only] = places;

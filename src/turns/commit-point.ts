@@ -5,7 +5,7 @@ import type { Clock } from '../kit/ambient.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { within } from '../kit/async/within.ts';
 
-type Step = IteratorResult<TurnEvent>;
+type NextEvent = IteratorResult<TurnEvent>;
 
 export interface Committed {
   readonly events: AsyncIterable<TurnEvent>;
@@ -70,7 +70,10 @@ export const allPastCommitPoint = async (
 };
 
 /** What was pulled already, and behind it the rest. */
-async function* resumed(first: Promise<Step>, iterator: AsyncIterator<TurnEvent>): AsyncGenerator<TurnEvent> {
+async function* resumed(
+  first: Promise<NextEvent>,
+  iterator: AsyncIterator<TurnEvent>,
+): AsyncGenerator<TurnEvent> {
   try {
     for (let step = await first; step.done !== true; step = await iterator.next()) yield step.value;
   } finally {

@@ -1,53 +1,35 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { wordsOf } from '../canonical/request/item.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { holdBack, release } from '../engine/steps/hold-back.ts';
 
 /**
- * For a client that asked for log probabilities and gets no answer without them. Some backends take the
- * wish and ignore it, which shows in the first text that they send; so the answer is held back until then,
- * and the client gets an error and not an answer with a hole. A stream waits no longer than `withinMs`:
- * then it is committed, and what is missing is null. Null: the answer comes whole, and there is time.
+ * For a client that asked for log probabilities and accepts no answer without them. Some backends take the parameter
+ * and ignore it, which shows in the first text that they send; so the answer is held back until then, and the client
+ * gets an error instead of an incomplete answer. A stream waits no longer than `withinMs`: then it is committed, and
+ * what is missing is null. Null: the answer is sent whole, and there is time.
  */
 export async function* needLogprobs(
   events: AsyncIterable<TurnEvent>,
   withinMs: number | null,
 ): AsyncGenerator<TurnEvent> {
-  const iterator = events[Symbol.asyncIterator]();
-  const held: TurnEvent[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  const late =
-    withinMs === null
-      ? null
-      : new Promise<null>((resolve) => {
-          timer = setTimeout(resolve, withinMs, null);
-        });
-  try {
-    let next = iterator.next();
-    const ahead = (): void => {
-      next = iterator.next();
-      // It is asked for before it is waited for.
-      next.catch(() => {});
-    };
-    for (let isOpen = true; isOpen;) {
-      const step = late === null ? await next : await Promise.race([next, late]);
-      if (step === null || step.done === true) break;
-      held.push(step.value);
-      isOpen = isUndecided(step.value, withinMs === null);
-      ahead();
-    }
-    clearTimeout(timer);
-    yield* held;
-    for (let step = await next; step.done !== true; step = await iterator.next()) yield step.value;
-  } finally {
-    clearTimeout(timer);
-    await iterator.return?.();
-  }
+  let isOpen = true;
+  const held = yield* holdBack(events, {
+    judge(event) {
+      if (!isOpen) return 'send';
+      isOpen = isUndecided(event, withinMs === null);
+      return isOpen ? 'hold' : 'decide';
+    },
+    whenFull: 'decide',
+    withinMs,
+  });
+  if (held !== null) yield* release(held);
 }
 
-/** Whether it is still open if log probabilities come; throws where they do not. */
+/** Whether log probabilities may still come; throws where they do not. */
 const isUndecided = (event: TurnEvent, comesWhole: boolean): boolean => {
   if (event.type === 'item-delta') {
-    // What is no text has none.
+    // Only text has log probabilities.
     if (event.at === 'input' || event.at === 'refusal') return comesWhole;
     if (event.at !== 'text' || event.delta === '') return true;
     if (event.logprobs === undefined && !comesWhole) throw notGiven();
@@ -62,5 +44,5 @@ const isUndecided = (event: TurnEvent, comesWhole: boolean): boolean => {
 const notGiven = (): Error =>
   gatewayError('unsupported_parameter', {
     param: 'logprobs',
-    message: "Unsupported parameter: 'logprobs': this backend gives no log probabilities.",
+    message: "Unsupported parameter: 'logprobs': this backend does not return log probabilities.",
   });

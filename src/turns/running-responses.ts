@@ -1,5 +1,5 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Steer } from '../canonical/request/turn-request.ts';
+import type { Steer } from '../canonical/context/turn-context.ts';
 
 /** So much can be said to one response: the app-server keeps what its model has not read yet. */
 const MAX_SAID_CHARS = 8 * 1024 * 1024;
@@ -36,7 +36,7 @@ export class RunningResponses {
     running.saidChars += texts.reduce((sum, text) => sum + text.length, CALL_CHARS);
     if (running.saidChars > MAX_SAID_CHARS) {
       throw gatewayError('response_not_steerable', {
-        message: 'This response has been told too much already.',
+        message: 'Too much steering input for this response.',
       });
     }
     await running.steer(texts);

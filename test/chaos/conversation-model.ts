@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { hello } from '../support/scripts.ts';
 import { outputOf, wordsOf, type Conversation, type Round } from './conversation-plan.ts';
@@ -98,7 +98,12 @@ const shortOf = (item: JsonObject): string => {
   return item['role'] === 'assistant' ? `said ${textIn(part ?? {}, 'text')}` : textIn(item, 'type');
 };
 
-const stepsOf = (conversation: Conversation, index: number, round: Round, tag: string): readonly Step[] => {
+const stepsOf = (
+  conversation: Conversation,
+  index: number,
+  round: Round,
+  tag: string,
+): readonly ScriptStep[] => {
   const pace = { chunkSize: 8, delayMs: round.pauseMs };
   return [
     ...(round.thinks ? [{ reasoning: { summary: [], encrypted: `sealed ${tag}`, id: `rs_${tag}` } }] : []),

@@ -1,7 +1,7 @@
 import { answer } from '../../src/demo/answer.ts';
 import { encodeEvent, type ModelConnection } from '../../src/demo/connection.ts';
 import { errorBody, type Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { hello } from '../support/scripts.ts';
 import { NONCE, rightCalls, rightText, type Plan } from './plan.ts';
 
@@ -12,7 +12,7 @@ export interface PlannedModel {
   forget(plan: Plan): void;
 }
 
-const stepsOf = (plan: Plan): readonly Step[] =>
+const stepsOf = (plan: Plan): readonly ScriptStep[] =>
   plan.tools === 'called'
     ? rightCalls(plan).map((text, index) => ({
         call: { name: 'look_up', arguments: text, callId: `call_${index}_${plan.nonce}` },

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { hello } from '../support/scripts.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
-import { fullDraft, OWN_REASONING, type Draft } from './conforming.ts';
+import { responsesDraft, OWN_REASONING, type Draft } from './conforming.ts';
 
 /** A backend as it is after a start, and ways to ask it. A test file calls `useBackend()` first. */
 export let backend: ChatGptBackend;
@@ -19,7 +19,7 @@ export const useBackend = (): void => {
 
 export const fullWithHistory = (): Draft => {
   backend.settings.ownEncrypted = new Set([OWN_REASONING]);
-  return fullDraft();
+  return responsesDraft();
 };
 
 export const ask = (draft: Draft): Promise<Response> =>
@@ -33,8 +33,10 @@ export const asked = async (draft: Draft): Promise<{ readonly status: number; re
   const response = await ask(draft);
   return { status: response.status, body: await response.json() };
 };
-export const get = (at: string, headers: Record<string, string> = fullDraft().headers): Promise<Response> =>
-  fetch(backend.origin + at, { headers });
+export const get = (
+  at: string,
+  headers: Record<string, string> = responsesDraft().headers,
+): Promise<Response> => fetch(backend.origin + at, { headers });
 export const post = async (at: string, body: Json): Promise<{ status: number; body: JsonObject }> => {
   const response = await fetch(backend.origin + at, {
     method: 'POST',

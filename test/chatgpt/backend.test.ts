@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { reasoningThenText } from '../support/scripts.ts';
 import { ask, asked, backend, fullWithHistory, get, useBackend } from './ask-backend.ts';
-import { liteDraft } from './conforming.ts';
+import { codexFormatDraft } from './conforming.ts';
 
 useBackend();
 
@@ -32,8 +32,8 @@ describe('a model request', () => {
       response: { output: [], usage: { input_tokens: 11 } },
     });
     expect(backend.violations('A', 'B', 'C')).toEqual([]);
-    expect(backend.modelRequests.map(({ lane, broken }) => ({ lane, broken }))).toEqual([
-      { lane: 'full', broken: [] },
+    expect(backend.modelRequests.map(({ requestFormat, broken }) => ({ requestFormat, broken }))).toEqual([
+      { requestFormat: 'responses', broken: [] },
     ]);
   });
 
@@ -55,7 +55,7 @@ describe('a model request', () => {
 
   it('may bring back the reasoning that this backend gave out, and no other', async () => {
     backend.use(reasoningThenText);
-    const draft = liteDraft();
+    const draft = codexFormatDraft();
     const index = draft.body.input.findIndex(({ type }) => type === 'reasoning');
     const bring = (encrypted: string): void => {
       draft.body.input[index] = { ...draft.body.input[index], encrypted_content: encrypted };

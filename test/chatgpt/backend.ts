@@ -14,7 +14,7 @@ import { writeLogin } from './login.ts';
 import type { LoginOptions } from './login.ts';
 import { closed, listenOn, parseObject, readText, sendJson } from './loopback-server.ts';
 import { textOf } from './rule.ts';
-import type { Confidence, Lane, Refusal } from './rule.ts';
+import type { Confidence, RequestFormat, RefusedAnswer } from './rule.ts';
 import { turnOf } from './rules-headers.ts';
 import { brokenRules, refusalOf } from './rules.ts';
 import { standardSettings } from './settings.ts';
@@ -33,7 +33,7 @@ export interface RecordedRequest {
 
 export interface ModelRequest extends RecordedRequest {
   readonly body: JsonObject;
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
   /** Ids of all rules that it broke, also of those that can only be found by trying. */
   readonly broken: readonly string[];
 }
@@ -106,17 +106,17 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
   let page: (CloudflareSwitch & { left: number }) | null = null;
   let workspaceOrigin = 'https://chatgpt.com';
 
-  const judge = (request: RecordedRequest, body: JsonObject): Refusal | null => {
-    const lane = request.headers[LITE_HEADER] === 'true' ? 'lite' : 'full';
+  const judge = (request: RecordedRequest, body: JsonObject): RefusedAnswer | null => {
+    const requestFormat = request.headers[LITE_HEADER] === 'true' ? 'codex' : 'responses';
     const broken = brokenRules({
       body,
       headers: request.headers,
-      lane,
+      requestFormat,
       model: textOf(body['model']),
       settings,
       memory: { issued, turnStates },
     });
-    const recorded = { ...request, body, lane, broken: broken.map(({ rule }) => rule.id) } as const;
+    const recorded = { ...request, body, requestFormat, broken: broken.map(({ rule }) => rule.id) } as const;
     modelRequests.push(recorded);
     for (const { rule } of broken) {
       if (rule.onlyFoundByTrying !== true)
@@ -259,7 +259,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
   };
 };
 
-const NO_JSON: Refusal = { status: 400, body: { detail: 'Bad Request' } };
+const NO_JSON: RefusedAnswer = { status: 400, body: { detail: 'Bad Request' } };
 
 const sendPage = (response: ServerResponse): void => {
   response.writeHead(403, CLOUDFLARE_HEADERS);

@@ -65,10 +65,10 @@ describe.concurrent('what codex says', () => {
       expect(sent.map(({ answered }) => answered.get('x-proxy-ignored-params'))).toEqual(
         scenario.rounds.map(() => null),
       );
-      // On the lite lane, which is codex's own form, nothing else is different.
-      const isLite = arrived[0]?.headers['x-openai-internal-codex-responses-lite'] === 'true';
-      expect(isLite).toBe(scenario.name === 'namespaces');
-      const rows = isLite ? PROVIDER_DIFFERENCES : CHATGPT_DIFFERENCES;
+      // On the codex format, which is codex's own form, nothing else is different.
+      const isCodexFormat = arrived[0]?.headers['x-openai-internal-codex-responses-lite'] === 'true';
+      expect(isCodexFormat).toBe(scenario.name === 'namespaces');
+      const rows = isCodexFormat ? PROVIDER_DIFFERENCES : CHATGPT_DIFFERENCES;
       const expected = sent.map(({ body }, index) => expectedOf(body, arrived[index]?.body ?? {}, rows));
       expect(arrived.map(({ body }) => printed(withoutToolsId(body)))).toEqual(
         expected.map((body) => printed(withoutToolsId(body))),
@@ -78,7 +78,7 @@ describe.concurrent('what codex says', () => {
   );
 });
 
-/** The item of tools on the lite lane is the app-server's own. */
+/** The item of tools in the codex format is the app-server's own. */
 const withoutToolsId = (body: JsonObject): JsonObject =>
   mapItems(body, (item) => (item['type'] === 'additional_tools' ? without(item, 'id') : item));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { summaryInWords } from '../../src/canonical/request/compaction.ts';
+import { summaryMessage } from '../../src/canonical/request/compaction.ts';
 import { wrapSummary } from '../../src/openai/responses/own-summary.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
@@ -19,12 +19,12 @@ const CONVERSATION: readonly JsonObject[] = [
   { role: 'assistant', content: 'The kettle is on.' },
 ];
 const TRIGGER = { type: 'compaction_trigger' };
-const lanes = [
-  ['full', 'gpt-5.5'],
-  ['lite', 'gpt-6.1-sol'],
+const formats = [
+  ['responses', 'gpt-5.5'],
+  ['codex', 'gpt-6.1-sol'],
 ] as const;
 
-describe.each(lanes)('on the %s lane', (lane, model) => {
+describe.each(formats)('on the %s request format', (requestFormat, model) => {
   it('a conversation is compacted by the service, and goes on from there', async () => {
     proxy.backend.use(inTurn(says([{ item: SEALED }]), says([{ item: SEALED }]), hello));
     const compacted = await proxy.post('/v1/responses/compact', { model, input: CONVERSATION });
@@ -40,7 +40,11 @@ describe.each(lanes)('on the %s lane', (lane, model) => {
       'Hello from the scripted model.',
     );
     const sent = proxy.backend.modelRequests;
-    expect(sent.map((request) => request.lane)).toEqual([lane, lane, lane]);
+    expect(sent.map((request) => request.requestFormat)).toEqual([
+      requestFormat,
+      requestFormat,
+      requestFormat,
+    ]);
     expect(sent.map((request) => itemsSent(request).at(-1))).toMatchObject([
       TRIGGER,
       TRIGGER,
@@ -52,7 +56,7 @@ describe.each(lanes)('on the %s lane', (lane, model) => {
   it('a summary of another backend is told in words', async () => {
     const own = { type: 'compaction', id: 'cmp_2', encrypted_content: wrapSummary('Tea is wanted.') };
     await proxy.post('/v1/responses', { model, input: [own, { role: 'user', content: 'Now?' }] });
-    const [part] = summaryInWords({ kind: 'compaction', summary: 'Tea is wanted.' }).parts;
+    const [part] = summaryMessage({ kind: 'compaction', summary: 'Tea is wanted.' }).parts;
     expect(itemsSent(proxy.backend.modelRequests.at(-1)).at(-2)).toEqual({
       type: 'message',
       role: 'user',

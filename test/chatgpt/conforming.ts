@@ -59,7 +59,7 @@ const common = (): Record<string, Json> => ({
   prompt_cache_key: IDENTITY,
 });
 
-export const fullDraft = (): Draft => ({
+export const responsesDraft = (): Draft => ({
   headers: headers(),
   body: {
     ...common(),
@@ -72,7 +72,7 @@ export const fullDraft = (): Draft => ({
   },
 });
 
-export const liteDraft = (): Draft => ({
+export const codexFormatDraft = (): Draft => ({
   headers: { ...headers(), 'x-openai-internal-codex-responses-lite': 'true' },
   body: {
     ...common(),

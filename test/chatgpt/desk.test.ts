@@ -49,7 +49,7 @@ it('tells of an account what it may use, and nothing of whose it is', async () =
   });
   const all = [limits, models, config, account].map(({ text }) => text).join('\n');
   expect(all).not.toMatch(/@|acc-|A person|account_id|Bearer|\/tmp\//);
-  // Models of both lanes: the imitation takes it as codex's own.
+  // Models of both request formats: the imitation takes it as codex's own.
   for (const model of ['gpt-6.1-sol', 'gpt-5.5']) {
     const review = await at.post('/v1/codex/reviews', { model, input: '+ a line' });
     expect([review.status, review.json['review']]).toEqual([200, 'Hello from the scripted model.']);

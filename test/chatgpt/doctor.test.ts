@@ -66,7 +66,10 @@ it('asks on both lanes, forces a tool, and reads the limits', async () => {
     ]),
   );
   expect(findings.get('login')?.says).toContain('plus');
-  expect([...new Set(backend.modelRequests.map(({ lane }) => lane))].toSorted()).toEqual(['full', 'lite']);
+  expect([...new Set(backend.modelRequests.map(({ requestFormat }) => requestFormat))].toSorted()).toEqual([
+    'codex',
+    'responses',
+  ]);
   expect(backend.violations()).toEqual([]);
 });
 

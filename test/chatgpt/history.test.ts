@@ -217,7 +217,7 @@ describe('the identity of a conversation', () => {
     expect(identity(3)[0]).not.toBe(identity(0)[0]);
   });
 
-  it('stays when a turn of it takes the other lane', async () => {
+  it('stays when a turn of it takes the other request format', async () => {
     const input: JsonObject[] = [user('Tell me about Rome.')];
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
     const first = await ask(input, { tools });

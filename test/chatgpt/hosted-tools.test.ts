@@ -25,7 +25,7 @@ describe('a ChatGPT login', () => {
     ['web_search_preview', 'web search'],
     ['web_search_2025_08_26', 'web search'],
     ['image_generation', 'image'],
-  ] as const)('runs %s, on the full lane, and knows its items again', async (type, name) => {
+  ] as const)('runs %s, in the Responses format, and knows its items again', async (type, name) => {
     const step = hostedStep(HOSTED_ITEMS[name]);
     proxy.backend.use(inTurn(says([step]), says([{ text: 'Done.' }])));
     const first = await proxy.post('/v1/responses', ask({ type, x: 1 }, { tool_choice: { type } }));
@@ -36,7 +36,7 @@ describe('a ChatGPT login', () => {
     ]);
     const known = type.startsWith('web_search') ? 'web_search' : type;
     expect(proxy.backend.modelRequests[0]).toMatchObject({
-      lane: 'full',
+      requestFormat: 'responses',
       body: { tools: [{ type: known, x: 1 }], tool_choice: { type: known } },
     });
     const input = [{ role: 'user', content: 'Do it.' }, step.item, { role: 'user', content: 'And?' }];
@@ -83,7 +83,7 @@ describe('a ChatGPT login', () => {
       expect(codeOf(answered)).toBe('400 unsupported_tool');
       expect(answered.json['error']).toMatchObject({
         param: 'tools[0]',
-        message: `Unsupported tool: 'tools[0]' is of type '${type}', which a ChatGPT login does not have.`,
+        message: `Unsupported tool: 'tools[0]' is of type '${type}', which a ChatGPT login does not support.`,
       });
       expect(proxy.backend.modelRequests).toEqual([]);
     },

@@ -21,14 +21,14 @@ beforeEach(() => proxy.backend.use(draws));
 const sent = () => proxy.backend.modelRequests.at(-1);
 
 describe('images of a ChatGPT login', () => {
-  it('are drawn on the full lane, by the image model that the service chooses', async () => {
+  it('are drawn in the Responses format, by the image model that the service chooses', async () => {
     const { data, response } = await client.images
       .generate({ prompt: 'An otter.', model: 'gpt-image-2', size: '1024x1024', user: 'ann' })
       .withResponse();
     expect(data.data).toEqual([{ b64_json: 'aW1hZ2U=' }]);
     expect(response.headers.get('x-proxy-ignored-params')).toBe('model');
     expect(sent()).toMatchObject({
-      lane: 'full',
+      requestFormat: 'responses',
       body: {
         instructions: INSTRUCTIONS,
         tools: [{ type: 'image_generation', size: '1024x1024' }],

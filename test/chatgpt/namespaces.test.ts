@@ -59,7 +59,7 @@ const additional = (...tools: readonly JsonObject[]) => ({
 const filled = { ...WEATHER, strict: false };
 const laterSent = { ...filled, name: 'later', defer_loading: true };
 
-it('all tools of a request stand in one first item on the lite lane, one namespace for those without', async () => {
+it('all tools of a request stand in one first item in the codex format, one namespace for those without', async () => {
   proxy.backend.use(
     says([{ call: { tool: 'custom', name: 'exec', arguments: 'a', callId: 'c1', namespace: 'functions' } }]),
   );
@@ -75,7 +75,7 @@ it('all tools of a request stand in one first item on the lite lane, one namespa
     { type: 'custom_tool_call', name: 'exec', namespace: 'functions' },
   ]);
   const [request] = proxy.backend.modelRequests;
-  expect([request?.lane, request?.body['tools']]).toEqual(['lite', undefined]);
+  expect([request?.requestFormat, request?.body['tools']]).toEqual(['codex', undefined]);
   expect(request?.body['input']).toMatchObject([
     {
       type: 'additional_tools',
@@ -86,7 +86,7 @@ it('all tools of a request stand in one first item on the lite lane, one namespa
   ]);
 });
 
-it('tools that stand in the input are tools of the request on the full lane', async () => {
+it('tools that stand in the input are tools of the request in the Responses format', async () => {
   proxy.backend.use(hello);
   const answered = await proxy.post('/v1/responses', {
     model: 'gpt-5.5',

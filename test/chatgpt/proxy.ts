@@ -145,4 +145,4 @@ export const itemsSent = (request: ModelRequest | undefined): readonly JsonObjec
 export const violationsOf = (backend: ChatGptBackend): readonly string[] =>
   backend
     .violations('A', 'B', 'C')
-    .map(({ rule, confidence, request }) => `${confidence} ${rule} (${request.lane})`);
+    .map(({ rule, confidence, request }) => `${confidence} ${rule} (${request.requestFormat})`);

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { tomlString } from '../../src/codex/home/config-toml.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { startChatGptBackend } from './backend.ts';
 import type { ChatGptBackend } from './backend.ts';
@@ -73,10 +73,10 @@ const codex = async (...args: readonly string[]): Promise<string> => {
   return stdout;
 };
 
-const thinking = (encrypted: string): Step => ({ reasoning: { summary: ['**Thinking**'], encrypted } });
+const thinking = (encrypted: string): ScriptStep => ({ reasoning: { summary: ['**Thinking**'], encrypted } });
 
 /** A call of one of codex's own tools, which it answers by itself. */
-const callOf = (model: string): Step =>
+const callOf = (model: string): ScriptStep =>
   model === 'gpt-5.5'
     ? { call: { name: 'exec_command', arguments: { cmd: 'echo hello' }, callId: 'call_1' } }
     : {
@@ -113,8 +113,11 @@ describe('codex itself breaks no rule', () => {
         'And this is the second turn.',
       );
       expect(backend.violations('A', 'B', 'C').map(({ rule }) => rule)).toEqual([]);
-      expect(backend.modelRequests.map(({ lane, broken }) => ({ lane, broken }))).toEqual(
-        Array.from({ length: 3 }, () => ({ lane: model === 'gpt-5.5' ? 'full' : 'lite', broken: [] })),
+      expect(backend.modelRequests.map(({ requestFormat, broken }) => ({ requestFormat, broken }))).toEqual(
+        Array.from({ length: 3 }, () => ({
+          requestFormat: model === 'gpt-5.5' ? 'responses' : 'codex',
+          broken: [],
+        })),
       );
       const [first] = backend.modelRequests;
       expect(first?.headers['version']).toBe(findCodexBinary().version);

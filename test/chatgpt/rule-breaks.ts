@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { OWN_REASONING } from './conforming.ts';
 import type { Draft } from './conforming.ts';
-import type { Lane } from './rule.ts';
+import type { RequestFormat } from './rule.ts';
 import type { Settings } from './settings.ts';
 
 type Change = (draft: Draft) => void;
@@ -44,7 +44,7 @@ export const LONG = 'x'.repeat(65);
 /** One changed thing, the one rule that it breaks, and what the service says (`counted`: nothing). */
 export type Row = readonly [
   rule: string,
-  lane: Lane,
+  requestFormat: RequestFormat,
   change: Change,
   answer: string,
   settings?: Partial<Settings>,
@@ -52,43 +52,48 @@ export type Row = readonly [
 
 const unsupported = (name: string, value: Json): Row => [
   `parameter.${name}`,
-  'full',
+  'responses',
   set(name, value),
   `400 Unsupported parameter: ${name}`,
 ];
 
 export const ROWS: readonly Row[] = [
-  ['header.authorization', 'full', header('authorization', null), '401 Unauthorized'],
-  ['header.chatgpt-account-id', 'lite', header('chatgpt-account-id', null), '401 Unauthorized'],
-  ['header.version.missing', 'lite', header('version', null), '404 Model not found'],
+  ['header.authorization', 'responses', header('authorization', null), '401 Unauthorized'],
+  ['header.chatgpt-account-id', 'codex', header('chatgpt-account-id', null), '401 Unauthorized'],
+  ['header.version.missing', 'codex', header('version', null), '404 Model not found'],
   [
     'header.version.old',
-    'full',
+    'responses',
     header('version', '0.99.9'),
     "400 The 'gpt-5.5' model requires a newer version of Codex.",
   ],
-  ['header.forwarded', 'full', header('x-forwarded-for', '10.0.0.1'), 'counted'],
-  ['header.forwarded', 'full', header('cf-connecting-ip', '10.0.0.1'), 'counted'],
-  ['header.x-codex-turn-state', 'full', header('x-codex-turn-state', 'state-1'), 'counted'],
-  ['identity.session-id', 'full', header('session-id', 'b5bcf6b2-53d2-4b3c-8a07-fb2ad1a2bb0e'), 'counted'],
-  ['identity.thread-id', 'lite', header('thread-id', null), 'counted'],
-  ['identity.prompt_cache_key', 'lite', set('prompt_cache_key', 'my-conversation'), 'counted'],
+  ['header.forwarded', 'responses', header('x-forwarded-for', '10.0.0.1'), 'counted'],
+  ['header.forwarded', 'responses', header('cf-connecting-ip', '10.0.0.1'), 'counted'],
+  ['header.x-codex-turn-state', 'responses', header('x-codex-turn-state', 'state-1'), 'counted'],
+  [
+    'identity.session-id',
+    'responses',
+    header('session-id', 'b5bcf6b2-53d2-4b3c-8a07-fb2ad1a2bb0e'),
+    'counted',
+  ],
+  ['identity.thread-id', 'codex', header('thread-id', null), 'counted'],
+  ['identity.prompt_cache_key', 'codex', set('prompt_cache_key', 'my-conversation'), 'counted'],
 
-  ['model.supported', 'full', set('model', 'gpt-5.1'), "400 The 'gpt-5.1' model is not supported"],
+  ['model.supported', 'responses', set('model', 'gpt-5.1'), "400 The 'gpt-5.1' model is not supported"],
   [
     'model.supported',
-    'full',
+    'responses',
     () => {},
     "400 The 'gpt-5.5' model is not supported when using Codex with a ChatGPT account.",
     { modelsNotInPlan: new Set(['gpt-5.5']) },
   ],
-  ['store', 'full', set('store', true), '400 Store must be set to false'],
-  ['stream', 'lite', without('stream'), '400 Stream must be set to true'],
-  ['input', 'full', set('input', 'Hello'), '400 Input must be a list'],
-  ['instructions.required', 'full', without('instructions'), '400 Instructions are required'],
+  ['store', 'responses', set('store', true), '400 Store must be set to false'],
+  ['stream', 'codex', without('stream'), '400 Stream must be set to true'],
+  ['input', 'responses', set('input', 'Hello'), '400 Input must be a list'],
+  ['instructions.required', 'responses', without('instructions'), '400 Instructions are required'],
   [
     'instructions.required',
-    'full',
+    'responses',
     (draft) => {
       delete draft.body['instructions'];
       draft.body.input.shift();
@@ -96,10 +101,16 @@ export const ROWS: readonly Row[] = [
     '400 Instructions are required',
     { instructionsNeeded: 'or-developer-message' },
   ],
-  ['instructions.empty', 'full', () => {}, '400 Instructions are required', { emptyInstructions: 'missing' }],
+  [
+    'instructions.empty',
+    'responses',
+    () => {},
+    '400 Instructions are required',
+    { emptyInstructions: 'missing' },
+  ],
   [
     'instructions.valid',
-    'full',
+    'responses',
     set('instructions', 'Talk like a pirate.'),
     '400 Instructions are not valid',
     { isValidInstructions: (text) => !text.includes('pirate') },
@@ -118,55 +129,65 @@ export const ROWS: readonly Row[] = [
   unsupported('previous_response_id', 'resp_1'),
   [
     'parameter.prompt_cache_breakpoint',
-    'full',
+    'responses',
     push(user({ type: 'input_text', text: 'Hi', prompt_cache_breakpoint: { mode: 'explicit' } })),
     '400 Unsupported parameter: prompt_cache_breakpoint',
   ],
-  ['parameter.service_tier', 'full', set('service_tier', 'flex'), '400 Unsupported service_tier: "flex"'],
-  ['parameter.unknown', 'full', set('stop', ['.']), '400 Unsupported parameter: stop'],
+  [
+    'parameter.service_tier',
+    'responses',
+    set('service_tier', 'flex'),
+    '400 Unsupported service_tier: "flex"',
+  ],
+  ['parameter.unknown', 'responses', set('stop', ['.']), '400 Unsupported parameter: stop'],
   [
     'effort.minimal',
-    'full',
+    'responses',
     set('reasoning', { effort: 'minimal' }),
     "400 Unsupported value: 'minimal' is not supported with the 'gpt-5.5' model.",
   ],
   [
     'lane.full-for-lite-model',
-    'full',
+    'responses',
     set('model', 'gpt-6-luna'),
     "400 The 'gpt-6-luna' model is only available with responses lite.",
-    { fullLaneForLiteModels: 'refused' },
+    { responsesFormatForCodexModels: 'refused' },
   ],
 
-  ['lane.lite', 'lite', () => {}, '400 Responses lite is not available.', { liteLane: 'refused' }],
-  ['lite.model', 'lite', set('model', 'gpt-5.5'), "400 The 'gpt-5.5' model does not support responses lite."],
+  ['lane.lite', 'codex', () => {}, '400 Responses lite is not available.', { codexFormat: 'refused' }],
+  [
+    'lite.model',
+    'codex',
+    set('model', 'gpt-5.5'),
+    "400 The 'gpt-5.5' model does not support responses lite.",
+  ],
   [
     'lite.parallel_tool_calls',
-    'lite',
+    'codex',
     set('parallel_tool_calls', true),
     '400 parallel_tool_calls must be set to false',
   ],
   [
     'lite.reasoning.context',
-    'lite',
+    'codex',
     set('reasoning', { effort: 'low' }),
     '400 reasoning.context must be set to all_turns',
   ],
   [
     'lite.tools.place',
-    'lite',
+    'codex',
     set('tools', [{ type: 'function', name: 'f' }]),
     '400 Unsupported parameter: tools',
   ],
   [
     'lite.tools.place',
-    'lite',
+    'codex',
     ({ body }) => void body.input.push(...body.input.splice(0, 1)),
     '400 Unsupported parameter: tools',
   ],
   [
     'lite.tools.type',
-    'lite',
+    'codex',
     item('additional_tools', {
       tools: [{ type: 'namespace', name: 'functions', tools: [{ type: 'web_search' }] }],
     }),
@@ -174,77 +195,82 @@ export const ROWS: readonly Row[] = [
   ],
   [
     'lite.tool_choice',
-    'lite',
+    'codex',
     set('tool_choice', { type: 'function', name: 'get_weather' }),
     "400 Tool choice 'get_weather' not found in 'tools' parameter.",
   ],
   [
     'lite.tool_choice',
-    'lite',
+    'codex',
     set('tool_choice', 'required'),
     "400 Tool choice 'required' not found in 'tools' parameter.",
   ],
   [
     'lite.image.detail',
-    'lite',
+    'codex',
     push(user({ type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'high' })),
     "400 Unsupported parameter: 'input[8].content[0].detail'.",
   ],
-  ['tools.type', 'full', set('tools', [{ type: 'file_search' }]), '400 Unsupported tool type: "file_search"'],
-  ['full.additional_tools', 'full', push({ type: 'additional_tools', tools: [] }), 'counted'],
+  [
+    'tools.type',
+    'responses',
+    set('tools', [{ type: 'file_search' }]),
+    '400 Unsupported tool type: "file_search"',
+  ],
+  ['full.additional_tools', 'responses', push({ type: 'additional_tools', tools: [] }), 'counted'],
 
-  ['role.system', 'lite', item('message', { role: 'system' }), '400 System messages are not allowed'],
+  ['role.system', 'codex', item('message', { role: 'system' }), '400 System messages are not allowed'],
   [
     'reasoning.encrypted',
-    'full',
+    'responses',
     item('reasoning', { encrypted_content: null }),
     "404 Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
   ],
   [
     'reasoning.own',
-    'lite',
+    'codex',
     item('reasoning', { encrypted_content: 'of-another-account' }),
     '400 The encrypted content for item rs_1 could not be verified.',
   ],
   [
     'reasoning.followed',
-    'full',
+    'responses',
     push({ type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: OWN_REASONING }),
     "400 Item 'rs_2' of type 'reasoning' was provided without its required following item.",
   ],
   [
     'id.prefix',
-    'full',
+    'responses',
     item('message', { id: 'chatcmpl-1' }),
     "400 Invalid 'input[0].id': 'chatcmpl-1'. Expected an ID that begins with 'msg'.",
   ],
   [
     'id.prefix',
-    'full',
+    'responses',
     item('reasoning', { id: 'thought-1' }),
     "400 Invalid 'input[2].id': 'thought-1'. Expected an ID that begins with 'rs'.",
   ],
   [
     'id.prefix',
-    'full',
+    'responses',
     item('function_call', { id: 'call_1' }),
     "400 Invalid 'input[3].id': 'call_1'. Expected an ID that begins with 'fc'.",
   ],
   [
     'id.likely-prefix',
-    'full',
+    'responses',
     push({ type: 'web_search_call', id: 'px_7', status: 'completed' }),
     "400 Invalid 'input[7].id': 'px_7'. Expected an ID that begins with 'ws'.",
   ],
   [
     'id.length',
-    'full',
+    'responses',
     item('message', { id: `msg_${LONG}` }),
     "400 Invalid 'input[0].id': string too long. Expected a string with maximum length 64, but got a string with length 69 instead.",
   ],
   [
     'call_id.length',
-    'full',
+    'responses',
     push(
       { type: 'function_call', name: 'f', arguments: '{}', call_id: LONG },
       { type: 'function_call_output', output: '', call_id: LONG },
@@ -253,38 +279,38 @@ export const ROWS: readonly Row[] = [
   ],
   [
     'call_id.paired',
-    'lite',
+    'codex',
     item('function_call_output', { call_id: 'call_2' }),
     '400 No tool call found for function call output with call_id call_2.',
   ],
   [
     'call_id.paired',
-    'full',
+    'responses',
     push({ type: 'function_call', name: 'f', arguments: '{}', call_id: 'call_2' }),
     '400 No tool output found for function call call_2.',
   ],
   [
     'call.namespace',
-    'full',
+    'responses',
     item('function_call', { namespace: 'functions' }),
     "400 Unknown parameter: 'input[3].namespace'.",
     { namespaceOnCalls: 'refused' },
   ],
   [
     'part.audio',
-    'full',
+    'responses',
     item('function_call_output', { output: [{ type: 'input_audio', audio_url: 'data:audio/wav;base64,' }] }),
     "400 Invalid value: 'input_audio'.",
   ],
   [
     'part.file',
-    'full',
+    'responses',
     push(user({ type: 'input_file', file_data: 'aGk=' })),
     "400 Invalid value: 'input_file'.",
   ],
   [
     'image.remote',
-    'lite',
+    'codex',
     push(user({ type: 'input_image', image_url: 'https://example.com/cat.png' })),
     '400 Error while downloading https://example.com/cat.png.',
   ],

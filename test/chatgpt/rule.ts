@@ -7,13 +7,13 @@ import type { Settings } from './settings.ts';
 /** A: seen live by several people, or codex depends on it. B: one good observation. C: plausible. */
 export type Confidence = 'A' | 'B' | 'C';
 
-export type Lane = 'full' | 'lite';
+export type RequestFormat = 'responses' | 'codex';
 
 /** One model request, as the rules look at it. */
 export interface Seen {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
-  readonly lane: Lane;
+  readonly requestFormat: RequestFormat;
   readonly model: string;
   readonly settings: Settings;
   /** What the backend knows about its own earlier answers. */
@@ -27,18 +27,18 @@ export interface Memory {
   readonly turnStates: ReadonlyMap<string, string>;
 }
 
-export interface Refusal {
+export interface RefusedAnswer {
   readonly status: number;
   readonly body: Json;
 }
 
 /** `counted`: the service says nothing about it, but it is a violation all the same. */
-export type Answer = Refusal | 'counted';
+export type Answer = RefusedAnswer | 'counted';
 
 export interface Rule {
   readonly id: string;
   readonly confidence: Confidence;
-  readonly lane: Lane | 'both';
+  readonly requestFormat: RequestFormat | 'both';
   /**
    * What nobody can know before trying, such as whose encrypted content it is. It is refused, and
    * written down, but it is no violation.
@@ -48,13 +48,13 @@ export interface Rule {
 }
 
 /** How most refusals of this service look. */
-export const detail = (text: string, status = 400): Refusal => ({ status, body: { detail: text } });
+export const detail = (text: string, status = 400): RefusedAnswer => ({ status, body: { detail: text } });
 
 /** How refusals look that come from the API behind it. */
 export const apiError = (
   message: string,
   more: { readonly param?: string; readonly code?: string; readonly status?: number } = {},
-): Refusal => ({
+): RefusedAnswer => ({
   status: more.status ?? 400,
   body: {
     error: {
@@ -99,5 +99,5 @@ export const firstAnswer = <T>(list: readonly T[], look: (one: T) => Answer | nu
   return null;
 };
 
-export const isLiteModel = (settings: Settings, model: string): boolean =>
+export const isCodexFormatModel = (settings: Settings, model: string): boolean =>
   settings.models.some((entry) => entry['slug'] === model && entry['use_responses_lite'] === true);

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../src/kit/json/json.ts';
-import { apiError, detail, firstAnswer, inputItems, inputParts, isLiteModel } from './rule.ts';
+import { apiError, detail, firstAnswer, inputItems, inputParts, isCodexFormatModel } from './rule.ts';
 import type { Rule, Seen } from './rule.ts';
 
 const REFUSED_PARAMETERS = [
@@ -51,7 +51,7 @@ const unsupported = (name: string): ReturnType<typeof detail> => detail(`Unsuppo
 const refusedParameter = (name: string): Rule => ({
   id: `parameter.${name}`,
   confidence: 'A',
-  lane: 'both',
+  requestFormat: 'both',
   breaks: ({ body }) => (body[name] === undefined ? null : unsupported(name)),
 });
 
@@ -69,7 +69,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'model.supported',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     onlyFoundByTrying: true,
     breaks: ({ model, settings }) => {
       const known = settings.unlistedModels.has(model) || settings.models.some(({ slug }) => slug === model);
@@ -81,31 +81,31 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'store',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => (body['store'] === false ? null : detail('Store must be set to false')),
   },
   {
     id: 'stream',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => (body['stream'] === true ? null : detail('Stream must be set to true')),
   },
   {
     id: 'input',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => (Array.isArray(body['input']) ? null : detail('Input must be a list')),
   },
   {
     id: 'instructions.required',
     confidence: 'A',
-    lane: 'full',
+    requestFormat: 'responses',
     breaks: (seen) => (hasInstructions(seen) ? null : detail('Instructions are required')),
   },
   {
     id: 'instructions.empty',
     confidence: 'B',
-    lane: 'full',
+    requestFormat: 'responses',
     onlyFoundByTrying: true,
     breaks: ({ body, settings }) =>
       settings.emptyInstructions === 'missing' && body['instructions'] === ''
@@ -115,7 +115,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'instructions.valid',
     confidence: 'B',
-    lane: 'full',
+    requestFormat: 'responses',
     onlyFoundByTrying: true,
     breaks: ({ body, settings }) =>
       typeof body['instructions'] === 'string' && !settings.isValidInstructions(body['instructions'])
@@ -126,7 +126,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'parameter.prompt_cache_breakpoint',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer([...inputItems(body), ...inputParts(body)], ({ item }) =>
         item['prompt_cache_breakpoint'] === undefined ? null : unsupported('prompt_cache_breakpoint'),
@@ -135,7 +135,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'parameter.service_tier',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       body['service_tier'] === undefined || body['service_tier'] === 'priority'
         ? null
@@ -144,7 +144,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'parameter.unknown',
     confidence: 'C',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(Object.keys(body), (name) =>
         KNOWN_PARAMETERS.has(name) || REFUSED_PARAMETERS.includes(name) ? null : unsupported(name),
@@ -153,7 +153,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'prompt_cache_key.length',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => {
       const key = body['prompt_cache_key'];
       return typeof key === 'string' && key.length > 64 ? tooLong('prompt_cache_key', key) : null;
@@ -162,7 +162,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'effort.minimal',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body, model }) =>
       isJsonObject(body['reasoning']) && body['reasoning']['effort'] === 'minimal'
         ? apiError(
@@ -174,7 +174,7 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'tools.type',
     confidence: 'B',
-    lane: 'full',
+    requestFormat: 'responses',
     breaks: ({ body }) =>
       firstAnswer(Array.isArray(body['tools']) ? body['tools'] : [], (tool) =>
         isJsonObject(tool) && FULL_TOOLS.has(tool['type'])
@@ -185,10 +185,10 @@ export const BODY_RULES: readonly Rule[] = [
   {
     id: 'lane.full-for-lite-model',
     confidence: 'B',
-    lane: 'full',
+    requestFormat: 'responses',
     onlyFoundByTrying: true,
     breaks: ({ model, settings }) =>
-      settings.fullLaneForLiteModels === 'refused' && isLiteModel(settings, model)
+      settings.responsesFormatForCodexModels === 'refused' && isCodexFormatModel(settings, model)
         ? detail(`The '${model}' model is only available with responses lite.`)
         : null,
   },

@@ -44,7 +44,7 @@ export const turnOf = (headers: IncomingHttpHeaders): string => {
 const cacheIdentity = (name: string, read: (seen: Seen) => unknown): Rule => ({
   id: `identity.${name}`,
   confidence: 'C',
-  lane: 'both',
+  requestFormat: 'both',
   breaks: (seen) => (isRealUuidV7(read(seen)) ? null : 'counted'),
 });
 
@@ -52,27 +52,27 @@ export const HEADER_RULES: readonly Rule[] = [
   {
     id: 'header.authorization',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers }) =>
       /^Bearer \S+$/.test(headers.authorization ?? '') ? null : detail('Unauthorized', 401),
   },
   {
     id: 'header.chatgpt-account-id',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers }) =>
       (headers['chatgpt-account-id'] ?? '') === '' ? detail('Unauthorized', 401) : null,
   },
   {
     id: 'header.version.missing',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers }) => (headers['version'] === undefined ? detail('Model not found', 404) : null),
   },
   {
     id: 'header.version.old',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers, settings, model }) =>
       typeof headers['version'] === 'string' && isOlder(headers['version'], settings.oldestVersion)
         ? detail(
@@ -83,14 +83,14 @@ export const HEADER_RULES: readonly Rule[] = [
   {
     id: 'header.forwarded',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers }) =>
       firstAnswer(Object.keys(headers), (name) => (FORWARDED.test(name) ? 'counted' : null)),
   },
   {
     id: 'header.x-codex-turn-state',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ headers, memory }) => {
       const state = headers['x-codex-turn-state'];
       if (state === undefined) return null;

@@ -53,7 +53,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'role.system',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(inputItems(body), ({ item }) =>
         item['role'] === 'system' ? detail('System messages are not allowed') : null,
@@ -62,7 +62,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'reasoning.encrypted',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(inputItems(body), ({ item }) =>
         textOf(item['id']).startsWith('rs_') && isReasoningWith(item, (encrypted) => encrypted === undefined)
@@ -76,7 +76,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'reasoning.own',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     onlyFoundByTrying: true,
     breaks: ({ body, memory, settings }) =>
       firstAnswer(inputItems(body), ({ item }) =>
@@ -97,7 +97,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'reasoning.followed',
     confidence: 'C',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => {
       const items = inputItems(body);
       return firstAnswer([...items.entries()], ([index, { item }]) => {
@@ -118,31 +118,31 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'id.prefix',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => firstAnswer(inputItems(body), idPrefix(PREFIXES)),
   },
   {
     id: 'id.likely-prefix',
     confidence: 'C',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => firstAnswer(inputItems(body), idPrefix(LIKELY_PREFIXES)),
   },
   {
     id: 'id.length',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => firstAnswer(inputItems(body), longString('id')),
   },
   {
     id: 'call_id.length',
     confidence: 'A',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => firstAnswer(inputItems(body), longString('call_id')),
   },
   {
     id: 'call_id.paired',
     confidence: 'C',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) => {
       const items = inputItems(body);
       const [called, answered] = [callIds(items, CALLS), callIds(items, OUTPUTS)];
@@ -160,7 +160,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'call.namespace',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     onlyFoundByTrying: true,
     breaks: ({ body, settings }) =>
       firstAnswer(settings.namespaceOnCalls === 'refused' ? inputItems(body) : [], ({ item, at }) =>
@@ -175,7 +175,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'part.audio',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(inputParts(body), ({ item, at }) =>
         item['type'] === 'input_audio'
@@ -189,7 +189,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'part.file',
     confidence: 'C',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(inputParts(body), ({ item, at }) =>
         item['type'] === 'input_file'
@@ -203,7 +203,7 @@ export const INPUT_RULES: readonly Rule[] = [
   {
     id: 'image.remote',
     confidence: 'B',
-    lane: 'both',
+    requestFormat: 'both',
     breaks: ({ body }) =>
       firstAnswer(inputParts(body), ({ item, at }) =>
         item['type'] === 'input_image' && !textOf(item['image_url']).startsWith('data:')

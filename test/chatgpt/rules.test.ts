@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 
-import { fullDraft, liteDraft, OWN_REASONING } from './conforming.ts';
+import { responsesDraft, codexFormatDraft, OWN_REASONING } from './conforming.ts';
 import type { Draft } from './conforming.ts';
 import { textOf } from './rule.ts';
-import type { Lane, Seen } from './rule.ts';
+import type { RequestFormat, Seen } from './rule.ts';
 import { item, LONG, push, ROWS, set, user, type Row } from './rule-breaks.ts';
 import { isRealUuidV7 } from './rules-headers.ts';
 import { brokenRules, refusalOf, RULES } from './rules.ts';
 import { standardSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 
-const seenOf = (lane: Lane, draft: Draft, settings: Partial<Settings> = {}): Seen => ({
+const seenOf = (requestFormat: RequestFormat, draft: Draft, settings: Partial<Settings> = {}): Seen => ({
   body: draft.body,
   headers: draft.headers,
-  lane,
+  requestFormat,
   model: textOf(draft.body['model']),
   settings: { ...standardSettings(), ...settings },
   memory: { issued: new Set([OWN_REASONING]), turnStates: new Map([['state-1', 'another session']]) },
@@ -28,52 +28,54 @@ const said = (draft: Seen): string => {
 };
 
 describe('the rules of the imitation', () => {
-  it('let an ordinary request of either lane pass', () => {
-    expect(brokenRules(seenOf('full', fullDraft()))).toEqual([]);
-    expect(brokenRules(seenOf('lite', liteDraft()))).toEqual([]);
+  it('let an ordinary request of either request format pass', () => {
+    expect(brokenRules(seenOf('responses', responsesDraft()))).toEqual([]);
+    expect(brokenRules(seenOf('codex', codexFormatDraft()))).toEqual([]);
   });
 
-  it('let the full lane pass for lite models, with what the lite lane cannot do', () => {
-    const draft = fullDraft();
+  it('let the Responses format pass for lite models, with what the codex format cannot do', () => {
+    const draft = responsesDraft();
     set('model', 'gpt-6.1-sol')(draft);
     set('tool_choice', { type: 'function', name: 'get_weather' })(draft);
     push(user({ type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' }))(draft);
-    expect(brokenRules(seenOf('full', draft))).toEqual([]);
+    expect(brokenRules(seenOf('responses', draft))).toEqual([]);
   });
 
   it('let pass what codex 0.166 itself sends: a developer message instead of instructions', () => {
-    const draft = fullDraft();
+    const draft = responsesDraft();
     delete draft.body['instructions'];
-    expect(brokenRules(seenOf('full', draft, { instructionsNeeded: 'or-developer-message' }))).toEqual([]);
+    expect(brokenRules(seenOf('responses', draft, { instructionsNeeded: 'or-developer-message' }))).toEqual(
+      [],
+    );
   });
 
   it('let priority and fields that codex has pass', () => {
-    const draft = liteDraft();
+    const draft = codexFormatDraft();
     set('service_tier', 'priority')(draft);
     set('client_metadata', { turn_id: '1' })(draft);
     set('text', { verbosity: 'low' })(draft);
     item('function_call', { namespace: 'functions' })(draft);
-    expect(brokenRules(seenOf('lite', draft))).toEqual([]);
+    expect(brokenRules(seenOf('codex', draft))).toEqual([]);
   });
 
-  it.each(ROWS)('%s (%s lane)', (...row) => {
-    const [rule, lane, change, answer, settings = {}] = row as unknown as Row;
-    const draft = lane === 'full' ? fullDraft() : liteDraft();
+  it.each(ROWS)('%s (%s request format)', (...row) => {
+    const [rule, requestFormat, change, answer, settings = {}] = row as unknown as Row;
+    const draft = requestFormat === 'responses' ? responsesDraft() : codexFormatDraft();
     change(draft);
-    const seen = seenOf(lane, draft, settings);
+    const seen = seenOf(requestFormat, draft, settings);
     expect(brokenRules(seen).map((broken) => broken.rule.id)).toEqual([rule]);
     expect(said(seen)).toContain(answer);
   });
 
   it('an over-long cache key breaks two rules: it is no identity either', () => {
-    const draft = fullDraft();
+    const draft = responsesDraft();
     set('prompt_cache_key', LONG)(draft);
-    const broken = brokenRules(seenOf('full', draft));
+    const broken = brokenRules(seenOf('responses', draft));
     expect(broken.map(({ rule }) => rule.id)).toEqual([
       'identity.prompt_cache_key',
       'prompt_cache_key.length',
     ]);
-    expect(said(seenOf('full', draft))).toContain("400 Invalid 'prompt_cache_key': string too long.");
+    expect(said(seenOf('responses', draft))).toContain("400 Invalid 'prompt_cache_key': string too long.");
   });
 
   it('are all tried here', () => {

@@ -1,14 +1,14 @@
-import type { Answer, Refusal, Rule, Seen } from './rule.ts';
+import type { Answer, RefusedAnswer, Rule, Seen } from './rule.ts';
 import { BODY_RULES } from './rules-body.ts';
 import { HEADER_RULES } from './rules-headers.ts';
 import { INPUT_RULES } from './rules-input.ts';
-import { LITE_RULES } from './rules-lite.ts';
+import { CODEX_FORMAT_RULES } from './rules-codex-format.ts';
 
 /**
  * What the service behind a ChatGPT login demands of a model request, as far as it is publicly known.
  * The order is the order in which it would complain.
  */
-export const RULES: readonly Rule[] = [...HEADER_RULES, ...BODY_RULES, ...LITE_RULES, ...INPUT_RULES];
+export const RULES: readonly Rule[] = [...HEADER_RULES, ...BODY_RULES, ...CODEX_FORMAT_RULES, ...INPUT_RULES];
 
 export interface Broken {
   readonly rule: Rule;
@@ -18,12 +18,13 @@ export interface Broken {
 /** Every rule that the request breaks. */
 export const brokenRules = (seen: Seen): readonly Broken[] =>
   RULES.filter(
-    ({ id, lane }) => (lane === 'both' || lane === seen.lane) && !seen.settings.rulesOff.has(id),
+    ({ id, requestFormat }) =>
+      (requestFormat === 'both' || requestFormat === seen.requestFormat) && !seen.settings.rulesOff.has(id),
   ).flatMap((rule) => {
     const answer = rule.breaks(seen);
     return answer === null ? [] : [{ rule, answer }];
   });
 
 /** What the service answers: the first refusal. Null: the model answers. */
-export const refusalOf = (broken: readonly Broken[]): Refusal | null =>
+export const refusalOf = (broken: readonly Broken[]): RefusedAnswer | null =>
   broken.map(({ answer }) => answer).find((answer) => answer !== 'counted') ?? null;

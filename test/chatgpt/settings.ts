@@ -22,8 +22,8 @@ export interface Settings {
   namespaceOnCalls: 'taken' | 'refused';
   /** Encrypted reasoning that counts as this backend's own, besides what it gave out. */
   ownEncrypted: ReadonlySet<string>;
-  fullLaneForLiteModels: 'open' | 'refused';
-  liteLane: 'open' | 'refused';
+  responsesFormatForCodexModels: 'open' | 'refused';
+  codexFormat: 'open' | 'refused';
   /** Ids of rules that do not hold. */
   rulesOff: ReadonlySet<string>;
 
@@ -91,8 +91,8 @@ export const standardSettings = (): Settings => ({
   isValidInstructions: () => true,
   namespaceOnCalls: 'taken',
   ownEncrypted: new Set(),
-  fullLaneForLiteModels: 'open',
-  liteLane: 'open',
+  responsesFormatForCodexModels: 'open',
+  codexFormat: 'open',
   rulesOff: new Set(),
   attribution: false,
   settingsDelayMs: 0,

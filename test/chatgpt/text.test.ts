@@ -12,8 +12,8 @@ shareProxy((started) => {
 });
 
 const HELLO = 'Hello from the scripted model.';
-const FULL = ['gpt-5.5', 'gpt-5.4-mini'];
-const LITE = ['gpt-6.1-sol', 'gpt-5.6-luna'];
+const RESPONSES = ['gpt-5.5', 'gpt-5.4-mini'];
+const CODEX = ['gpt-6.1-sol', 'gpt-5.6-luna'];
 
 const message = (role: string, text: string): object => ({
   type: 'message',
@@ -22,22 +22,30 @@ const message = (role: string, text: string): object => ({
 });
 
 describe('plain text', () => {
-  it.each([...FULL, ...LITE])('is answered on %s, as JSON and as a stream, by both APIs', async (model) => {
-    for (const stream of [false, true]) {
-      const answered = await proxy.post('/v1/responses', { model, stream, input: 'Hello?' });
-      expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
-      expect(answered.json['usage']).toMatchObject({ input_tokens: HELLO_USAGE.inputTokens });
-      const chat = await proxy.post('/v1/chat/completions', {
-        model,
-        stream,
-        messages: [{ role: 'user', content: 'Hello?' }],
-      });
-      expect([chat.status, chat.text.includes('scripted')]).toEqual([200, true]);
-    }
-    expect(proxy.backend.modelRequests.map(({ lane, broken }) => ({ lane, broken }))).toEqual(
-      Array.from({ length: 4 }, () => ({ lane: LITE.includes(model) ? 'lite' : 'full', broken: [] })),
-    );
-  });
+  it.each([...RESPONSES, ...CODEX])(
+    'is answered on %s, as JSON and as a stream, by both APIs',
+    async (model) => {
+      for (const stream of [false, true]) {
+        const answered = await proxy.post('/v1/responses', { model, stream, input: 'Hello?' });
+        expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
+        expect(answered.json['usage']).toMatchObject({ input_tokens: HELLO_USAGE.inputTokens });
+        const chat = await proxy.post('/v1/chat/completions', {
+          model,
+          stream,
+          messages: [{ role: 'user', content: 'Hello?' }],
+        });
+        expect([chat.status, chat.text.includes('scripted')]).toEqual([200, true]);
+      }
+      expect(
+        proxy.backend.modelRequests.map(({ requestFormat, broken }) => ({ requestFormat, broken })),
+      ).toEqual(
+        Array.from({ length: 4 }, () => ({
+          requestFormat: CODEX.includes(model) ? 'codex' : 'responses',
+          broken: [],
+        })),
+      );
+    },
+  );
 
   it('the name of a conversation is written by the smallest model of the account, at low effort', async () => {
     const title =
@@ -54,7 +62,7 @@ describe('plain text', () => {
     ).toEqual([['gpt-6-luna', expect.objectContaining({ effort: 'low' }), []]]);
   });
 
-  it.each(FULL)('%s gets instructions in their field, and always has the field', async (model) => {
+  it.each(RESPONSES)('%s gets instructions in their field, and always has the field', async (model) => {
     await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
     await proxy.post('/v1/responses', { model, input: 'Hello?' });
     const sent = proxy.backend.modelRequests.map((request) => ({
@@ -67,7 +75,7 @@ describe('plain text', () => {
     ]);
   });
 
-  it.each(LITE)('%s gets instructions as codex would send them', async (model) => {
+  it.each(CODEX)('%s gets instructions as codex would send them', async (model) => {
     await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
     await proxy.post('/v1/responses', { model, input: 'Hello?' });
     expect(proxy.backend.modelRequests.map(itemsSent)).toEqual([

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { accountOf, makeTokens, readAccessToken, readRefreshToken } from './login.ts';
 import type { Account, Tokens } from './login.ts';
 import { textOf } from './rule.ts';
-import type { Refusal } from './rule.ts';
+import type { RefusedAnswer } from './rule.ts';
 import type { Settings } from './settings.ts';
 
 type TokenFault = 'expired' | 'invalidated';
@@ -45,7 +45,7 @@ export class TokenDesk {
   }
 
   /** Null: the credentials are good. Headers that are missing are a matter of the rules. */
-  refusal(headers: IncomingHttpHeaders): Refusal | null {
+  refusal(headers: IncomingHttpHeaders): RefusedAnswer | null {
     const token = (headers.authorization ?? '').replace(/^Bearer /, '');
     if (token === '') return null;
     const read = readAccessToken(token);
@@ -88,7 +88,7 @@ export class TokenDesk {
   }
 }
 
-const unauthorized = (code: string, message: string): Refusal => ({
+const unauthorized = (code: string, message: string): RefusedAnswer => ({
   status: 401,
   body: { error: { message, type: 'invalid_request_error', param: null, code }, status: 401 },
 });
@@ -102,5 +102,5 @@ const INVALIDATED = unauthorized(
   'Your authentication token has been invalidated. Please try signing in again.',
 );
 
-const refreshRefused = (code: Exclude<Settings['refresh'], 'ok' | 'fails'>): Refusal =>
+const refreshRefused = (code: Exclude<Settings['refresh'], 'ok' | 'fails'>): RefusedAnswer =>
   unauthorized(code, `Your refresh token is of no use any more (${code}). Please sign in again.`);

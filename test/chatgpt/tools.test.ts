@@ -26,7 +26,7 @@ const WEATHER = {
 };
 const CLOCK = { type: 'function', name: 'clock', parameters: { type: 'object', properties: {} } };
 
-/** Each its own conversation: one that took another lane once would stay there. */
+/** Each its own conversation: one that took another request format once would stay there. */
 let conversation = 0;
 const ask = (more: JsonObject, model = 'gpt-6.1-sol'): Promise<Answered> => {
   conversation += 1;
@@ -39,35 +39,39 @@ const callsIn = ({ json }: Answered): readonly JsonObject[] =>
     ({ type }) => type === 'function_call',
   );
 
-const lanes = (): readonly string[] => proxy.backend.modelRequests.map(({ lane }) => lane);
+const formats = (): readonly string[] =>
+  proxy.backend.modelRequests.map(({ requestFormat }) => requestFormat);
 
 describe('tools', () => {
   it.each([
-    ['gpt-6.1-sol', 'lite'],
-    ['gpt-5.5', 'full'],
-  ])('are called on %s by the lane that codex uses, and their outputs come back', async (model, lane) => {
-    proxy.backend.use(inTurn(toolCall(), hello));
-    const first = await ask({}, model);
-    const [call = {}] = callsIn(first);
-    expect([call['name'], call['arguments']]).toEqual(['get_weather', '{"city":"Paris"}']);
-    const second = await ask(
-      {
-        input: [
-          { role: 'user', content: 'The weather in Paris?' },
-          ...(first.json['output'] as JsonObject[]),
-          { type: 'function_call_output', call_id: call['call_id'], output: 'Sun.' },
-        ],
-      },
-      model,
-    );
-    expect(outputText(second)).toBe('Hello from the scripted model.');
-    expect(lanes()).toEqual([lane, lane]);
-    expect(itemsSent(proxy.backend.modelRequests[1]).map(({ type }) => type)).toEqual([
-      'message',
-      'function_call',
-      'function_call_output',
-    ]);
-  });
+    ['gpt-6.1-sol', 'codex'],
+    ['gpt-5.5', 'responses'],
+  ])(
+    'are called on %s by the request format that codex uses, and their outputs come back',
+    async (model, requestFormat) => {
+      proxy.backend.use(inTurn(toolCall(), hello));
+      const first = await ask({}, model);
+      const [call = {}] = callsIn(first);
+      expect([call['name'], call['arguments']]).toEqual(['get_weather', '{"city":"Paris"}']);
+      const second = await ask(
+        {
+          input: [
+            { role: 'user', content: 'The weather in Paris?' },
+            ...(first.json['output'] as JsonObject[]),
+            { type: 'function_call_output', call_id: call['call_id'], output: 'Sun.' },
+          ],
+        },
+        model,
+      );
+      expect(outputText(second)).toBe('Hello from the scripted model.');
+      expect(formats()).toEqual([requestFormat, requestFormat]);
+      expect(itemsSent(proxy.backend.modelRequests[1]).map(({ type }) => type)).toEqual([
+        'message',
+        'function_call',
+        'function_call_output',
+      ]);
+    },
+  );
 
   it.each([
     ['one that is forced', { type: 'function', name: 'get_weather' }],
@@ -76,7 +80,7 @@ describe('tools', () => {
       'a narrowed choice',
       { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'clock' }] },
     ],
-  ])('%s goes by the full lane, as the client said it', async (_, tool_choice) => {
+  ])('%s goes in the Responses format, as the client said it', async (_, tool_choice) => {
     for (const stream of [false, true]) {
       const isNarrow = typeof tool_choice === 'object' && tool_choice.type === 'allowed_tools';
       proxy.backend.use(isNarrow ? toolCall('clock', {}) : toolCall());
@@ -84,7 +88,7 @@ describe('tools', () => {
       expect(answered.status).toBe(200);
       expect(callsIn(answered)).toHaveLength(1);
     }
-    expect(lanes()).toEqual(['full', 'full']);
+    expect(formats()).toEqual(['responses', 'responses']);
     for (const { body } of proxy.backend.modelRequests) {
       expect(body['model']).toBe('gpt-6.1-sol');
       expect(body['tool_choice']).toEqual(tool_choice);
@@ -93,25 +97,25 @@ describe('tools', () => {
     }
   });
 
-  it('that need not be called leave the lane to the model', async () => {
+  it('that need not be called leave the request format to the model', async () => {
     for (const tool_choice of ['auto', 'none'])
       expect(outputText(await ask({ tool_choice }))).toBe('Hello from the scripted model.');
-    expect(lanes()[0]).toBe('lite');
+    expect(formats()[0]).toBe('codex');
   });
 
-  it('several at once go by the full lane when the client says so', async () => {
+  it('several at once go in the Responses format when the client says so', async () => {
     proxy.backend.use(parallelCalls);
     const answered = await ask({ parallel_tool_calls: true });
     expect(callsIn(answered).map((call) => call['call_id'])).toEqual(['call_paris', 'call_oslo']);
-    expect(lanes()).toEqual(['full']);
+    expect(formats()).toEqual(['responses']);
     expect(proxy.backend.modelRequests[0]?.body['parallel_tool_calls']).toBe(true);
   });
 
-  it('one after the other stays on the lane of the model', async () => {
+  it('one after the other stays on the request format of the model', async () => {
     proxy.backend.use(toolCall());
     expect(callsIn(await ask({ parallel_tool_calls: false }))).toHaveLength(1);
     expect(callsIn(await ask({}))).toHaveLength(1);
-    expect(lanes()).toEqual(['lite', 'lite']);
+    expect(formats()).toEqual(['codex', 'codex']);
   });
 
   it('chat clients force them too', async () => {
@@ -124,7 +128,7 @@ describe('tools', () => {
     });
     expect(status).toBe(200);
     expect(json['choices']).toMatchObject([{ finish_reason: 'tool_calls' }]);
-    expect(lanes()).toEqual(['full']);
+    expect(formats()).toEqual(['responses']);
   });
 });
 
@@ -144,18 +148,18 @@ describe('images', () => {
   });
 
   it.each([
-    ['gpt-6.1-sol', {}, 'lite'],
-    ['gpt-6.1-sol', { detail: 'auto' }, 'lite'],
-    ['gpt-6.1-sol', { detail: 'high' }, 'full'],
-    ['gpt-6.1-sol', { detail: 'low' }, 'full'],
-    ['gpt-5.5', { detail: 'low' }, 'full'],
-    ['gpt-5.5', {}, 'full'],
-  ])('on %s with %j go by the %s lane', async (model, more, lane) => {
+    ['gpt-6.1-sol', {}, 'codex'],
+    ['gpt-6.1-sol', { detail: 'auto' }, 'codex'],
+    ['gpt-6.1-sol', { detail: 'high' }, 'responses'],
+    ['gpt-6.1-sol', { detail: 'low' }, 'responses'],
+    ['gpt-5.5', { detail: 'low' }, 'responses'],
+    ['gpt-5.5', {}, 'responses'],
+  ])('on %s with %j go by the %s request format', async (model, more, requestFormat) => {
     const answered = await ask(looking(more), model);
     expect(outputText(answered)).toBe('Hello from the scripted model.');
-    expect(lanes()).toEqual([lane]);
+    expect(formats()).toEqual([requestFormat]);
     const [item] = itemsSent(proxy.backend.modelRequests[0]);
-    const wanted = lane === 'full' && 'detail' in more ? more : {};
+    const wanted = requestFormat === 'responses' && 'detail' in more ? more : {};
     expect(item?.['content']).toMatchObject([
       { type: 'input_text' },
       { type: 'input_image', image_url: PIXEL, ...wanted },

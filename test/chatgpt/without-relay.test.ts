@@ -10,7 +10,7 @@ const HELLO = 'Hello from the scripted model.';
 const TOOL = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } };
 
 describe('without the relay', () => {
-  it('a model of the lite lane is served by the rules, and what is lost is named', async () => {
+  it('a model of the codex format is served by the rules, and what is lost is named', async () => {
     const at = await fresh({
       env: { PROXY_WIRE: 'off' },
       script: inTurn(hello, toolCall('get_weather', {})),
@@ -35,7 +35,7 @@ describe('without the relay', () => {
     expect(at.backend.requests.filter(({ path }) => path.includes('settings'))).toEqual([]);
   });
 
-  it('a model of the full lane cannot be, and the error says what helps', async () => {
+  it('a model of the Responses format cannot be, and the error says what helps', async () => {
     const at = await fresh({ env: { PROXY_WIRE: 'off' } });
     const answered = await at.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello?' });
     expect(codeOf(answered)).toBe('400 invalid_prompt');

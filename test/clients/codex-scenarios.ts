@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { textOf } from '../laws/exact-differences.ts';
 import type { CodexRoom } from '../support/codex-exec.ts';
@@ -18,7 +18,7 @@ export interface Scenario {
   /** Further lines of `config.toml`. */
   readonly settings?: string;
   /** What the model does, once for each request that it gets. */
-  readonly rounds: readonly (readonly Step[])[];
+  readonly rounds: readonly (readonly ScriptStep[])[];
   /** What the person types, one run after the other. Default: the name. */
   readonly runs?: (room: CodexRoom) => Promise<readonly (readonly string[])[]>;
 }
@@ -27,14 +27,14 @@ const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const ANYTHING = '--dangerously-bypass-approvals-and-sandbox';
 
-const thinks = (n: number): Step => ({
+const thinks = (n: number): ScriptStep => ({
   reasoning: { id: `rs_${n}`, summary: [`**Thought ${n}**`], encrypted: `opaque-${n}` },
 });
-const says = (text: string): Step => ({ id: 'msg_said', text });
-const shell = (cmd: string, callId: string): Step => ({
+const says = (text: string): ScriptStep => ({ id: 'msg_said', text });
+const shell = (cmd: string, callId: string): ScriptStep => ({
   call: { id: `fc_${callId}`, name: 'exec_command', arguments: { cmd, login: false }, callId },
 });
-const custom = (name: string, input: string, callId: string): Step => ({
+const custom = (name: string, input: string, callId: string): ScriptStep => ({
   call: { id: `ctc_${callId}`, tool: 'custom', name, arguments: input, callId },
 });
 
@@ -121,7 +121,7 @@ export const scenarioScript: Script = ({ body }, connection) => {
   });
 };
 
-const isOver = (step: Step, answered: ReadonlySet<string>): boolean => {
+const isOver = (step: ScriptStep, answered: ReadonlySet<string>): boolean => {
   if ('call' in step) return answered.has(step.call.callId ?? '');
   return 'item' in step && answered.has(textOf(step.item['call_id']));
 };

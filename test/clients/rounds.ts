@@ -1,6 +1,6 @@
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
 /** A model that asks for one city, then for two at once, and then says what it was told. */
@@ -16,7 +16,7 @@ export const weatherIn = (city: string): string => `${city}: ${WEATHER[city] ?? 
 
 const THOUGHT = 'sealed-thought-about-paris';
 
-const stepsFor = (body: JsonObject): readonly Step[] => {
+const stepsFor = (body: JsonObject): readonly ScriptStep[] => {
   const outputs = itemsOf(body).filter(({ type }) => type === 'function_call_output');
   if (outputs.length === 0) {
     return [

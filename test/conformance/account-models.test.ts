@@ -191,8 +191,8 @@ describe('the models of an account', () => {
 
   it.each<[string, Answer, string]>([
     ['a page instead', (_one, response) => void response.writeHead(403).end('<html>'), 'status 403'],
-    ['no list', json({ detail: 'no' }), 'no list of models'],
-    ['an empty list', json({ models: [] }), 'no list of models'],
+    ['no list', json({ detail: 'no' }), 'not a list of models'],
+    ['an empty list', json({ models: [] }), 'not a list of models'],
     ['a hung up connection', (_one, response) => void response.destroy(), 'other side closed'],
   ])('%s: the bundled list, and the reason is said', async (_what, given, reason) => {
     answer = given;
@@ -229,8 +229,8 @@ const TOOL = {
   inputSchema: { type: 'object', properties: {} },
 };
 
-const FULL = { lite: undefined, tools: ['f'], first: 'message', parallel: true, context: undefined };
-const LITE = {
+const RESPONSES = { lite: undefined, tools: ['f'], first: 'message', parallel: true, context: undefined };
+const CODEX = {
   lite: 'true',
   tools: undefined,
   first: 'additional_tools',
@@ -238,7 +238,7 @@ const LITE = {
   context: 'all_turns',
 };
 
-describe('lanes, as codex takes them with our catalogue', () => {
+describe('request formats, as codex takes them with our catalogue', () => {
   it('lite for the names that are, full for their twins and for all others', async () => {
     answer = json(LISTED);
     const homes = await signIn(tokenUntil(DAYS));
@@ -293,12 +293,12 @@ describe('lanes, as codex takes them with our catalogue', () => {
 
     const names = ['gpt-9-nova', 'gpt-6.1-sol', 'gpt-6.1-sol-2027', 'gpt-5.5', 'o3', 'acme/gpt-6.1-sol'];
     for (const name of names) {
-      const expected = catalogue.isLite(name) ? LITE : FULL;
+      const expected = catalogue.usesCodexFormat(name) ? CODEX : RESPONSES;
       expect(await wire(name)).toEqual({ model: name, instructions: undefined, ...expected });
-      const full = catalogue.fullLane(name);
-      expect(await wire(full)).toEqual({ model: full, instructions: undefined, ...FULL });
+      const full = catalogue.responsesSlug(name);
+      expect(await wire(full)).toEqual({ model: full, instructions: undefined, ...RESPONSES });
     }
-    expect(names.filter((name) => catalogue.isLite(name))).toEqual([
+    expect(names.filter((name) => catalogue.usesCodexFormat(name))).toEqual([
       'gpt-9-nova',
       'gpt-6.1-sol',
       'gpt-6.1-sol-2027',

@@ -83,7 +83,7 @@ describe('doctor', () => {
           'turn: problem',
         ],
       });
-      expect(says['turn']).toContain('was silent for 1 s');
+      expect(says['turn']).toContain('sent nothing for 1 s');
     } finally {
       silent.close();
     }
@@ -142,6 +142,17 @@ describe('doctor', () => {
     });
   });
 
+  it('names the config file and where each setting comes from, and no value', async () => {
+    await mkdir(room.stateDir, { recursive: true, mode: 0o700 });
+    const file = path.join(room.stateDir, 'config.json');
+    await writeFile(file, JSON.stringify({ demo: false, apiKey: ['sk-hidden'], port: 1 }));
+    const { says, out } = await examine(['--no-turns']);
+    expect(says['settings']).toContain(`config file ${file}; Everyday: PORT (environment), `);
+    expect(says['settings']).toContain('PROXY_API_KEY (config file)');
+    expect(says['settings']).toContain('Deployment: PROXY_DEMO (config file)');
+    expect(out).not.toContain('sk-hidden');
+  });
+
   it('stops where the settings make no sense', async () => {
     const { code, grades, says } = await examine([], { PROXY_DEMO: 'perhaps' });
     expect({ code, grades }).toEqual({ code: 1, grades: [...MACHINE.slice(0, 2), 'settings: problem'] });
@@ -184,7 +195,7 @@ describe('doctor', () => {
       ],
     });
     expect(says['login']).toBe(
-      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed by itself',
+      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed automatically',
     );
     for (const secret of [token, 'refresh-secret', 'ann@']) expect(out).not.toContain(secret);
   });

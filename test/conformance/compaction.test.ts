@@ -1,7 +1,7 @@
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import { summaryInWords, summaryRequest } from '../../src/canonical/request/compaction.ts';
+import { summaryMessage, summaryRequest } from '../../src/canonical/request/compaction.ts';
 import type { Message } from '../../src/canonical/request/item.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
@@ -57,7 +57,7 @@ const told = ({ role, parts }: Message): JsonObject => ({
 const message = (role: Message['role'], text: string): JsonObject =>
   told({ kind: 'message', role, parts: [{ kind: 'text', text }] });
 const ASKED = told(summaryRequest());
-const REMEMBERED = told(summaryInWords({ kind: 'compaction', summary: SUMMARY }));
+const REMEMBERED = told(summaryMessage({ kind: 'compaction', summary: SUMMARY }));
 const usage = (times: number) => ({
   input_tokens: times * HELLO_USAGE.inputTokens,
   output_tokens: times * HELLO_USAGE.outputTokens,

@@ -52,7 +52,7 @@ const ask = (tool: JsonObject) => ({
 describe.each(Object.entries<HostedItem>(HOSTED_ITEMS))('%s', (name, hosted) => {
   const [tool, answered] = TOOLS[name as keyof typeof TOOLS];
   const step = hostedStep(hosted);
-  const { item, begun, said = [] } = step;
+  const { item, initial, events = [] } = step;
 
   it('reaches the backend, and its item comes back whole; both go in with the next request', async () => {
     proxy.use(inTurn(says([step]), says([{ text: 'Done.' }])));
@@ -77,12 +77,12 @@ describe.each(Object.entries<HostedItem>(HOSTED_ITEMS))('%s', (name, hosted) => 
     const stream = client.openai.responses.stream(ask(tool), NATURAL);
     expect((await stream.finalResponse()).output).toEqual([item]);
     const place = { item_id: item['id'], output_index: 0 };
-    const events = (await client.lastEvents()).map((event) =>
+    const received = (await client.lastEvents()).map((event) =>
       without(event as JsonObject, 'sequence_number'),
     );
-    expect(events.slice(2, -1)).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: begun },
-      ...said.map((event) => ({ ...event, ...place })),
+    expect(received.slice(2, -1)).toEqual([
+      { type: 'response.output_item.added', output_index: 0, item: initial },
+      ...events.map((event) => ({ ...event, ...place })),
       { type: 'response.output_item.done', output_index: 0, item },
     ]);
   });

@@ -34,13 +34,13 @@ describe('PROXY_STRICT_PARAMS', () => {
     expect(strict.model.requests).toHaveLength(0);
     expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
     // What has an effect, or asks for nothing, is no reason.
-    const harmless = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
+    const safeMessage = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
     const answers = await Promise.all([
-      strict.post('/v1/responses', { ...ASK, ...harmless }),
+      strict.post('/v1/responses', { ...ASK, ...safeMessage }),
       strict.post('/v1/chat/completions', {
         model: 'gpt-5.5',
         messages: [{ role: 'user', content: 'hi', unheard_of: null }],
-        ...harmless,
+        ...safeMessage,
       }),
     ]);
     for (const one of answers) await one.text();
@@ -115,7 +115,7 @@ describe('PROXY_DEMO=false without an upstream and a login', () => {
       503,
       {
         error: {
-          message: expect.stringMatching(/nobody is signed in\. .*npm run login/),
+          message: expect.stringMatching(/it is not signed in\. .*npm run login/),
           type: 'server_error',
           param: null,
           code: 'sign_in_required',
@@ -195,7 +195,7 @@ describe('PROXY_MAX_BODY_BYTES', () => {
         413,
         {
           error: {
-            message: 'The items that the request refers to are together larger than the 20000 bytes allowed.',
+            message: 'The items that the request refers to are in total larger than the 20000 bytes allowed.',
             type: 'invalid_request_error',
             param: null,
             code: 'request_too_large',

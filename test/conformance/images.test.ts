@@ -13,7 +13,7 @@ import { HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts';
 const SETTINGS = { size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' } as const;
 
 const draws = (image: Partial<DrawnImage> = {}): Script =>
-  says([imageStep({ result: 'aW1hZ2U=', said: SETTINGS, ...image })], { usage: HELLO_USAGE });
+  says([imageStep({ result: 'aW1hZ2U=', details: SETTINGS, ...image })], { usage: HELLO_USAGE });
 
 const USAGE = {
   input_tokens: 11,
@@ -46,7 +46,7 @@ const eventsOf = async <Event>(stream: Promise<AsyncIterable<Event>>): Promise<r
 
 describe('an image', () => {
   it('is drawn by a turn that must call the tool, set as the client says', async () => {
-    proxy.use(draws({ said: { ...SETTINGS, revised_prompt: 'An otter.' } }));
+    proxy.use(draws({ details: { ...SETTINGS, revised_prompt: 'An otter.' } }));
     const answered = await client.images
       .generate({ ...ask, ...SETTINGS, output_compression: 80, moderation: 'low', user: 'ann' })
       .withResponse();
@@ -75,7 +75,7 @@ describe('an image', () => {
   });
 
   it('needs a prompt and nothing else', async () => {
-    proxy.use(draws({ said: {} }));
+    proxy.use(draws({ details: {} }));
     const { created: _, ...answer } = await client.images.generate({ prompt: 'x' });
     expect(answer).toEqual({ data: [{ b64_json: 'aW1hZ2U=' }], output_format: 'png', usage: USAGE });
     expect(sent()?.['tools']).toEqual([{ type: 'image_generation' }]);
@@ -258,7 +258,7 @@ describe('no image', () => {
     ],
     [
       'the tool refuses',
-      draws({ result: null, said: { error: { code: 'moderation_blocked', message: 'Rejected.' } } }),
+      draws({ result: null, details: { error: { code: 'moderation_blocked', message: 'Rejected.' } } }),
       400,
       blocked,
       'Rejected.',

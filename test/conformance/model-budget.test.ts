@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
@@ -36,7 +36,7 @@ const proxy = await openProxy(hello, env);
 
 let count = 0;
 /** A call of an MCP tool, always another one. */
-const mcpCall = (): Step => {
+const mcpCall = (): ScriptStep => {
   count += 1;
   return {
     call: { name: 'add', namespace: 'mcp__web', arguments: '{"a":2,"b":3}', callId: `call_${count}` },
@@ -169,7 +169,7 @@ describe('a model that never does what it should', () => {
       LIMIT,
       {
         error: {
-          message: `The model was asked ${LIMIT} times for this answer, which is the limit of this server (PROXY_MAX_MODEL_REQUESTS), and its answer is still not complete.`,
+          message: `This answer reached the limit of ${LIMIT} model requests (PROXY_MAX_MODEL_REQUESTS) and is still incomplete.`,
           type: 'invalid_request_error',
           param: null,
           code: 'model_request_limit_exceeded',

@@ -4,7 +4,7 @@ import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { freshProxies } from '../support/open-proxy.ts';
 import { hello, HELLO_USAGE, inTurn, says } from '../support/scripts.ts';
 import { openCheckedChat } from './chat-checked.ts';
@@ -47,7 +47,7 @@ const PARIS = block('get_weather', '{"city": "Paris"}');
 const OSLO = block('get_weather', '{"city":"Oslo"}');
 
 /** Writes this in small pieces, so that every tag is cut. */
-const writes = (text: string, ...more: readonly Step[]): Script =>
+const writes = (text: string, ...more: readonly ScriptStep[]): Script =>
   says([{ text, chunkSize: 3 }, ...more], { usage: HELLO_USAGE });
 
 const message = (role: string, text: string) => ({

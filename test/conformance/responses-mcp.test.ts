@@ -4,7 +4,7 @@ import type { ResponseInputItem, Tool } from 'openai/resources/responses/respons
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { livingProcesses, stdioEntry } from '../support/mcp/stdio-server.ts';
@@ -34,7 +34,7 @@ const mcp = (server_label: string, more: Partial<Tool.Mcp> = {}): Tool.Mcp => ({
   require_approval: 'never',
   ...more,
 });
-const calls = (name: string, given: object, callId = 'call_1', namespace = 'mcp__the_web'): Step => ({
+const calls = (name: string, given: object, callId = 'call_1', namespace = 'mcp__the_web'): ScriptStep => ({
   call: { name, namespace, arguments: JSON.stringify(given), callId },
 });
 const QUESTION = { role: 'user', content: 'How much is it?' } as const;
@@ -50,7 +50,7 @@ const usage = {
 };
 
 /** The model calls, and then says that it is done. */
-const thenDone = (...steps: readonly Step[]): Script =>
+const thenDone = (...steps: readonly ScriptStep[]): Script =>
   inTurn(says(steps, { usage }), says([{ text: 'Done.' }], { usage }));
 
 const ADDED = {

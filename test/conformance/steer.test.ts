@@ -2,7 +2,7 @@ import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
@@ -11,8 +11,8 @@ import { objectsIn, sentBody } from './responses-sent.ts';
 const OTHER_KEY = 'sk-other-key-0123456789';
 const KEYS = { PROXY_API_KEY: `sk-test-key-0123456789,${OTHER_KEY}` };
 
-const THOUGHT: Step = { reasoning: { summary: ['**Counting**'], encrypted: 'sealed', id: 'rs_1' } };
-const WHOLE: Step = { text: 'I count.', phase: 'commentary' };
+const THOUGHT: ScriptStep = { reasoning: { summary: ['**Counting**'], encrypted: 'sealed', id: 'rs_1' } };
+const WHOLE: ScriptStep = { text: 'I count.', phase: 'commentary' };
 /** Says something, begins a text, and would never end it. */
 const counts: Script = says([THOUGHT, WHOLE, { text: 'One, two, three', end: 'open' }, { hang: true }]);
 const inFrench: Script = says([{ text: 'Un, deux, trois.' }]);
@@ -126,7 +126,7 @@ describe.each([
 
 describe('steering', () => {
   it('does not reach a model that calls a tool', async () => {
-    const call: Step = { call: { name: 'count', arguments: '{"to":', callId: 'call_1' }, end: 'open' };
+    const call: ScriptStep = { call: { name: 'count', arguments: '{"to":', callId: 'call_1' }, end: 'open' };
     relayed.use(says([{ text: 'One, two, three' }, call, { hang: true }]));
     const tools = [{ type: 'function', name: 'count', parameters: { type: 'object' }, strict: false }];
     const { stream, id } = await begun(relayed.openai, { tools });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json/json.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
@@ -27,7 +27,7 @@ const WITNESS = path.join(tmpdir(), `undeclared-${process.pid}`);
 const TOUCH = ['touch', WITNESS];
 const PATCH = `*** Begin Patch\n*** Add File: ${WITNESS}\n+x\n*** End Patch`;
 
-const called = (name: string, given: JsonObject, more: JsonObject = {}): Step => ({
+const called = (name: string, given: JsonObject, more: JsonObject = {}): ScriptStep => ({
   item: {
     type: 'function_call',
     id: `fc_${name}`,
@@ -37,12 +37,12 @@ const called = (name: string, given: JsonObject, more: JsonObject = {}): Step =>
     ...more,
   },
 });
-const custom = (name: string, input: string): Step => ({
+const custom = (name: string, input: string): ScriptStep => ({
   item: { type: 'custom_tool_call', id: `ctc_${name}`, call_id: `call_c_${name}`, name, input },
 });
 
 /** Every name and type of codex's own, in two answers: a turn takes sixteen of them. */
-const SHELLS: readonly Step[] = [
+const SHELLS: readonly ScriptStep[] = [
   called('shell', { command: TOUCH }),
   called('local_shell', { command: TOUCH }),
   called('shell_command', { command: TOUCH.join(' ') }),
@@ -64,7 +64,7 @@ const SHELLS: readonly Step[] = [
     },
   },
 ];
-const OTHERS: readonly Step[] = [
+const OTHERS: readonly ScriptStep[] = [
   called('update_plan', { plan: [] }),
   called('view_image', { path: WITNESS }),
   called('request_user_input', { questions: [] }),
@@ -137,7 +137,7 @@ describe.each(Object.entries(PROXIES))('calls of tools that nobody declared, %s'
   it.each(Object.entries(ASKS))(
     'stay out of an answer that calls declared ones too (%s)',
     async (_name, send) => {
-      const look = (callId: string): Step => ({ call: { name: 'look', arguments: {}, callId } });
+      const look = (callId: string): ScriptStep => ({ call: { name: 'look', arguments: {}, callId } });
       proxy.use(says([look('call_one'), ...SHELLS.slice(0, 3), look('call_two'), ...OTHERS.slice(-2)]));
       const before = proxy.model.requests.length;
       expect((await send(proxy)).calls).toEqual(['call_one', 'call_two']);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
 import { FIGURES_MARK, type LoopFigures } from '../support/loop-probe.ts';
@@ -21,7 +21,7 @@ const MAX_DELAY_MS = 3_000;
 let room: CommandRoom;
 let server: RunningCommand;
 let url: string;
-let says: readonly Step[] = [];
+let says: readonly ScriptStep[] = [];
 
 beforeAll(async () => {
   room = await openCommandRoom();
@@ -144,12 +144,12 @@ const wide: JsonObject = {
 
 interface Case {
   readonly made: () => readonly [path: string, body: string];
-  readonly says?: readonly Step[];
+  readonly says?: readonly ScriptStep[];
   readonly status: number;
   readonly code?: string;
 }
 
-const HELLO: readonly Step[] = [{ text: 'Hello.' }];
+const HELLO: readonly ScriptStep[] = [{ text: 'Hello.' }];
 
 const CASES: Readonly<Record<string, Case>> = {
   'backslashes behind half a character': {

@@ -44,8 +44,8 @@ const signalWorker = (signal: 'SIGSTOP' | 'SIGKILL', which = 0): void => {
 };
 
 const readiness = async (): Promise<number> => (await proxy.get('/readyz')).status;
-const ailments = (): readonly unknown[] =>
-  proxy.log.flatMap((line) => (line['msg'] === 'worker-ill' ? [line['ailment']] : []));
+const healthProblems = (): readonly unknown[] =>
+  proxy.log.flatMap((line) => (line['msg'] === 'worker-ill' ? [line['healthProblem']] : []));
 
 const LOST = {
   message: 'The app-server stopped while it was answering.',
@@ -65,7 +65,7 @@ describe('an app-server that stands still', () => {
       if (frame.event === 'response.output_text.delta' && textIn(frames) === 'Wait for')
         signalWorker('SIGSTOP');
     }
-    expect([textIn(frames), endOf(frames), ailments()]).toEqual([
+    expect([textIn(frames), endOf(frames), healthProblems()]).toEqual([
       'Wait for',
       { last: ['error', 'response.failed', 'done'], error: LOST },
       ['hung'],
@@ -88,7 +88,7 @@ describe('an app-server that stands still', () => {
     );
     isFirstRound = false;
     signalWorker('SIGSTOP');
-    expect([await Promise.all(asked), ailments()]).toEqual([
+    expect([await Promise.all(asked), healthProblems()]).toEqual([
       [...Array.from({ length: 8 }, () => 200), 'Hello from the scripted model.'],
       ['hung'],
     ]);
@@ -100,7 +100,12 @@ describe('an app-server that stands still', () => {
     signalWorker('SIGSTOP');
     const unready = await eventually(readiness, (status) => status === 503);
     const ready = await eventually(readiness, (status) => status === 200);
-    expect([unready, ready, (await askWhole(proxy)).status, ailments()]).toEqual([503, 200, 200, ['hung']]);
+    expect([unready, ready, (await askWhole(proxy)).status, healthProblems()]).toEqual([
+      503,
+      200,
+      200,
+      ['hung'],
+    ]);
     expect(await (await proxy.get('/metrics')).text()).toContain(
       'proxy_worker_ailments_total{ailment="hung"} 1',
     );
@@ -125,7 +130,7 @@ describe('an app-server whose home is removed', () => {
       (count) => count >= 1,
     );
     await rm(path.join(stateDir, 'run'), { recursive: true, force: true });
-    expect([(await asked).status, (await askWhole(proxy)).status, ailments()]).toEqual([
+    expect([(await asked).status, (await askWhole(proxy)).status, healthProblems()]).toEqual([
       200,
       200,
       ['home-gone'],

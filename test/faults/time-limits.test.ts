@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import * as scripts from '../support/scripts.ts';
 import { askStream, askWhole, endOf } from './client.ts';
@@ -12,17 +12,17 @@ import { startWatchedProxy } from './workers.ts';
 const tools = [
   { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
 ];
-const CALL: Step = { call: { name: 'f', arguments: '{}' } };
+const CALL: ScriptStep = { call: { name: 'f', arguments: '{}' } };
 
 const says =
-  (...steps: readonly Step[]): Script =>
+  (...steps: readonly ScriptStep[]): Script =>
   (_, connection) =>
     answer(connection, steps);
 
 /** Says at the end only that it is there. */
-const keepsAlive = (...steps: readonly Step[]): Script =>
+const keepsAlive = (...steps: readonly ScriptStep[]): Script =>
   says(...steps, ...Array.from({ length: 500 }, () => ALIVE).flat(), { hang: true });
-const ALIVE: readonly Step[] = [
+const ALIVE: readonly ScriptStep[] = [
   { wait: 20 },
   { raw: ': alive\n\nevent: keepalive\ndata: {"type":"keepalive"}\n\n' },
 ];
@@ -89,7 +89,7 @@ describe.each([
   afterAll(() => closeForGood(proxy));
 
   const who = wire === 'on' ? 'The upstream at {host}' : 'The upstream';
-  const silent = `upstream_timeout: ${who} was silent for ${limitMs / 1000} s.`;
+  const silent = `upstream_timeout: ${who} sent nothing for ${limitMs / 1000} s.`;
 
   it('is a 504 before it says anything, and then an error in the stream', async () => {
     const late = wire === 'on' ? LATE : { ...LATE, ...UNHEARD };
@@ -115,7 +115,7 @@ describe('a turn that takes too long', () => {
   afterAll(() => closeForGood(proxy));
 
   it('is ended where it is', async () => {
-    const late = 'turn_timeout: The answer took longer than this server allows.';
+    const late = 'turn_timeout: The answer took longer than this server allows (PROXY_TURN_TIMEOUT_MS).';
     const all = {
       silent: (_, connection) => connection.hang(),
       'on and on': says({ text: 'on and on '.repeat(500), delayMs: 20 }),

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, says } from '../support/scripts.ts';
 import { closeForGood, expectSound } from './settle.ts';
@@ -30,7 +30,7 @@ const TOOLS = [
   SEARCH,
 ];
 
-const SHAPES: readonly ((name: string) => readonly Step[])[] = [
+const SHAPES: readonly ((name: string) => readonly ScriptStep[])[] = [
   (name) => [{ call: { name, arguments: '{}' } }],
   (name) => [
     { text: 'Let me see.' },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure/failure.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';
-import { saidParts } from '../../src/canonical/request/item.ts';
+import { messageParts } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
@@ -47,7 +47,7 @@ const message = (id: string, deltas: readonly string[], more: Said = {}): TurnEv
       kind: 'message',
       id,
       role: 'assistant',
-      parts: saidParts({
+      parts: messageParts({
         text: deltas.join(''),
         refusal: more.refusal ?? null,
         annotations: more.citation

@@ -12,7 +12,7 @@ import {
 } from './exact-differences.ts';
 
 /**
- * Where the body that reaches the service behind a ChatGPT login differs on the full lane, besides what
+ * Where the body that reaches the service behind a ChatGPT login differs in the Responses format, besides what
  * differs for a provider too. Applied behind those.
  */
 export const CHATGPT_ONLY: readonly Difference[] = [
@@ -183,8 +183,9 @@ export const CHATGPT_ONLY: readonly Difference[] = [
       const isRead = (item: JsonObject, index: number): boolean => {
         if (item['type'] !== 'reasoning') return true;
         const next = items.slice(index + 1).find((one) => one['type'] !== 'reasoning');
-        const isModels = next?.['role'] === 'assistant' || /_call$|^compaction$/.test(textOf(next?.['type']));
-        return isModels && textOf(item['encrypted_content']) !== '';
+        const isModelOutput =
+          next?.['role'] === 'assistant' || /_call$|^compaction$/.test(textOf(next?.['type']));
+        return isModelOutput && textOf(item['encrypted_content']) !== '';
       };
       return { ...own, input: items.filter(isRead) };
     },

@@ -183,9 +183,9 @@ const carried: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
   },
   { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' },
   { type: 'image_generation_call', id: 'ig_2', status: 'failed', result: null },
-  ...Object.values<HostedItem>(HOSTED_ITEMS).map(({ prefix, begun, ended }) => ({
+  ...Object.values<HostedItem>(HOSTED_ITEMS).map(({ prefix, initial, ended }) => ({
     id: `${prefix}_3`,
-    ...begun,
+    ...initial,
     ...ended,
   })),
   { type: 'local_shell_call_output', id: 'call_lsh', output: '{}' },

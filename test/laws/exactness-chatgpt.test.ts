@@ -13,7 +13,7 @@ import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
 import { exactRequest } from './exact-requests.ts';
 import { without } from './exact-differences.ts';
 
-/** The same law for the service behind a ChatGPT login, on the full lane, with its own table beside that of providers. */
+/** The same law for the service behind a ChatGPT login, in the Responses format, with its own table beside that of providers. */
 let proxy: ChatGptProxy;
 const images = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'));

@@ -6,7 +6,7 @@ import { failure } from '../../src/canonical/failure/failure.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { SourceSignal, TurnSource } from '../../src/codex/sources/source.ts';
-import { WireSource } from '../../src/codex/sources/wire-source.ts';
+import { RelaySource } from '../../src/codex/sources/relay-source.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { fixedAmbient } from '../support/turn-events.ts';
@@ -189,7 +189,7 @@ describe('a source keeps the grammar', () => {
   it('whatever the relay sees', () => {
     fc.assert(
       fc.property(declared, fc.array(wireSignal, { maxLength: 40 }), (given, signals) => {
-        const source = new WireSource({ ...options(given), report: { signIn: null } });
+        const source = new RelaySource({ ...options(given), report: { signIn: null } });
         expect(problems(source, signals)).toEqual([]);
       }),
       { numRuns: 2_000 },

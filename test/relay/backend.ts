@@ -19,7 +19,7 @@ import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { turnContext, turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
 export interface ConnectionInfo {
@@ -145,7 +145,7 @@ export const startTestRelay = async (
     },
     onInput() {},
     login: NO_LOGIN,
-    onRenewalHeld() {
+    onRenewalThrottled() {
       noted.renewalsHeld += 1;
     },
     onBug: (error) => noted.bugs.push(error),
@@ -160,13 +160,14 @@ export const startTestRelay = async (
       let refused: Failure | null = null;
       const relayTurn = relay.open(threadId, {
         request: turnRequest(request),
+        context: turnContext(),
         shape: SHAPE,
         onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;
           if (signal.kind === 'refused') refused = signal.failure;
           else if (signal.kind !== 'answer-said') events.push(signal);
         },
-        onLife() {},
+        onActivity() {},
       });
       if (isBegun) relayTurn.begin();
       return { relayTurn, events, refused: () => refused };

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
-import type { WireReport, UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
-import { WireSource } from '../../src/codex/sources/wire-source.ts';
+import type { RelayReport, UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import { RelaySource } from '../../src/codex/sources/relay-source.ts';
 import { CallableTools, toolsLeft } from '../../src/canonical/request/tool.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts';
@@ -25,7 +25,7 @@ export type UpstreamLine =
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
 /** No login is renewed in a recording. */
-type RecordedReport = Omit<WireReport, 'signIn'>;
+type RecordedReport = Omit<RelayReport, 'signIn'>;
 
 export const SCENARIO_OPTIONS: ToTurnOptions = {
   models: createModelNames(
@@ -50,7 +50,7 @@ export const requestOf = (name: string): unknown =>
   JSON.parse(readFileSync(scenarioFile(name, 'request.json'), 'utf8')) as unknown;
 
 /** The turn events of a recording, as the engine makes them; a turn that fails at once was never accepted. */
-export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] => {
+export const replay = (name: string, request: TurnRequest): readonly TurnEvent[] => {
   const lines = readFileSync(scenarioFile(name, 'upstream.jsonl'), 'utf8')
     .trimEnd()
     .split('\n')
@@ -67,7 +67,7 @@ export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] =
   const source =
     report === null
       ? new RpcSource({ ...options, budget: new ModelBudget(64) })
-      : new WireSource({ ...options, report });
+      : new RelaySource({ ...options, report });
   const events = lines.flatMap((line) => translate(source, line));
   if (!source.ended) throw new Error(`the recording ${name} does not end its turn`);
   const [first] = events;
@@ -98,7 +98,7 @@ const turnIdIn = (lines: readonly UpstreamLine[]): string => {
   return line.turnId;
 };
 
-const reportIn = (lines: readonly UpstreamLine[]): WireReport | null => {
+const reportIn = (lines: readonly UpstreamLine[]): RelayReport | null => {
   const line = lines.findLast((one) => one.kind === 'report');
   if (line?.kind !== 'report') return null;
   return { ...line.report, signIn: null };

@@ -2,7 +2,7 @@ import { afterEach, expect } from 'vitest';
 
 import { answer, type AnswerOptions } from '../../src/demo/answer.ts';
 import { startModelServer, type ModelServer, type ModelServerOptions } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { expectMatchesSchema } from './schema.ts';
 import { collectSse, eventsOf } from './sse.ts';
 
@@ -44,7 +44,7 @@ export const askServer = async (
 
 /** All events of an answer; each of them fits OpenAI's schema, and the numbers have no gap. */
 export const eventsFor = async (
-  steps: readonly Step[],
+  steps: readonly ScriptStep[],
   options: AnswerOptions = fixed(),
 ): Promise<readonly Record<string, unknown>[]> => {
   const { response } = await askServer({

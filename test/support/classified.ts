@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from '../../src/codex/failures/classify.ts';
+import { classify, NO_DETAILS, type ReportedError } from '../../src/codex/failures/classify.ts';
 
 /** Who said what is classified in tests. */
 export const HOST = 'backend.example:8443';
 
-const told = (said: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, host: HOST, ...said });
+const told = (said: Partial<ReportedError>): Failure => classify({ ...NO_DETAILS, host: HOST, ...said });
 
-export type ClassifiedRow = readonly [what: string, said: Partial<UpstreamSaid>, expected: Failure];
+export type ClassifiedRow = readonly [what: string, said: Partial<ReportedError>, expected: Failure];
 
 /** A test for each row. */
 export const check = (rows: readonly ClassifiedRow[]): void => {

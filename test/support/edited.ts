@@ -1,4 +1,4 @@
-import { Answers } from '../../src/codex/relay/request/put-back.ts';
+import { TurnAnswers } from '../../src/codex/relay/request/turn-answers.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   requestEdits,
@@ -22,7 +22,7 @@ export const SESSION = {
 };
 export const SHAPE: ThreadShape = {
   strategy: {
-    lane: 'full',
+    requestFormat: 'responses',
     slug: 'gpt-5.5',
     instructions: 'field',
     reasoning: 'kept',
@@ -31,7 +31,7 @@ export const SHAPE: ThreadShape = {
   },
   injected: { instructions: null, items: [] },
   developerInstructions: null,
-  saysVerbosity: false,
+  sendsVerbosity: false,
   mcp: null,
 };
 export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
@@ -50,7 +50,7 @@ export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set()
 export const nothing: EditContext = {
   without: new Set(),
   isFirstRequest: true,
-  answers: new Answers(),
+  answers: new TurnAnswers(),
   onInput() {},
 };
 

@@ -25,7 +25,7 @@ export const engineOn = (
     workers,
     relay,
     preStarted: new PreStartedThreads(clock),
-    strategies: new RequestStrategies({ lanes: null, hasRelay, clock, onLearnt() {} }),
+    strategies: new RequestStrategies({ formats: null, hasRelay, clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),

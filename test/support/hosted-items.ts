@@ -1,43 +1,43 @@
-import type { ItemStep } from '../../src/demo/step.ts';
+import type { ItemStep } from '../../src/demo/script-step.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 
-/** What hosted tools put out: an item as it begins and as it ends, and what is said of it in between, as OpenAI has it. */
+/** Items of hosted tools, as OpenAI sends them: at their start, at their end, and the events in between. */
 export interface HostedItem {
   /** What its id begins with. */
   readonly prefix: string;
-  readonly begun: JsonObject & { readonly type: string };
+  readonly initial: JsonObject & { readonly type: string };
   /** What is there in the end. */
   readonly ended: JsonObject;
   /** The events in between: their type without `response.`, and what they say besides the place. */
-  readonly said: readonly (readonly [type: string, more?: JsonObject])[];
+  readonly events: readonly (readonly [type: string, more?: JsonObject])[];
 }
 
-const progress = (type: string, ...words: readonly string[]): HostedItem['said'] =>
+const progress = (type: string, ...words: readonly string[]): HostedItem['events'] =>
   words.map((word) => [`${type}.${word}`] as const);
 
 export const HOSTED_ITEMS = {
   'web search': {
     prefix: 'ws',
-    begun: { type: 'web_search_call', status: 'in_progress', action: { type: 'search', query: '' } },
+    initial: { type: 'web_search_call', status: 'in_progress', action: { type: 'search', query: '' } },
     ended: {
       status: 'completed',
       action: { type: 'search', query: 'q', queries: ['q'], sources: [{ type: 'url', url: 'https://a.b/' }] },
     },
-    said: progress('web_search_call', 'in_progress', 'searching', 'completed'),
+    events: progress('web_search_call', 'in_progress', 'searching', 'completed'),
   },
   'file search': {
     prefix: 'fs',
-    begun: { type: 'file_search_call', status: 'in_progress', queries: [], results: null },
+    initial: { type: 'file_search_call', status: 'in_progress', queries: [], results: null },
     ended: {
       status: 'completed',
       queries: ['rain'],
       results: [{ file_id: 'file_1', filename: 'a.md', text: 'Rain.', score: 0.5, attributes: {} }],
     },
-    said: progress('file_search_call', 'in_progress', 'searching', 'completed'),
+    events: progress('file_search_call', 'in_progress', 'searching', 'completed'),
   },
   'code interpreter': {
     prefix: 'ci',
-    begun: {
+    initial: {
       type: 'code_interpreter_call',
       status: 'in_progress',
       code: '',
@@ -45,7 +45,7 @@ export const HOSTED_ITEMS = {
       outputs: null,
     },
     ended: { status: 'completed', code: '1+1', outputs: [{ type: 'logs', logs: '2' }] },
-    said: [
+    events: [
       ['code_interpreter_call.in_progress'],
       ['code_interpreter_call_code.delta', { delta: '1+' }],
       ['code_interpreter_call_code.delta', { delta: '1' }],
@@ -55,9 +55,9 @@ export const HOSTED_ITEMS = {
   },
   image: {
     prefix: 'ig',
-    begun: { type: 'image_generation_call', status: 'in_progress', result: null },
+    initial: { type: 'image_generation_call', status: 'in_progress', result: null },
     ended: { status: 'completed', result: 'aGk=', output_format: 'png', size: '1024x1024' },
-    said: [
+    events: [
       ...progress('image_generation_call', 'in_progress', 'generating'),
       [
         'image_generation_call.partial_image',
@@ -75,15 +75,15 @@ export const HOSTED_ITEMS = {
   },
   'list of MCP tools': {
     prefix: 'mcpl',
-    begun: { type: 'mcp_list_tools', server_label: 'shop', tools: [] },
+    initial: { type: 'mcp_list_tools', server_label: 'shop', tools: [] },
     ended: {
       tools: [{ name: 'buy', input_schema: { type: 'object' }, description: null, annotations: null }],
     },
-    said: progress('mcp_list_tools', 'in_progress', 'completed'),
+    events: progress('mcp_list_tools', 'in_progress', 'completed'),
   },
   'MCP call': {
     prefix: 'mcp',
-    begun: {
+    initial: {
       type: 'mcp_call',
       status: 'in_progress',
       server_label: 'shop',
@@ -94,7 +94,7 @@ export const HOSTED_ITEMS = {
       approval_request_id: null,
     },
     ended: { status: 'completed', arguments: '{"n":1}', output: 'Bought.' },
-    said: [
+    events: [
       ['mcp_call.in_progress'],
       ['mcp_call_arguments.delta', { delta: '{"n":1}' }],
       ['mcp_call_arguments.done', { arguments: '{"n":1}' }],
@@ -103,13 +103,13 @@ export const HOSTED_ITEMS = {
   },
   'MCP approval': {
     prefix: 'mcpr',
-    begun: { type: 'mcp_approval_request', server_label: 'shop', name: 'buy', arguments: '{}' },
+    initial: { type: 'mcp_approval_request', server_label: 'shop', name: 'buy', arguments: '{}' },
     ended: {},
-    said: [],
+    events: [],
   },
   computer: {
     prefix: 'cu',
-    begun: {
+    initial: {
       type: 'computer_call',
       call_id: 'call_cu',
       status: 'in_progress',
@@ -117,22 +117,22 @@ export const HOSTED_ITEMS = {
       pending_safety_checks: [],
     },
     ended: { status: 'completed' },
-    said: [],
+    events: [],
   },
   'local shell': {
     prefix: 'lsh',
-    begun: {
+    initial: {
       type: 'local_shell_call',
       call_id: 'call_lsh',
       status: 'in_progress',
       action: { type: 'exec', command: ['ls'], env: {} },
     },
     ended: { status: 'completed' },
-    said: [],
+    events: [],
   },
   shell: {
     prefix: 'sh',
-    begun: {
+    initial: {
       type: 'shell_call',
       call_id: 'call_sh',
       status: 'in_progress',
@@ -143,7 +143,7 @@ export const HOSTED_ITEMS = {
       status: 'completed',
       action: { commands: ['ls'], timeout_ms: null, max_output_length: null },
     },
-    said: [
+    events: [
       ['shell_call_command.added', { command_index: 0, command: '' }],
       ['shell_call_command.delta', { command_index: 0, delta: 'ls' }],
       ['shell_call_command.done', { command_index: 0, command: 'ls' }],
@@ -151,23 +151,23 @@ export const HOSTED_ITEMS = {
   },
   patch: {
     prefix: 'apc',
-    begun: {
+    initial: {
       type: 'apply_patch_call',
       call_id: 'call_apc',
       status: 'in_progress',
       operation: { type: 'delete_file', path: 'a.md' },
     },
     ended: { status: 'completed' },
-    said: [],
+    events: [],
   },
 } as const satisfies Record<string, HostedItem>;
 
 /** The same as the scripted model writes it. */
-export const hostedStep = ({ prefix, begun, ended, said }: HostedItem): ItemStep => {
+export const hostedStep = ({ prefix, initial, ended, events }: HostedItem): ItemStep => {
   const id = `${prefix}_1`;
   return {
-    item: { id, ...begun, ...ended },
-    begun: { id, ...begun },
-    said: said.map(([type, more]) => ({ type: `response.${type}`, ...more })),
+    item: { id, ...initial, ...ended },
+    initial: { id, ...initial },
+    events: events.map(([type, more]) => ({ type: `response.${type}`, ...more })),
   };
 };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import { saidParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
+import { messageParts, type Produced, type Slot } from '../../src/canonical/request/item.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
@@ -34,10 +34,10 @@ export interface Shape {
   /** What its id begins with, where its kind does not say. */
   readonly prefix?: string;
   readonly head: (id: string) => Produced;
-  readonly told: readonly Telling[];
+  readonly told: readonly ItemChange[];
   readonly ended: (head: Produced) => Produced;
 }
-type Telling =
+type ItemChange =
   | {
       readonly at: Slot;
       readonly delta: string;
@@ -84,7 +84,7 @@ const message: fc.Arbitrary<Shape> = fc
       ended: (head) =>
         ({
           ...head,
-          parts: saidParts({
+          parts: messageParts({
             text: deltas.join(''),
             refusal: refusal?.join('') ?? null,
             annotations: hasText && citation !== 'none' ? [CITATION] : [],
@@ -136,23 +136,23 @@ const call: fc.Arbitrary<Shape> = fc
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
-const hostedShape = ({ prefix, begun, ended, said }: HostedItem): Shape => {
-  const kind = begun.type.endsWith('_call') ? 'hosted-call' : 'opaque';
+const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
+  const kind = initial.type.endsWith('_call') ? 'hosted-call' : 'opaque';
   return {
     prefix,
-    head: (id) => ({ kind, id, raw: { ...begun, id } }),
-    told: said.map(([type, more]): Telling => {
+    head: (id) => ({ kind, id, raw: { ...initial, id } }),
+    told: events.map(([type, more]): ItemChange => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
       if (status === 'delta' && !of.startsWith('shell'))
         return { at: 'input', delta: textOf(more?.['delta']) };
       return {
         status,
-        ...(of === begun.type ? {} : { of }),
+        ...(of === initial.type ? {} : { of }),
         ...(more === undefined ? {} : { more }),
       };
     }),
-    ended: ({ id }) => ({ kind, id, raw: { ...begun, ...ended, id } }),
+    ended: ({ id }) => ({ kind, id, raw: { ...initial, ...ended, id } }),
   };
 };
 

@@ -3,14 +3,14 @@ import type { AnswerOptions } from '../../src/demo/answer.ts';
 import type { ModelConnection } from '../../src/demo/connection.ts';
 import { errorBody } from '../../src/demo/model-server.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { Step } from '../../src/demo/step.ts';
+import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
 /** Named behaviours of the model behind the app-server. A name says what the upstream does. */
 
 /** The way from steps to a script. */
 export const says =
-  (steps: readonly Step[], options: AnswerOptions = {}): Script =>
+  (steps: readonly ScriptStep[], options: AnswerOptions = {}): Script =>
   (_request, connection) =>
     answer(connection, steps, options);
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../src/canonical/events/outcome.ts';
-import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { TurnEnded, TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { Usage } from '../../src/canonical/events/usage.ts';
 import { fixedAmbient } from './turn-events.ts';
 
@@ -16,7 +16,7 @@ const usage = (tokens: number): Usage => ({
   totalTokens: 2 * tokens,
 });
 
-export const ended = (outcome: Outcome, tokens: number): TurnEvent => ({
+export const ended = (outcome: Outcome, tokens: number): TurnEnded => ({
   type: 'turn-ended',
   outcome,
   usage: usage(tokens),

@@ -2,7 +2,7 @@ import { Accumulator, type Reply } from '../../src/canonical/events/accumulate.t
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { KnownNotification } from '../../src/codex/protocol/methods.ts';
 import type { Anomaly, SourceSignal } from '../../src/codex/sources/source.ts';
-import { WireSource, type WireSourceOptions } from '../../src/codex/sources/wire-source.ts';
+import { RelaySource, type RelaySourceOptions } from '../../src/codex/sources/relay-source.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/request/tool.ts';
@@ -12,9 +12,9 @@ import { functionTool } from './turn-request.ts';
 
 export const TURN = 'turn-1';
 
-export const start = (options: Partial<WireSourceOptions> = {}) => {
+export const start = (options: Partial<RelaySourceOptions> = {}) => {
   const anomalies: Anomaly[] = [];
-  const source = new WireSource({
+  const source = new RelaySource({
     turnId: TURN,
     callable: new CallableTools([functionTool('f')]),
     parallelToolCalls: true,
@@ -68,7 +68,7 @@ export const text = (delta: string, more: JsonObject = {}): SourceSignal =>
 
 export const eventsOf = (
   signals: readonly SourceSignal[],
-  options: Partial<WireSourceOptions> = {},
+  options: Partial<RelaySourceOptions> = {},
 ): { events: TurnEvent[]; anomalies: Anomaly[]; ended: boolean } => {
   const { source, anomalies } = start(options);
   const events = signals.flatMap((signal) => source.take(signal));
@@ -76,7 +76,7 @@ export const eventsOf = (
 };
 export const replyOf = (
   signals: readonly SourceSignal[],
-  options: Partial<WireSourceOptions> = {},
+  options: Partial<RelaySourceOptions> = {},
 ): Reply => {
   const all = new Accumulator();
   for (const event of eventsOf(signals, options).events) all.add(event);

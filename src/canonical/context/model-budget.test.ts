@@ -5,13 +5,13 @@ import { ModelBudget } from './model-budget.ts';
 describe('ModelBudget', () => {
   it('is taken from until it is spent', () => {
     const budget = new ModelBudget(2);
-    expect([budget.take(), budget.isSpent, budget.take(), budget.isSpent, budget.take()]).toEqual([
-      true,
-      false,
-      true,
-      true,
-      false,
-    ]);
+    expect([
+      budget.take(),
+      budget.isLimitReached,
+      budget.take(),
+      budget.isLimitReached,
+      budget.take(),
+    ]).toEqual([true, false, true, true, false]);
     budget.grant();
     expect([budget.take(), budget.take(), budget.used]).toEqual([true, false, 3]);
   });

@@ -22,13 +22,13 @@ export class ModelBudget {
   }
 
   /** No further model request may be sent. */
-  get isSpent(): boolean {
+  get isLimitReached(): boolean {
     return this.#used >= this.#limit;
   }
 
   /** Counts a model request that is about to be sent; false: it must not be sent. */
   take(): boolean {
-    if (this.isSpent) return false;
+    if (this.isLimitReached) return false;
     this.#used += 1;
     return true;
   }
@@ -43,7 +43,7 @@ export class ModelBudget {
     if (!this.#isReported) this.#onExceeded();
     this.#isReported = true;
     return failure('model_request_limit_exceeded', {
-      message: `The model was asked ${this.#used} times for this answer, which is the limit of this server (PROXY_MAX_MODEL_REQUESTS), and its answer is still not complete.`,
+      message: `This answer reached the limit of ${this.#used} model requests (PROXY_MAX_MODEL_REQUESTS) and is still incomplete.`,
     });
   }
 }

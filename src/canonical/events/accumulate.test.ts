@@ -29,7 +29,7 @@ const STARTED: readonly TurnEvent[] = [
 ];
 
 describe('Accumulator', () => {
-  it('ends what is open with what it holds so far, in the order in which it was opened', () => {
+  it('ends open items with their content so far, in the order they started', () => {
     const all = added(STARTED);
     expect(all.endOpen('incomplete')).toEqual([
       {
@@ -71,26 +71,26 @@ describe('Accumulator', () => {
     expect(all.endOpen('completed')).toEqual([]);
   });
 
-  it('knows what an open item holds so far, and nothing of one that is not open', () => {
+  it('returns the content of open items only', () => {
     const all = added(STARTED);
     expect(all.textOf('m', 'text')).toBe('ab');
     expect(all.textOf('m', 'refusal')).toBe('no');
     expect(all.textOf('r', { list: 'summary', index: 1 })).toBe('sum');
     expect(all.textOf('r', { list: 'summary', index: 7 })).toBe('');
     expect(all.textOf('x', 'text')).toBe('');
-    expect(all.headOf('c')?.kind).toBe('tool-call');
-    expect(all.headOf('x')).toBe(null);
+    expect(all.startedItem('c')?.kind).toBe('tool-call');
+    expect(all.startedItem('x')).toBe(null);
     expect(['r', 'm', 'c', 'x'].map((id) => all.indexOf(id))).toEqual([0, 1, 2, -1]);
   });
 
-  it('builds the reply of items in the order in which they began', () => {
+  it('orders the items of the reply by their start', () => {
     const all = added(STARTED);
     const ends = all.endOpen('completed').map(({ item }) => item);
     all.add({ type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 7 });
     expect(all.reply()).toEqual({ items: ends, outcome: { kind: 'completed' }, usage: null, endedAt: 7 });
   });
 
-  it('has no reply of a turn that has not ended, or that left an item open', () => {
+  it('throws if the turn has not ended or an item is still open', () => {
     expect(() => added(STARTED).reply()).toThrow('the turn has not ended');
     const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 7 };
     expect(() => added([...STARTED, end]).reply()).toThrow('item r was started and never ended');

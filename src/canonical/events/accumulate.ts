@@ -2,12 +2,12 @@ import type { Json } from '../../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
 import { append } from '../../kit/collections/append.ts';
-import { endedWith, type ItemStatus, type Produced, type Said, type Slot } from '../request/item.ts';
+import { endItem, type ItemStatus, type Produced, type ItemContent, type Slot } from '../request/item.ts';
 import { type ItemDelta, type ItemEnded, type TurnEvent } from './turn-event.ts';
 
-/** The fold of a turn's events: what a non-streaming answer is made of. */
+/** The complete result of a turn, folded from its events. */
 export interface Reply {
-  /** In the order in which they started, which is the order of `output_index`. */
+  /** In the order they started, which is the order of `output_index`. */
   readonly items: readonly Produced[];
   readonly outcome: Outcome;
   readonly usage: Usage | null;
@@ -15,8 +15,8 @@ export interface Reply {
   readonly endedAt: number;
 }
 
-/** What was said of an open item so far. */
-class Saying implements Said {
+/** Collects the content of an open item from its deltas. */
+class ItemContentBuilder implements ItemContent {
   text = '';
   refusal: string | null = null;
   input = '';
@@ -45,20 +45,20 @@ class Saying implements Said {
 }
 
 /**
- * Follows a stream of events and knows its items: which are open and what they hold so far, which have
- * ended, and in which order they began. Whoever ends a turn early ends the open ones with it; whoever
- * answers builds the reply from it. So a stream and its JSON form cannot disagree.
+ * Tracks the items of an event stream: their order, the content of open ones, and the ended ones. Code that
+ * ends a turn early uses it to close open items, and JSON answers are built from it. So a stream and its JSON
+ * form always agree.
  */
 export class Accumulator {
-  readonly #open = new Map<string, { readonly head: Produced; readonly said: Saying }>();
-  /** By id, in the order in which they began; null while an item is open. */
+  readonly #open = new Map<string, { readonly head: Produced; readonly said: ItemContentBuilder }>();
+  /** By id, in the order they started; `ended` is null while an item is open. */
   readonly #items = new Map<string, { readonly index: number; ended: Produced | null }>();
   #end: { readonly outcome: Outcome; readonly usage: Usage | null; readonly endedAt: number } | null = null;
 
   add(event: TurnEvent): void {
     switch (event.type) {
       case 'item-started':
-        this.#open.set(event.item.id, { head: event.item, said: new Saying() });
+        this.#open.set(event.item.id, { head: event.item, said: new ItemContentBuilder() });
         this.#place(event.item.id);
         return;
       case 'item-delta':
@@ -76,17 +76,17 @@ export class Accumulator {
     }
   }
 
-  /** What is known of an open item since its start; null: it is not open. */
-  headOf(itemId: string): Produced | null {
+  /** The item from `item-started`, if it is still open. */
+  startedItem(itemId: string): Produced | null {
     return this.#open.get(itemId)?.head ?? null;
   }
 
-  /** What was said of an open item so far; null: it is not open. */
-  saidOf(itemId: string): Said | null {
+  /** The content of an open item so far; null if it is not open. */
+  contentOf(itemId: string): ItemContent | null {
     return this.#open.get(itemId)?.said ?? null;
   }
 
-  /** What an open item holds so far at this place. */
+  /** The text of an open item so far, in one slot. */
   textOf(itemId: string, slot: Slot): string {
     return this.#open.get(itemId)?.said.at(slot) ?? '';
   }
@@ -96,21 +96,21 @@ export class Accumulator {
     return this.#items.get(itemId)?.index ?? -1;
   }
 
-  /** How many items have begun. */
+  /** The number of started items. */
   get size(): number {
     return this.#items.size;
   }
 
-  /** Those that have ended, from the one that began as the so-manieth. */
+  /** The ended items, from this index on. */
   endedFrom(index: number): readonly Produced[] {
     return [...this.#items.values()].slice(index).flatMap(({ ended }) => (ended === null ? [] : [ended]));
   }
 
-  /** Ends whatever is open, in the order in which it was opened; `isKept`: what goes on all the same. */
+  /** Ends all open items in the order they started, except those that `isKept` accepts. */
   endOpen(status: ItemStatus, isKept: (itemId: string) => boolean = () => false): readonly ItemEnded[] {
     const ends = [...this.#open.values()]
       .filter(({ head }) => !isKept(head.id))
-      .map(({ head, said }): ItemEnded => ({ type: 'item-ended', item: endedWith(head, said, status) }));
+      .map(({ head, said }): ItemEnded => ({ type: 'item-ended', item: endItem(head, said, status) }));
     for (const end of ends) this.add(end);
     return ends;
   }
@@ -131,6 +131,7 @@ export class Accumulator {
   }
 }
 
+/** Reads all events of a turn into a reply. */
 export const fold = async (events: AsyncIterable<TurnEvent>): Promise<Reply> => {
   const all = new Accumulator();
   for await (const event of events) all.add(event);

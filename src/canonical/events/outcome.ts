@@ -3,12 +3,12 @@ import type { Failure } from '../failure/failure.ts';
 /** How a turn ended. */
 export type Outcome =
   | { readonly kind: 'completed' }
-  /** The model called tools that the client runs: the answer ends there. */
+  /** The model called tools of the client, which ends the answer. */
   | { readonly kind: 'tool-calls' }
   | { readonly kind: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** `max_model_requests`: the budget of model requests was spent. `max_tool_calls`: the model called more tools than it may. */
+/** `max_model_requests`: the answer used up its model requests. `max_tool_calls`: the model called too many tools. */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'

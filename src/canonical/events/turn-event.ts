@@ -5,36 +5,35 @@ import type { Usage } from './usage.ts';
 import type { Produced, Slot } from '../request/item.ts';
 
 /**
- * One thing that happened in a turn: the only currency between the engine and the edge. No event is
- * about one kind of item: the kind is in the item.
+ * An event of a turn. The engine reports everything to the APIs as these events, and all item kinds share them.
  *
- * Grammar, which every producer and every transform keeps (`checkGrammar` in test/support holds it):
- * - `turn-accepted` comes first, if the turn got that far;
- * - an item's events stand between its `item-started` and its `item-ended`; every started item is ended,
- *   also when the turn fails (then as `incomplete`);
- * - what the head of an item says, the ended item says too;
- * - deltas joined are the texts of the ended item;
- * - `turn-ended` comes exactly once and is the last event.
+ * Every producer and every transform keeps this grammar (tests check it with `checkGrammar` in test/support):
+ * - `turn-accepted` comes first, if the backend accepted the turn;
+ * - all events of an item come between its `item-started` and its `item-ended`; every started item is ended,
+ *   as `incomplete` if the turn fails;
+ * - fields of the started item do not change in the ended item;
+ * - the concatenated deltas equal the texts of the ended item;
+ * - `turn-ended` comes exactly once, as the last event.
  * Items may overlap.
  */
 export type TurnEvent = TurnAccepted | ItemStarted | ItemDelta | ItemStatusChanged | ItemEnded | TurnEnded;
 
-/** The backend has begun to answer: from here on there is an answer, however it ends. */
+/** The backend has started to answer. */
 export interface TurnAccepted {
   readonly type: 'turn-accepted';
-  /** What was asked for and had no effect. */
+  /** Parts of the request that have no effect. */
   readonly ignored: readonly Path[];
-  /** The backend was told the limit of the output and keeps it itself. */
+  /** The backend enforces the output token limit itself. */
   readonly limitsOutput: boolean;
-  /** What the backend said about the request in headers, for the caller's answer. */
+  /** Response headers of the backend to pass on to the caller. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The model that answers, where that is not the requested one. */
+  /** The model that answers, if it is not the requested one. */
   readonly servedModel?: string;
 }
 
 export interface ItemStarted {
   readonly type: 'item-started';
-  /** Its head: the item with everything that is known at its start, its texts and lists still empty. */
+  /** The item as known at its start; its texts and lists are still empty. */
   readonly item: Produced;
 }
 
@@ -42,22 +41,22 @@ export interface ItemDelta {
   readonly type: 'item-delta';
   readonly itemId: string;
   readonly at: Slot;
-  /** May be empty: it opens a part of a list, or comes with one of the following. */
+  /** May be empty, to open a list element or to carry `logprobs` or an `annotation`. */
   readonly delta: string;
-  /** Of the tokens of this delta. */
+  /** Log probabilities of this delta's tokens. */
   readonly logprobs?: readonly Json[];
   /** A citation in the text so far. */
   readonly annotation?: Json;
 }
 
-/** What a hosted tool is doing: `searching`, `partial_image` … in the backend's words. Nobody between reads more of it. */
+/** Progress of a hosted tool, such as `searching` or `partial_image`. It is passed through as the backend sent it. */
 export interface ItemStatusChanged {
   readonly type: 'item-status';
   readonly itemId: string;
   readonly status: string;
-  /** What it is about, where that is a part of the item and not the whole: `shell_call_command`. */
+  /** The part of the item that the status is about, such as `shell_call_command`; absent: the whole item. */
   readonly of?: string;
-  /** What the backend says besides: a preview of an image, a piece of a command. */
+  /** Other fields of the backend's event, such as an image preview. */
   readonly more?: JsonObject;
 }
 
@@ -69,31 +68,31 @@ export interface ItemEnded {
 export interface TurnEnded {
   readonly type: 'turn-ended';
   readonly outcome: Outcome;
-  /** Null when the upstream gave no numbers. */
+  /** Null if the upstream reported no usage. */
   readonly usage: Usage | null;
-  /** This server ended the answer (a limit, a stop), so the upstream's numbers for it never come. */
+  /** This server ended the answer (limit or stop sequence), so the upstream never reports its usage. */
   readonly isEndedHere?: true;
-  /** When, in milliseconds since the Unix epoch: data, so that a replay renders the same. */
+  /** Milliseconds since the Unix epoch. Part of the event so that a replay renders the same output. */
   readonly at: number;
 }
 
-/** The id of the item that an event is about; null: it is about the turn. */
+/** The id of the event's item; null for events of the turn itself. */
 export const itemIdOf = (event: TurnEvent): string | null => {
   if (event.type === 'item-started' || event.type === 'item-ended') return event.item.id;
   return event.type === 'item-delta' || event.type === 'item-status' ? event.itemId : null;
 };
 
-/** Whether a delta of a text that is one piece adds nothing to it. */
-export const saysNothing = (event: ItemDelta): boolean => event.delta === '' && isPlain(event);
+/** Whether a delta has no content at all. */
+export const isEmptyDelta = (event: ItemDelta): boolean => event.delta === '' && isPlain(event);
 
-/** Two events as one, where both are deltas of the same text and nothing else; null: they stay two. */
+/** Joins two plain deltas of the same text into one; null if the events cannot be joined. */
 export const joinedDelta = (first: TurnEvent, second: TurnEvent): TurnEvent | null => {
   if (first.type !== 'item-delta' || second.type !== 'item-delta') return null;
   const isSame = first.itemId === second.itemId && isSameSlot(first.at, second.at);
   return isSame && isPlain(first) && isPlain(second) ? { ...first, delta: first.delta + second.delta } : null;
 };
 
-/** Whether a delta is text only: citations and log probabilities belong to the place where they came. */
+/** Whether a delta has only text. Citations and log probabilities belong to their position, so those are not joined. */
 export const isPlain = ({ logprobs, annotation }: ItemDelta): boolean =>
   logprobs === undefined && annotation === undefined;
 

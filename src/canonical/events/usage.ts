@@ -1,4 +1,4 @@
-/** Token counts, exact as the upstream gave them unless `isCounted` says otherwise. */
+/** Token counts, as reported by the upstream unless `isCounted` is set. */
 export interface Usage {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
@@ -6,9 +6,9 @@ export interface Usage {
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   readonly totalTokens: number;
-  /** Of the model that drew images for the answer; the others do not count them. */
+  /** Usage of the image model; not included in the other counts. */
   readonly images?: ImageUsage;
-  /** This server has counted them, at least in part: the upstream gave none. */
+  /** At least part of the counts was computed by this server, because the upstream reported none. */
   readonly isCounted?: true;
 }
 
@@ -18,7 +18,7 @@ export interface ImageUsage {
   readonly output: TokensByKind;
 }
 
-/** `of` is null where it was not said how many of them are which. */
+/** `of` splits the tokens into text and image; null if the upstream did not. */
 export interface TokensByKind {
   readonly tokens: number;
   readonly of: { readonly text: number; readonly image: number } | null;

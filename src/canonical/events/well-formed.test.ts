@@ -22,7 +22,7 @@ const failed: TurnEvent = {
 };
 
 describe('wellFormed', () => {
-  it('ends what is open in front of the end, as whole as the end is', async () => {
+  it('ends open items before the end of the turn, with a status that matches the outcome', async () => {
     expect(await collect(wellFormed(emit([started, said, end]), { clock }))).toEqual([
       started,
       said,
@@ -37,7 +37,7 @@ describe('wellFormed', () => {
     ]);
   });
 
-  it('says nothing behind the end, and leaves the source', async () => {
+  it('drops events after the end and closes the source', async () => {
     let isLeft = false;
     async function* source(): AsyncGenerator<TurnEvent> {
       try {
@@ -50,7 +50,7 @@ describe('wellFormed', () => {
     expect(isLeft).toBe(true);
   });
 
-  it('a source that ends without a word has failed', async () => {
+  it('fails the turn if the source ends without turn-ended', async () => {
     expect(await collect(wellFormed(emit([started, said]), { clock }))).toEqual([
       started,
       said,
@@ -68,7 +68,7 @@ describe('wellFormed', () => {
     }
   }
 
-  it('a source that throws ends as one says, or throws', async () => {
+  it('maps an error of the source to an outcome, or rethrows it', async () => {
     const onThrow = () => ({ kind: 'incomplete', reason: 'content_filter' }) as const;
     expect((await collect(wellFormed(breaking(started, said), { clock, onThrow }))).slice(2)).toEqual([
       ended('incomplete'),
@@ -77,7 +77,7 @@ describe('wellFormed', () => {
     await expect(collect(wellFormed(breaking(started, said), { clock }))).rejects.toThrow('broken');
   });
 
-  it('a source that throws when it is left has ended all the same', async () => {
+  it('ignores an error of the source after its end', async () => {
     const onThrow = () => ({ kind: 'incomplete', reason: 'content_filter' }) as const;
     expect(await collect(wellFormed(breaking(end), { clock, onThrow }))).toEqual([end]);
   });

@@ -7,18 +7,18 @@ import type { TurnEvent } from './turn-event.ts';
 
 export interface WellFormedOptions {
   readonly clock: Clock;
-  /** How a turn ended whose source threw; it may throw itself, and then so does the stream. */
+  /** Turns an error of the source into an outcome, or rethrows it. */
   readonly onThrow?: (error: unknown) => Outcome;
 }
 
-/** Items that are still open when a turn ends like this are as whole as they will ever be, or cut. */
+/** The status of items that are still open when a turn ends with this outcome. */
 export const statusAfter = ({ kind }: Outcome): ItemStatus =>
   kind === 'completed' || kind === 'tool-calls' ? 'completed' : 'incomplete';
 
 /**
- * Makes a stream keep the end of the grammar. Whoever cuts a turn only says `turn-ended`: here the open
- * items are ended in front of it, nothing comes behind it, and the source is left. A source that ends
- * without a word has failed.
+ * Completes the end of an event stream. Code that ends a turn early only emits `turn-ended`; this ends the open
+ * items before it, drops everything after it, and closes the source. A source that ends without `turn-ended`
+ * counts as failed.
  */
 export async function* wellFormed(
   events: AsyncIterable<TurnEvent>,
@@ -41,7 +41,7 @@ export async function* wellFormed(
   } catch (error) {
     if (onThrow === undefined) throw error;
     outcome = onThrow(error);
-    // It said how it ended before it broke.
+    // The error came after `turn-ended`.
     if (isEnded) return;
   }
   yield* all.endOpen(statusAfter(outcome));

@@ -1,7 +1,7 @@
 import { ANSWER_FAILURES } from './answer-failures.ts';
 import { TYPES, type CatalogueEntry } from './failure-row.ts';
 
-/** Every error a client can see, in one table. `docs/errors.md` is printed from it. */
+/** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
   invalid_value: {
     status: 400,
@@ -19,31 +19,31 @@ export const FAILURES = {
     status: 400,
     type: TYPES.invalid,
     message: 'Missing required parameter.',
-    when: 'a parameter that must be there is not',
+    when: 'a required parameter is missing',
   },
   unsupported_parameter: {
     status: 400,
     type: TYPES.invalid,
     message: 'Unsupported parameter.',
-    when: 'a parameter that cannot be honoured here (strict mode: also one that would be ignored)',
+    when: 'the parameter is not supported (with `PROXY_STRICT_PARAMS`: also one that would be ignored)',
   },
   unsupported_value: {
     status: 400,
     type: TYPES.invalid,
     message: 'Unsupported value.',
-    when: 'a value that OpenAI allows and this server cannot serve',
+    when: 'OpenAI accepts the value, but this server does not support it',
   },
   unsupported_tool: {
     status: 400,
     type: TYPES.invalid,
     message: 'Unsupported tool.',
-    when: 'a tool type that is not served',
+    when: 'the tool type is not supported',
   },
   unsupported_file: {
     status: 400,
     type: TYPES.invalid,
     message: 'Unsupported file.',
-    when: 'a file that is not text, where the backend takes no files',
+    when: 'the file is not text, and the backend does not accept files',
   },
   invalid_json: {
     status: 400,
@@ -55,7 +55,7 @@ export const FAILURES = {
     status: 400,
     type: TYPES.invalid,
     message: 'We could not parse the form of your request.',
-    when: 'the body is not the `multipart/form-data` that it is called, or has too many parts',
+    when: 'the body is not valid `multipart/form-data`, or has too many parts',
   },
   malformed_request: {
     status: 400,
@@ -67,13 +67,13 @@ export const FAILURES = {
     status: 400,
     type: TYPES.invalid,
     message: 'The image could not be read.',
-    when: 'image data that is no PNG, JPEG, GIF or WebP, or could not be fetched',
+    when: 'the image is not a PNG, JPEG, GIF or WebP, or could not be fetched',
   },
   invalid_prompt: {
     status: 400,
     type: TYPES.invalid,
     message: 'The upstream rejected the request.',
-    when: 'the app-server or the backend refused the request without a code of its own',
+    when: 'the app-server or the backend rejected the request without an error code',
   },
   context_length_exceeded: {
     status: 400,
@@ -84,14 +84,14 @@ export const FAILURES = {
   content_policy_violation: {
     status: 400,
     type: TYPES.invalid,
-    message: 'The request was blocked by a usage policy of the upstream.',
-    when: "the backend blocked the request for policy reasons; the code is the backend's own where it has one",
+    message: 'The upstream blocked the request because of its usage policy.',
+    when: 'the backend blocked the request for policy reasons; `code` is that of the backend if it sent one',
   },
   moderation_blocked: {
     status: 400,
     type: TYPES.image,
-    message: 'The request for an image was rejected by the safety system of the upstream.',
-    when: 'the backend would not draw an image, or the model refused to ask for it',
+    message: 'The safety system of the upstream rejected the image request.',
+    when: 'the backend or the model refused to generate the image',
   },
   invalid_api_key: {
     status: 401,
@@ -100,7 +100,7 @@ export const FAILURES = {
     when: 'the key in the Authorization header is missing or wrong',
   },
   upstream_forbidden: {
-    // Not 403: clients take that for something about the caller's key.
+    // Not 403: clients would blame the caller's API key.
     status: 400,
     type: TYPES.invalid,
     message: 'The upstream does not allow this request.',
@@ -110,50 +110,50 @@ export const FAILURES = {
     status: 404,
     type: TYPES.invalid,
     message: 'The model does not exist or you do not have access to it.',
-    when: 'the backend does not know the model, or not for this account',
+    when: 'the model does not exist, or the account has no access to it',
   },
   response_not_found: {
     status: 404,
     type: TYPES.invalid,
-    message: 'No response with this id is running here.',
-    when: 'a response is to be steered that is unknown, has ended, or belongs to another key; responses are not stored here',
+    message: 'No running response has this id.',
+    when: 'steering a response that is unknown, has ended, or belongs to another key; responses are not stored',
   },
   endpoint_not_supported: {
     status: 404,
     type: TYPES.invalid,
-    message: 'This endpoint is not supported here.',
-    when: "an API that is not served (embeddings, audio, Anthropic's messages; images without the relay)",
+    message: 'This endpoint is not supported.',
+    when: "the API is not supported (embeddings, audio, Anthropic's messages; images without the relay)",
   },
   unknown_url: {
     status: 404,
     type: TYPES.invalid,
     message: 'Unknown request URL.',
-    when: 'no such route',
+    when: 'the route does not exist',
   },
   method_not_allowed: {
     status: 405,
     type: TYPES.invalid,
     message: 'Not allowed to use this method on this URL.',
-    when: 'the route exists, the method does not',
+    when: 'the route exists, but not with this method',
   },
   websocket_not_supported: {
     status: 426,
     type: TYPES.invalid,
-    message: 'There are no WebSockets here: send the request over HTTP.',
-    when: 'a client wants a WebSocket; codex then goes on over HTTP',
+    message: 'WebSockets are not supported: send the request over HTTP.',
+    when: 'the client asks for a WebSocket; codex then continues over HTTP',
   },
   request_timeout: {
     status: 408,
     type: TYPES.invalid,
     message: 'The request did not arrive in time. Please send it again.',
-    when: 'nothing came of the request body for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or less than 1024 bytes per second in that time, or the whole request took too long to arrive',
+    when: 'no part of the request body arrived for PROXY_UPLOAD_IDLE_TIMEOUT_MS, or less than 1024 bytes per second, or the whole request took too long to arrive',
   },
   response_not_steerable: {
     status: 409,
     type: TYPES.invalid,
     message:
-      'This response cannot be steered now: the model has not begun to answer, calls a tool, or is done.',
-    when: 'a response is to be steered before its answer has begun, while the model calls a tool of the client, or when it is about to end',
+      'This response cannot be steered now: the model has not started to answer, is calling a tool, or has finished.',
+    when: 'steering a response before its answer has started, while the model calls a tool of the client, or when it is about to end',
   },
   request_too_large: {
     status: 413,
@@ -165,13 +165,13 @@ export const FAILURES = {
     status: 424,
     type: TYPES.connector,
     message: 'An MCP server could not be used.',
-    when: 'an MCP server of the request did not start, could not be reached, or did not say which tools it has; the message names it and the reason',
+    when: 'an MCP server of the request did not start, could not be reached, or did not list its tools; the message names the server and the reason',
   },
   headers_too_large: {
     status: 431,
     type: TYPES.invalid,
     message: 'The headers of the request are too large.',
-    when: 'the headers are larger than 16 KB together',
+    when: 'the headers exceed 16 KB in total',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -182,41 +182,41 @@ export const FAILURES = {
   concurrency_limit: {
     status: 429,
     type: TYPES.rate,
-    message: 'Too many requests of this key at once: others wait for their share. Please try again later.',
-    when: 'the line for turns is full, and the key has more than its share of what runs and waits',
+    message: 'Too many concurrent requests from this key. Please try again later.',
+    when: 'the queue for turns is full, and the key has more than its fair share of running and waiting turns',
   },
   insufficient_quota: {
     status: 429,
     type: TYPES.quota,
-    message: 'The account behind this server has used up what it may use at its backend.',
-    when: 'the usage limit of the account behind this server is reached; `retry-after` says until when, where that is known',
-    // Waiting a moment does not help.
+    message: 'The account that this server uses has reached its usage limit.',
+    when: 'the account that this server uses has reached its usage limit; `retry-after` says when it resets, if known',
+    // A retry after a short wait does not help.
     final: true,
   },
   client_too_slow: {
     status: 500,
     type: TYPES.server,
     message: 'The client did not read the answer fast enough.',
-    when: 'the unread part of an answer outgrew its buffer',
+    when: 'the unread part of an answer exceeded its buffer',
   },
   server_error: {
     status: 500,
     type: TYPES.server,
     message: 'The server had an error while processing your request.',
-    when: 'something unexpected happened here or in the app-server',
+    when: 'an unexpected error in this server or in the app-server',
   },
   upstream_error: {
     status: 502,
     type: TYPES.server,
     message: 'The upstream had an error while processing the request.',
-    when: 'the backend answered 5xx, cut the answer off, or has no such path',
+    when: 'the backend answered 5xx, cut the answer off, or does not have the path',
   },
   ...ANSWER_FAILURES,
   upstream_unauthorized: {
     status: 502,
     type: TYPES.server,
     message:
-      'The upstream refused the credentials of this server. Whoever runs it has to sign in again there, or check PROXY_UPSTREAM_API_KEY.',
+      'The upstream rejected the credentials of this server. Its operator has to sign in again, or to check PROXY_UPSTREAM_API_KEY.',
     when: "the backend answered 401: the credentials are this server's, not the caller's",
     final: true,
   },
@@ -224,8 +224,8 @@ export const FAILURES = {
     status: 502,
     type: TYPES.server,
     message:
-      'Cloudflare, in front of the upstream, answered this server with a page for browsers instead of passing the request on. On the server, PROXY_WIRE=off or another network may help; its command `doctor` shows more.',
-    when: 'a page of Cloudflare stood in the way to the backend',
+      'Cloudflare, in front of the upstream, blocked the request with a page for browsers. On the server, try PROXY_WIRE=off or another network; its command `doctor` shows details.',
+    when: 'Cloudflare answered in place of the backend, with a page for browsers',
   },
   upstream_unreachable: {
     status: 502,
@@ -237,37 +237,37 @@ export const FAILURES = {
     status: 502,
     type: TYPES.server,
     message: 'The app-server stopped while it was answering.',
-    when: 'the app-server process died in the middle of an answer',
+    when: 'the app-server process died during an answer',
   },
   upstream_timeout: {
     status: 504,
     type: TYPES.server,
     message: 'The upstream did not answer in time.',
-    when: 'the backend was silent for longer than PROXY_UPSTREAM_IDLE_TIMEOUT_MS, before its answer or in the middle of it, or something in front of it said so (408, 504, 524)',
+    when: 'the backend sent nothing for PROXY_UPSTREAM_IDLE_TIMEOUT_MS, before or during its answer, or an intermediary reported a timeout (408, 504, 524)',
   },
   turn_timeout: {
     status: 504,
     type: TYPES.server,
-    message: 'The answer took longer than this server allows.',
+    message: 'The answer took longer than this server allows (PROXY_TURN_TIMEOUT_MS).',
     when: 'the answer was not finished within PROXY_TURN_TIMEOUT_MS',
   },
   server_overloaded: {
     status: 503,
     type: TYPES.server,
-    message: 'The server has more requests than it can take. Please try again later.',
-    when: 'the line for turns is full, or the wait in it was too long, or the bodies in work are too large together; a body may also give way to one of a key that has less',
+    message: 'The server has too many requests. Please try again later.',
+    when: 'the queue for turns is full, the wait in it was too long, or the request bodies in progress are too large in total; a body can also be rejected in favour of a key that uses less',
   },
   worker_unavailable: {
     status: 503,
     type: TYPES.server,
     message: 'No app-server is ready. Please try again shortly.',
-    when: 'the app-server is starting, overloaded or cannot be started, for example because the disk is full, which the message says then',
+    when: 'the app-server is starting, is overloaded, or cannot be started, for example because the disk is full; the message gives the reason if it is known',
   },
   out_of_resources: {
     status: 503,
     type: TYPES.server,
-    message: 'This server has no room for another connection right now. Please try again shortly.',
-    when: 'the process has run out of open files or memory for connections (`EMFILE`), or clients hold half of its open files: raise its limits',
+    message: 'This server cannot accept another connection right now. Please try again shortly.',
+    when: 'the process has run out of file descriptors or memory for connections (`EMFILE`), or clients hold half of its file descriptors: raise its limits',
   },
   shutting_down: {
     status: 503,
@@ -279,7 +279,7 @@ export const FAILURES = {
     status: 503,
     type: TYPES.server,
     message:
-      'This server has no backend: nobody is signed in. On the server, run `npm run login` (its start-up message shows the command), or set PROXY_UPSTREAM_BASE_URL.',
+      'This server has no backend: it is not signed in. On the server, run `npm run login` (its start-up message shows the command), or set PROXY_UPSTREAM_BASE_URL.',
     when: 'no usable login, no upstream, and no demo model',
     final: true,
   },
@@ -287,14 +287,14 @@ export const FAILURES = {
     status: 503,
     type: TYPES.server,
     message:
-      'The account behind this server cannot be used right now: the settings of its workspace could not be loaded. They are asked for again.',
-    when: "the configuration of the account's workspace could not be loaded, or the workspace is closed",
+      'The account that this server uses is unavailable: its workspace settings could not be loaded. Please try again shortly.',
+    when: 'the workspace settings of the account could not be loaded, or the workspace is closed',
   },
   upstream_overloaded: {
     status: 503,
     type: TYPES.server,
     message: 'The upstream is overloaded. Please try again shortly.',
-    when: 'the backend says that it has no capacity',
+    when: 'the backend reports that it has no capacity',
   },
 } as const satisfies Record<string, CatalogueEntry>;
 

@@ -1,4 +1,4 @@
-/** The types of OpenAI's errors that are used here. */
+/** The OpenAI error types in use. */
 export const TYPES = {
   invalid: 'invalid_request_error',
   rate: 'rate_limit_error',
@@ -12,8 +12,8 @@ export interface CatalogueEntry {
   readonly status: number;
   readonly type: (typeof TYPES)[keyof typeof TYPES];
   readonly message: string;
-  /** When a client may see this, for the docs. */
+  /** When a client sees this error, for the docs. */
   readonly when: string;
-  /** Asking again would change nothing: clients of OpenAI's kind are told so. */
+  /** A retry cannot succeed: sends `x-should-retry: false`, which OpenAI clients respect. */
   readonly final?: true;
 }

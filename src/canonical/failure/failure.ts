@@ -2,20 +2,20 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 import type { CatalogueEntry } from './failure-row.ts';
 
-/** A failure is a value, made from a row of the catalogue; `GatewayError` only carries it through code that throws. */
+/** An error as plain data, made from a row of the catalogue. `GatewayError` wraps it where code throws. */
 export interface Failure {
-  /** The row of the catalogue. */
+  /** Its row in the catalogue. */
   readonly kind: FailureCode;
   readonly status: number;
   readonly type: string;
-  /** What the client sees as `code`: the row's name, or the upstream's own code. */
+  /** The `code` that the client sees: the row's name, or the upstream's own code. */
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
   readonly retryAfterSeconds: number | null;
-  /** Further headers of the answer. */
+  /** Additional response headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Further members of the error object, for a client that looks for them. */
+  /** Additional fields of the error object, for clients that read them. */
   readonly more?: JsonObject;
 }
 
@@ -26,7 +26,7 @@ interface FailureDetails {
   readonly retryAfterSeconds?: number;
 }
 
-/** Whoever forgets to cut what a client or an upstream wrote: a client is not sent its own megabytes. */
+/** Last limit on text from clients or upstreams, so that an error never echoes megabytes. */
 const MAX_MESSAGE_CHARS = 5_000;
 const MAX_PARAM_CHARS = 300;
 
@@ -43,7 +43,7 @@ export const failure = (kind: FailureCode, details: FailureDetails = {}): Failur
     message: cut(details.message ?? row.message, MAX_MESSAGE_CHARS),
     param: details.param === undefined || details.param === null ? null : cut(details.param, MAX_PARAM_CHARS),
     retryAfterSeconds: details.retryAfterSeconds ?? null,
-    // Clients of OpenAI try 429 and 5xx again by themselves.
+    // OpenAI clients retry 429 and 5xx automatically.
     headers: row.final === true ? { 'x-should-retry': 'false' } : {},
   };
 };
@@ -61,6 +61,6 @@ export class GatewayError extends Error {
 export const gatewayError = (kind: FailureCode, details: FailureDetails = {}): GatewayError =>
   new GatewayError(failure(kind, details));
 
-/** What an unknown throw is for the client: never its own words, which may name paths or keys. */
+/** The failure to report for any thrown value. Unknown errors hide their message, which may contain paths or keys. */
 export const failureOf = (error: unknown): Failure =>
   error instanceof GatewayError ? error.failure : failure('server_error');

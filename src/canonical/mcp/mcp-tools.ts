@@ -2,9 +2,9 @@ import type { Json } from '../../kit/json/json.ts';
 
 /** A tool as its MCP server describes it. */
 export interface McpToolInfo {
-  /** As the server writes it; the model may see it written in another way. */
+  /** The server's own name for it; the name in model requests may differ. */
   readonly name: string;
-  /** A name for people. */
+  /** A display name. */
   readonly title: string | null;
   readonly description: string | null;
   readonly inputSchema: Json;
@@ -12,7 +12,7 @@ export interface McpToolInfo {
   readonly annotations: Json | null;
 }
 
-/** What a server has to offer, or why that is not known, as the end of a sentence about the server. */
+/** A server's tools, or why they are unknown; `trouble` completes a sentence about the server. */
 export type McpToolList =
   | { readonly status: 'connected'; readonly tools: readonly McpToolInfo[] }
-  | { readonly status: 'failed'; readonly trouble: string };
+  | { readonly status: 'failed'; readonly lastError: string };

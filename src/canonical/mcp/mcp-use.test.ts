@@ -22,39 +22,39 @@ const tool = (name: string, readOnlyHint: boolean | null = null) => ({
 });
 const READS = tool('reads', true);
 const WRITES = tool('writes', false);
-const SAYS_NOTHING = tool('says_nothing');
+const UNANNOTATED = tool('unannotated');
 
-describe('which tools of a server a request uses', () => {
+describe('readMcpUse', () => {
   it.each([
-    [undefined, ['reads', 'writes', 'says_nothing']],
+    [undefined, ['reads', 'writes', 'unannotated']],
     [['writes'], ['writes']],
     [{ tool_names: ['reads', 'other'] }, ['reads']],
     [{ read_only: true }, ['reads']],
     [{ tool_names: ['writes'], read_only: true }, []],
-  ])('is said by allowed_tools: %j', (allowed_tools, expected) => {
+  ])('filters tools by allowed_tools: %j', (allowed_tools, expected) => {
     const { allowed } = read(allowed_tools === undefined ? {} : { allowed_tools });
-    const left = [READS, WRITES, SAYS_NOTHING].filter((one) => allowed === null || isAmong(allowed, one));
+    const left = [READS, WRITES, UNANNOTATED].filter((one) => allowed === null || isAmong(allowed, one));
     expect(left.map(({ name }) => name)).toEqual(expected);
   });
 
   it.each([
-    [undefined, 'always', ['reads', 'writes', 'says_nothing']],
+    [undefined, 'always', ['reads', 'writes', 'unannotated']],
     [undefined, 'never', []],
-    ['always', 'never', ['reads', 'writes', 'says_nothing']],
+    ['always', 'never', ['reads', 'writes', 'unannotated']],
     ['never', 'always', []],
-    [{ never: { tool_names: ['writes'] } }, 'always', ['reads', 'says_nothing']],
-    [{ never: { read_only: true } }, 'always', ['writes', 'says_nothing']],
+    [{ never: { tool_names: ['writes'] } }, 'always', ['reads', 'unannotated']],
+    [{ never: { read_only: true } }, 'always', ['writes', 'unannotated']],
     [{ always: { tool_names: ['writes'] } }, 'never', ['writes']],
-    [{ always: { read_only: false } }, 'never', ['writes', 'says_nothing']],
+    [{ always: { read_only: false } }, 'never', ['writes', 'unannotated']],
     [
       { always: { tool_names: ['reads'] }, never: { tool_names: ['reads'] } },
       'always',
-      ['writes', 'says_nothing'],
+      ['writes', 'unannotated'],
     ],
-  ] as const)('needs approval: %j where the deployment says %s', (require_approval, otherwise, expected) => {
+  ] as const)('reads require_approval %j with the default %s', (require_approval, otherwise, expected) => {
     const given = require_approval === undefined ? {} : { require_approval: require_approval as never };
     const { approval } = read(given, { requireApproval: otherwise });
-    const needing = [READS, WRITES, SAYS_NOTHING].filter((one) => needsApproval(approval, one));
+    const needing = [READS, WRITES, UNANNOTATED].filter((one) => needsApproval(approval, one));
     expect(needing.map(({ name }) => name)).toEqual(expected);
     expect(mayNeedApproval(approval)).toBe(expected.length > 0);
   });
@@ -67,7 +67,7 @@ describe('which tools of a server a request uses', () => {
     { require_approval: 'sometimes' },
     { require_approval: { always: 5 } },
     { require_approval: { always: { read_only: true } } },
-  ])('is not guessed from %j', (more) => {
+  ])('rejects %j', (more) => {
     expect(readMcpUse({ type: 'mcp', ...more }, server)).toEqual({ problem: expect.any(String) });
   });
 });

@@ -3,24 +3,24 @@ import type { McpServer } from './mcp-server.ts';
 import type { McpToolInfo } from './mcp-tools.ts';
 import type { RawTool } from '../request/tool.ts';
 
-/** Some tools of a server; null stands for what was not said. */
+/** Selects tools of a server. A null field does not restrict. */
 export interface McpFilter {
   readonly names: ReadonlySet<string> | null;
   readonly readOnly: boolean | null;
 }
 
-/** Which calls a person must agree to. A tool that stands in both lists needs nobody. */
+/** Which calls need approval. A tool in both lists needs none. */
 export interface McpApproval {
   readonly always: McpFilter | null;
   readonly never: McpFilter | null;
-  /** For tools that stand in neither. */
+  /** For tools in neither list. */
   readonly otherwise: 'always' | 'never';
 }
 
-/** A server that a request makes use of, and how. */
+/** How a request uses a server. */
 export interface McpUse {
   readonly server: McpServer;
-  /** Null: all of its tools. */
+  /** Null: all tools. */
   readonly allowed: McpFilter | null;
   readonly approval: McpApproval;
 }
@@ -42,11 +42,11 @@ export const needsApproval = (
   return otherwise === 'always' || (always !== null && isAmong(always, tool));
 };
 
-/** Whether any call at all may have to be agreed to. */
+/** Whether any call may need approval. */
 export const mayNeedApproval = ({ always, otherwise }: McpApproval): boolean =>
   otherwise === 'always' || always !== null;
 
-/** Which tools of a server the client allows, and which calls it wants to agree to; a text says what is wrong with it. */
+/** Reads the allowed tools and the approval rules of an MCP tool in a request, or describes what is wrong with them. */
 export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly problem: string } => {
   const allowed = readFilter(raw['allowed_tools']);
   if (allowed === 'wrong') return { problem: `its 'allowed_tools' must be ${FILTER}.` };
@@ -54,12 +54,12 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
   if (approval === null) {
     return { problem: `its 'require_approval' must be 'always', 'never', or an object with these.` };
   }
-  // Before a server has said which tools it has, the app-server can only be told names, and to run what only reads.
+  // Before a server has listed its tools, the app-server can only be configured with names and with "run read-only tools".
   if (allowed?.readOnly === false)
-    return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
+    return { problem: `'read_only: false' in its 'allowed_tools' is not supported.` };
   if (approval.never?.readOnly === false || approval.always?.readOnly === true) {
     return {
-      problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.`,
+      problem: `its 'require_approval' is stricter for read-only calls than for others, which is not supported.`,
     };
   }
   return { server, allowed, approval };
@@ -67,8 +67,8 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
 
 const FILTER = "an array of names, or an object with 'tool_names' or 'read_only'";
 
-const readApproval = (given: Json, standard: McpApproval['otherwise']): McpApproval | null => {
-  const all = given ?? standard;
+const readApproval = (value: Json, standard: McpApproval['otherwise']): McpApproval | null => {
+  const all = value ?? standard;
   if (all === 'always' || all === 'never') return { always: null, never: null, otherwise: all };
   if (!isJsonObject(all)) return null;
   const always = readFilter(all['always']);
@@ -76,11 +76,11 @@ const readApproval = (given: Json, standard: McpApproval['otherwise']): McpAppro
   return always === 'wrong' || never === 'wrong' ? null : { always, never, otherwise: standard };
 };
 
-const readFilter = (given: Json | undefined): McpFilter | null | 'wrong' => {
-  if (given === undefined || given === null) return null;
-  if (Array.isArray(given)) return filterOf(given as readonly Json[], null);
-  if (!isJsonObject(given)) return 'wrong';
-  const { tool_names: names = null, read_only: readOnly = null } = given;
+const readFilter = (value: Json | undefined): McpFilter | null | 'wrong' => {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value)) return filterOf(value as readonly Json[], null);
+  if (!isJsonObject(value)) return 'wrong';
+  const { tool_names: names = null, read_only: readOnly = null } = value;
   if (names !== null && !Array.isArray(names)) return 'wrong';
   if (readOnly !== null && typeof readOnly !== 'boolean') return 'wrong';
   return filterOf(names as readonly Json[] | null, readOnly);

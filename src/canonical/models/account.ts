@@ -1,20 +1,20 @@
-/** Who answers, and on whose account. */
+/** The backend and its account. */
 export interface Account {
   readonly backend: 'chatgpt' | 'api-key' | 'provider' | 'demo' | 'none';
-  /** The plan of a ChatGPT account; null where there is none, or where it could not be asked. */
+  /** The plan of a ChatGPT account; null if there is none or it is unknown. */
   readonly plan: string | null;
-  /** False: the account's own service did not say so; the login on this machine is all that is known. */
+  /** False if the account was only read from the local login and not confirmed by its service. */
   readonly isConfirmed: boolean;
 }
 
-/** What an account may still use. Null stands for what the backend did not say. */
+/** The remaining usage of an account. Null means that the backend did not report a value. */
 export interface RateLimits {
   readonly plan: string | null;
   /** Whether ordinary use is allowed now. */
   readonly isAllowed: boolean | null;
-  /** One for each thing that is metered; the first is that of codex itself. */
+  /** One limit per metered feature; the first is that of codex itself. */
   readonly limits: readonly RateLimit[];
-  /** How many times a limit may be reset ahead of time. */
+  /** Number of early resets that are left. */
   readonly resetCredits: number | null;
 }
 
@@ -24,7 +24,7 @@ export interface RateLimit {
   readonly primary: LimitWindow | null;
   readonly secondary: LimitWindow | null;
   readonly credits: Credits | null;
-  /** Which limit is reached; null: none. */
+  /** The limit that is reached, or null. */
   readonly reached: string | null;
 }
 
@@ -41,19 +41,19 @@ export interface Credits {
   readonly balance: string | null;
 }
 
-/** What somebody thinks of an answer, for the makers of codex. */
+/** A user's feedback about an answer, for OpenAI. */
 export interface Feedback {
   readonly classification: string;
   readonly reason: string | null;
 }
 
-/** What an account has used. */
+/** The past usage of an account. */
 export interface TokenTotals {
   readonly lifetime: number | null;
   readonly peakDay: number | null;
   readonly longestTurnSeconds: number | null;
   readonly currentStreakDays: number | null;
   readonly longestStreakDays: number | null;
-  /** Null: the backend does not tell. */
+  /** Null if the backend does not report it. */
   readonly days: readonly { readonly date: string; readonly tokens: number }[] | null;
 }

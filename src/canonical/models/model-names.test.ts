@@ -38,13 +38,13 @@ describe('createModelNames', () => {
     ['gpt-5.5-high', { ...plain('gpt-5.5'), effort: 'high' }],
     ['gpt-5.5-fast', { ...plain('gpt-5.5'), serviceTier: 'priority' }],
     ['gpt-5.5-high-fast', { ...plain('gpt-5.5'), effort: 'high', serviceTier: 'priority' }],
-    // A model goes before an alias of the same name.
+    // A model takes precedence over an alias of the same name.
     ['gpt-6-low', plain('gpt-6-low')],
-    // It has no such tier, so this is no alias.
+    // The model does not have this tier, so the name is not an alias.
     ['gpt-6-fast', plain('gpt-6-fast')],
     ['llama', plain('llama')],
     ['llama-high', plain('llama-high')],
-    // Not on offer, but its aliases have a meaning.
+    // Not listed, but its aliases resolve.
     ['gpt-4-low', { ...plain('gpt-4'), effort: 'low' }],
     ['gpt-4-low-fast', { ...plain('gpt-4'), effort: 'low', serviceTier: 'priority' }],
     ['codex-5', plain('gpt-6')],
@@ -62,20 +62,20 @@ describe('createModelNames', () => {
     ['gpt-5.5-codev', plain('gpt-5.5')],
     ['gpt-5.5-high-codev', { ...plain('gpt-5.5'), effort: 'high' }],
     ['gpt-5.5-fast-codev-xh', { model: 'gpt-5.5', effort: 'xhigh', serviceTier: 'priority' }],
-    // Listed or not.
+    // Works for listed and unlisted models.
     ['gpt-5.2-codev-l', { ...plain('gpt-5.2'), effort: 'low' }],
     ['acme/llama-codev-h', { ...plain('acme/llama'), effort: 'high' }],
     ['codex-5-codev-l', { ...plain('gpt-6'), effort: 'low' }],
     ['codex-5.3-codev-xh', { ...plain('gpt-6'), effort: 'xhigh' }],
     ['gpt-5.5-codev-s', plain('gpt-5.5-codev-s')],
     ['-codev-l', plain('-codev-l')],
-    // Taken apart once, however long it is.
+    // Only one suffix is removed.
     ['a-codev-l-codev-h', { ...plain('a-codev-l'), effort: 'high' }],
   ])('%s', (name, resolved) => {
     expect(NAMES.resolve(name)).toEqual(resolved);
   });
 
-  it('takes the first model for the default where none is named', () => {
+  it('uses the first model as the default if none is named', () => {
     const names = createModelNames(modelList([knownModel('a', { serviceTiers: ['priority'] })]));
     expect([names.resolve('codex-5'), names.resolve('codex-5-fast')]).toEqual([
       plain('a'),
@@ -83,7 +83,7 @@ describe('createModelNames', () => {
     ]);
   });
 
-  it('the family of a model of which nothing is known still has efforts and a tier', () => {
+  it('resolves efforts and the tier of family names if nothing is known about the model', () => {
     const names = createModelNames(modelList([unknownModel('llama')]));
     expect(names.all.map(({ id }) => id)).toEqual(['llama', 'codex-5']);
     expect(['codex-5-high', 'codex-5-xhigh-fast', 'codex-5-max'].map((name) => names.resolve(name))).toEqual([
@@ -93,16 +93,16 @@ describe('createModelNames', () => {
     ]);
   });
 
-  it('hands every name on where there is no model at all', () => {
+  it('leaves every name unchanged if there are no models', () => {
     const names = createModelNames(modelList([]));
     expect([names.all, names.resolve('codex-5'), names.smallest]).toEqual([[], plain('codex-5'), null]);
   });
 
-  it('finds what is on offer, also under a name that is too much for the list', () => {
+  it('finds offered models, also under combined names that are not listed', () => {
     const found = ['gpt-5.5-low-fast', 'gpt-4', 'gpt-4-low', 'nope'].map((name) => NAMES.find(name)?.meaning);
     const codev = ['gpt-5.5-codev-l', 'llama-codev-xh', 'gpt-5.5-codev', 'codex-5-codev-l'];
     expect(codev.map((name) => NAMES.find(name)?.id)).toEqual(codev);
-    // Not on offer, without this effort, and nothing at all.
+    // Not offered, effort not supported, and unknown.
     expect(['gpt-4-codev-l', 'gpt-5.5-codev-xh', 'nope-codev-l'].map((name) => NAMES.find(name))).toEqual([
       null,
       null,
@@ -117,7 +117,7 @@ describe('createModelNames', () => {
   });
 });
 
-describe('names of a deployment', () => {
+describe('configured aliases', () => {
   const names = createModelNames(
     {
       models: [
@@ -131,7 +131,7 @@ describe('names of a deployment', () => {
       house: 'gpt-5.5-high-fast',
       home: 'house',
       'gpt-5.2': 'gpt-6-mini',
-      // In front of what the backend calls so.
+      // Takes precedence over the backend's model of the same name.
       'gpt-5.5': 'gpt-5.5-codev-h',
       old: 'gpt-4-low',
       any: 'codex-5.9-low',
@@ -156,7 +156,7 @@ describe('names of a deployment', () => {
     expect(names.resolve(name)).toEqual(resolved);
   });
 
-  it('are listed behind the others, or in the place of the model that they hide', () => {
+  it('are listed after the others, or in place of the model that they replace', () => {
     const ids = names.all.map(({ id }) => id);
     expect([ids[0], ids.slice(-7), new Set(ids).size]).toEqual([
       'gpt-5.5',

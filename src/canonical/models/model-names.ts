@@ -1,21 +1,21 @@
 import { smallestOf } from './smallest-model.ts';
 
-/** What is known of a model. Null stands for what nobody said. */
+/** Metadata of a model. Null means unknown. */
 export interface ModelInfo {
   readonly id: string;
   readonly displayName: string | null;
-  /** What it is good for, in a sentence. */
+  /** One sentence about its purpose. */
   readonly description: string | null;
-  /** The model that is to be used in its place. */
+  /** The model that replaces it. */
   readonly upgrade: string | null;
   readonly ownedBy: string;
   /** Seconds since the Unix epoch. */
   readonly created: number | null;
-  /** The efforts that it takes, least first. */
+  /** Supported reasoning efforts, lowest first. */
   readonly efforts: readonly string[] | null;
-  /** The effort that codex itself would ask for. */
+  /** The effort that codex uses by default. */
   readonly defaultEffort: string | null;
-  /** The tiers that it has beside the usual one. */
+  /** Service tiers besides the default. */
   readonly serviceTiers: readonly string[] | null;
   readonly inputModalities: readonly string[] | null;
   readonly contextWindow: number | null;
@@ -23,7 +23,7 @@ export interface ModelInfo {
   readonly maxOutputTokens: number | null;
 }
 
-/** A model of which nothing but its name is known. */
+/** A model of which only the name is known. */
 export const unknownModel = (id: string): ModelInfo => ({
   id,
   displayName: null,
@@ -40,29 +40,29 @@ export const unknownModel = (id: string): ModelInfo => ({
   maxOutputTokens: null,
 });
 
-/** Names of a deployment, and the names that they stand for. */
+/** Aliases configured by the deployment, and the names that they map to. */
 export type ModelAliases = Readonly<Record<string, string>>;
 
 /** The models of a backend. */
 export interface ModelList {
-  /** What the backend offers, in its order. */
+  /** Offered models, in the backend's order. */
   readonly models: readonly ModelInfo[];
-  /** Which of them is the default; null if there is none. */
+  /** The default model, or null. */
   readonly standard: string | null;
-  /** Models that it does not list, but whose aliases have a meaning all the same. */
+  /** Models that are not listed but whose aliases still resolve. */
   readonly unlisted: readonly ModelInfo[];
 }
 
 export interface ResolvedModel {
-  /** The name for the backend. */
+  /** The name to send to the backend. */
   readonly model: string;
-  /** The effort that the alias stands for. */
+  /** The effort that the alias selects. */
   readonly effort: string | null;
-  /** The tier that the alias stands for. */
+  /** The service tier that the alias selects. */
   readonly serviceTier: string | null;
 }
 
-/** One name of the list: a model itself, or an alias. */
+/** A listed name: a model or an alias. */
 export interface ModelName {
   readonly id: string;
   readonly meaning: ResolvedModel;
@@ -70,26 +70,25 @@ export interface ModelName {
 }
 
 export interface ModelNames {
-  /** A name that is neither listed nor an alias goes to the backend as it is. */
+  /** Resolves a name. Unknown names are sent to the backend unchanged. */
   resolve(name: string): ResolvedModel;
-  /** The models themselves. */
   readonly list: ModelList;
   /** Listed models and their aliases, for `/v1/models`. */
   readonly all: readonly ModelName[];
-  /** One of them, or an effort and `-fast`, or `-codev-…` of one; null for any other name. */
+  /** Finds a listed name, also with an effort and `-fast`, or with `-codev-…`; null if unknown. */
   find(name: string): ModelName | null;
-  /** The smallest that is listed; null where none is. */
+  /** The smallest listed model, or null. */
   readonly smallest: ModelInfo | null;
 }
 
-/** Names of this family mean "the default model", whatever it is today. */
+/** Names with this prefix mean the current default model. */
 export const FAMILY = 'codex-5';
-/** What the family's names may end in where the default model does not say which efforts it has. */
+/** Suffixes for family names if the efforts of the default model are unknown. */
 const USUAL_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const FAST = '-fast';
-/** What `-fast` asks for. codex calls this tier "Fast", the backends "priority". */
+/** The tier for `-fast`. codex calls it "Fast", the backends "priority". */
 const FAST_TIER = 'priority';
-/** An older name of ours for a model and its effort, as in `gpt-5.2-codev-l`. */
+/** Our older alias for a model and its effort, as in `gpt-5.2-codev-l`. */
 const CODEV = /^(?<base>.+)-codev(?:-(?<letter>l|m|h|xh))?$/s;
 const CODEV_EFFORTS: Readonly<Record<string, string>> = { l: 'low', m: 'medium', h: 'high', xh: 'xhigh' };
 
@@ -104,7 +103,7 @@ export const createModelNames = (list: ModelList, aliases: ModelAliases = {}): M
     for (const effort of info.efforts ?? []) add(`${name}-${effort}`, info, effort, null);
     if (isFast(info)) add(`${name}${FAST}`, info, null, FAST_TIER);
   };
-  // Too many to show, but they have a meaning.
+  // Not listed, because there would be too many, but they resolve.
   const addCombined = (name: string, info: ModelInfo): void => {
     if (!isFast(info)) return;
     for (const effort of info.efforts ?? []) add(`${name}-${effort}${FAST}`, info, effort, FAST_TIER);
@@ -131,7 +130,7 @@ export const createModelNames = (list: ModelList, aliases: ModelAliases = {}): M
       ? ofFamily(name, chosen)
       : { model: name, effort: null, serviceTier: null });
   const own = new Map(Object.entries(aliases));
-  /** Within its own meaning a name is not ours: `gpt-5.5` may stand for `gpt-5.5-high`. */
+  /** A configured alias is not applied again inside its own target: `gpt-5.5` may map to `gpt-5.5-high`. */
   const resolve = (name: string, within: readonly string[] = []): ResolvedModel => {
     const codev = own.has(name) || table.has(name) ? null : codevOf(name);
     const base = codev?.base ?? name;
@@ -163,7 +162,7 @@ export const createModelNames = (list: ModelList, aliases: ModelAliases = {}): M
   };
 };
 
-/** What such a name is made of; null: it is none. An effort that is not said is that of the base. */
+/** Splits a `-codev` name; null for other names. Without a letter the effort is that of the base. */
 const codevOf = (name: string): { readonly base: string; readonly effort: string | null } | null => {
   const { base, letter } = CODEV.exec(name)?.groups ?? {};
   return base === undefined ? null : { base, effort: CODEV_EFFORTS[letter ?? ''] ?? null };
@@ -171,7 +170,7 @@ const codevOf = (name: string): { readonly base: string; readonly effort: string
 
 const isFast = ({ serviceTiers }: ModelInfo): boolean => serviceTiers?.includes(FAST_TIER) === true;
 
-/** Any other name of the family: its ending still counts, unless the model is known not to have it. */
+/** Resolves any other family name by its suffix, unless the model is known not to support it. */
 const ofFamily = (name: string, info: ModelInfo): ResolvedModel => {
   const isFastName = name.endsWith(FAST);
   const rest = isFastName ? name.slice(0, -FAST.length) : name;

@@ -7,7 +7,7 @@ it.each([
   [['gpt-5.5', 'gpt-5.4-mini', 'gpt-5.4-nano', 'gpt-5.3-nano'], 'gpt-5.4-nano'],
   [['gpt-6.1-sol', 'gpt-6-luna', 'gpt-5.6-luna', 'gpt-5.5'], 'gpt-6-luna'],
   [['gpt-5.3-codex', 'GPT-5.3-Codex-Spark', 'gpt-5.2'], 'GPT-5.3-Codex-Spark'],
-  // Only whole words count, and only models that write.
+  // Only whole words count, and only text models.
   [['text-embedding-3-small', 'gpt-4o-mini-tts', 'google/gemini-3-pro', 'acme/minimax'], 'acme/minimax'],
   [['qwen3:30b-a3b', 'llama-3.2-1.5b-instruct', 'llama-3.1-8b'], 'llama-3.2-1.5b-instruct'],
   [['best', 'good', 'text-embedding-9'], 'good'],
@@ -16,6 +16,6 @@ it.each([
   expect(smallestOf(ids.map(unknownModel))?.id).toBe(smallest);
 });
 
-it('there is none in an empty list', () => {
+it('returns null for an empty list', () => {
   expect(smallestOf([])).toBeNull();
 });

@@ -1,42 +1,43 @@
 import type { Item, Message, Opaque, Summary } from './item.ts';
-import type { AskedTurn } from './turn-request.ts';
+import type { TurnRequest } from './turn-request.ts';
 
-/** As the last item of a conversation it asks for a compaction instead of an answer. */
+/** As the last item of a conversation, requests a compaction instead of an answer. */
 const TRIGGER: Opaque = { kind: 'opaque', raw: { type: 'compaction_trigger' } };
 
-export const isTrigger = (item: Item): boolean => 'raw' in item && item.raw.type === TRIGGER.raw.type;
+export const isCompactionTrigger = (item: Item): boolean =>
+  'raw' in item && item.raw.type === TRIGGER.raw.type;
 
-/** Whether a compaction of the conversation is asked for. */
-export const asksForCompaction = ({ items }: Pick<AskedTurn, 'items'>): boolean => {
+/** Whether the request is for a compaction. */
+export const asksForCompaction = ({ items }: Pick<TurnRequest, 'items'>): boolean => {
   const last = items.at(-1);
-  return last !== undefined && isTrigger(last);
+  return last !== undefined && isCompactionTrigger(last);
 };
 
-/** The same request, asking for a compaction. */
-export const compacting = <Ask extends AskedTurn>(request: Ask): Ask =>
+/** Adds the compaction trigger, unless it is already there. */
+export const withCompactionTrigger = <Ask extends TurnRequest>(request: Ask): Ask =>
   asksForCompaction(request) ? request : { ...request, items: [...request.items, TRIGGER] };
 
-/** What only the backend can read that made it, whatever it calls it. */
-export const isSealed = (item: Item): boolean =>
+/** Whether an item is a compaction that only its backend can decrypt. */
+export const isEncryptedCompaction = (item: Item): boolean =>
   item.kind === 'compaction'
     ? 'encryptedContent' in item
     : 'raw' in item &&
       item.raw.type === 'context_compaction' &&
       typeof item.raw['encrypted_content'] === 'string';
 
-/** What of a conversation stands in front of its compaction: all that the model was told, and nothing that it said or saw. */
-export const staysBesideCompaction = (item: Item): boolean =>
+/** Whether an item stays in the conversation, before the compaction: client messages and tools, but no model output or tool results. */
+export const isKeptByCompaction = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role !== 'assistant'
     : item.kind === 'loaded-tools' && item.raw.type === 'additional_tools';
 
-/** How a model that has no compaction of its own is asked for one. */
-export const summaryRequest = (): Message => toldByUser(ASK);
+/** Asks a model for a summary, for backends without a compaction of their own. */
+export const summaryRequest = (): Message => userMessage(ASK);
 
-/** How a model reads a summary. It may quote anybody, so it has no more weight than what a user says. */
-export const summaryInWords = ({ summary }: Summary): Message => toldByUser(`${PREFACE}\n\n${summary}`);
+/** A summary as a message to the model. A user message, because the summary may quote untrusted text. */
+export const summaryMessage = ({ summary }: Summary): Message => userMessage(`${PREFACE}\n\n${summary}`);
 
-const toldByUser = (text: string): Message => ({
+const userMessage = (text: string): Message => ({
   kind: 'message',
   role: 'user',
   parts: [{ kind: 'text', text }],

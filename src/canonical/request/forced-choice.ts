@@ -1,13 +1,13 @@
 import type { Produced } from './item.ts';
 import { refKey, refOfCall, titleOf, type ToolChoice, type ToolRef } from './tool.ts';
 
-/** The tools of which a forced choice wants one called; null: any. */
+/** The tools that satisfy a forced choice; null: any tool. */
 const wantedBy = (choice: ToolChoice): readonly ToolRef[] | null => {
   if (choice.mode === 'named') return [choice.tool];
   return choice.mode === 'allowed' ? choice.tools : null;
 };
 
-/** Says of an item of the answer whether it is a call that a forced choice wants. */
+/** Returns a predicate: whether an output item satisfies a forced choice. */
 export const meetsChoice = (choice: ToolChoice): ((item: Produced) => boolean) => {
   const wanted = wantedBy(choice);
   const called = new Set(wanted?.map(refKey));
@@ -25,11 +25,11 @@ export const meetsChoice = (choice: ToolChoice): ((item: Produced) => boolean) =
   };
 };
 
-/** Items by which a hosted tool is called, or would be if the client agreed. */
+/** Item types of hosted tool calls, including calls that wait for approval. */
 const CALLING = /^(\w+?)_(?:call|approval_request)$/;
 
-/** A forced choice as the model is told it where no field of its request says it. */
-export const choiceInWords = (choice: ToolChoice): string => {
+/** A forced choice as an instruction, for backends without `tool_choice`. */
+export const choiceInstruction = (choice: ToolChoice): string => {
   const wanted = wantedBy(choice)?.map(shown);
   if (wanted === undefined)
     return 'Answer this turn by calling one of your tools. Do not answer in text only.';

@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Tool } from './tool.ts';
 
 /**
- * A unit of conversation, in both directions: what a caller sent, and what the model produced. Nothing
- * is flattened: type, role, order, ids and argument strings stay as they were. Only readers, projectors
- * and renderers ask what kind an item is; what a new kind means to everybody else is said in this file.
+ * An item of a conversation: input from a client or output of the model. Nothing is flattened: type, role, order,
+ * ids and argument strings are kept. Only parsers, projectors and renderers switch on the kind; all other code uses
+ * the helpers in this file.
  */
 export type Item =
   | Message
@@ -17,31 +17,28 @@ export type Item =
   | Compaction
   | Opaque;
 
-/** What only a client can say. */
-export type FromClient = ToolOutput | LoadedTools;
+/** Items that only a client sends. */
+export type ClientOnlyItem = ToolOutput | LoadedTools;
 
-/** An item of an answer: it always has an id. */
-export type Produced<I extends Exclude<Item, FromClient> = Exclude<Item, FromClient>> = I & {
+/** An output item, which always has an id. */
+export type Produced<I extends Exclude<Item, ClientOnlyItem> = Exclude<Item, ClientOnlyItem>> = I & {
   readonly id: string;
 };
 
-/** Whether an item that the model produced is whole. Items of callers do not say. */
+/** Whether an output item is complete. Input items have no status. */
 export type ItemStatus = 'completed' | 'incomplete';
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant';
 export type Phase = 'commentary' | 'final_answer';
 
-/**
- * What codex notes about an item for OpenAI, in the field `internal_chat_message_metadata_passthrough`. It says nothing to
- * the model.
- */
+/** The field `internal_chat_message_metadata_passthrough`, which codex sends to OpenAI. The model does not see it. */
 export type ItemNotes = JsonObject;
 
 export interface Message {
   readonly kind: 'message';
   readonly id?: string;
   readonly role: Role;
-  /** A message that the model has ended has a part, if only an empty text. */
+  /** A complete output message has at least one part, possibly an empty text. */
   readonly parts: readonly Part[];
   readonly phase?: Phase;
   readonly status?: ItemStatus;
@@ -50,9 +47,9 @@ export interface Message {
 
 export type Part = TextPart | ImagePart | AudioPart | FilePart | RefusalPart;
 
-/** What every part of a client's message may say besides its content. */
+/** Options that any part of a client's message may have. */
 interface PartOptions {
-  /** Up to here the prompt is to be cached, in the words of the Responses API. Only a backend reads it. */
+  /** Marks the end of the prompt prefix to cache, in Responses API form. Only the backend reads it. */
   readonly cacheBreakpoint?: JsonObject;
 }
 
@@ -61,11 +58,11 @@ export interface TextPart extends PartOptions {
   readonly text: string;
   /** Citations in an assistant's text. */
   readonly annotations?: readonly Json[];
-  /** Of the text's tokens, when they were asked for. */
+  /** Log probabilities of the tokens, if requested. */
   readonly logprobs?: readonly Json[];
 }
 
-/** `url` is what the client sent, or the data URL it was resolved to (see http/attachments). */
+/** `url` is what the client sent, or the data URL it was resolved to (see turns/attachments). */
 export interface ImagePart extends PartOptions {
   readonly kind: 'image';
   readonly url: string;
@@ -81,8 +78,8 @@ export interface AudioPart extends PartOptions {
 }
 
 /**
- * A file, or an image that is stored as a file, as the Responses API writes it. Where the backend takes files
- * nobody reads what is in it (see `text-file.ts`).
+ * A file, or an image stored as a file, in Responses API form. It is passed through unread if the backend accepts
+ * files (see `text-file.ts`).
  */
 export interface FilePart extends PartOptions {
   readonly kind: 'file';
@@ -90,7 +87,7 @@ export interface FilePart extends PartOptions {
 }
 export type RawPart = JsonObject & { readonly type: 'input_file' | 'input_image' };
 
-/** What the assistant refused with. */
+/** A refusal by the assistant. */
 export interface RefusalPart {
   readonly kind: 'refusal';
   readonly text: string;
@@ -100,14 +97,14 @@ export interface Reasoning {
   readonly kind: 'reasoning';
   readonly id?: string;
   readonly summary: readonly string[];
-  /** Raw reasoning, which only some providers show. */
+  /** Raw reasoning text, which only some providers send. */
   readonly content?: readonly string[];
   readonly encryptedContent?: string;
   readonly status?: ItemStatus;
   readonly notes?: ItemNotes;
 }
 
-/** A call of a tool that the client runs. */
+/** A call of a client's tool. */
 export interface ToolCall {
   readonly kind: 'tool-call';
   readonly id?: string;
@@ -115,9 +112,9 @@ export interface ToolCall {
   readonly callId: string;
   readonly name: string;
   readonly namespace?: string;
-  /** Byte for byte as the model wrote it: JSON for a function, any text for a custom tool. */
+  /** Exactly as the model wrote it: JSON for a function, any text for a custom tool. */
   readonly input: string;
-  /** Further fields, as the API has them: who called it, and whether its output may come later. */
+  /** Other API fields, such as the caller and whether the output may come later. */
   readonly more?: JsonObject;
   readonly status?: ItemStatus;
   readonly notes?: ItemNotes;
@@ -129,22 +126,22 @@ export interface ToolOutput {
   readonly tool: 'function' | 'custom';
   readonly callId: string;
   readonly output: string | readonly Part[];
-  /** Further fields, as the client sent them: who called it, and its name. */
+  /** Other fields from the client, such as the caller and its name. */
   readonly more?: JsonObject;
   readonly notes?: ItemNotes;
 }
 
-/** A call that the backend runs itself, or the app-server does: a web search, an image, a tool of an MCP server. */
+/** A call that the backend or the app-server runs: a web search, an image, an MCP tool. */
 export interface HostedCall {
   readonly kind: 'hosted-call';
   readonly id?: string;
   readonly raw: RawItem;
-  /** What the model calls it, where the app-server runs it. */
+  /** The model's call id, if the app-server runs the call. */
   readonly modelCallId?: string;
   readonly status?: ItemStatus;
 }
 
-/** Tools that a conversation brings along: from here on the model may call them. */
+/** Tools declared inside the conversation. The model may call them from here on. */
 export interface LoadedTools {
   readonly kind: 'loaded-tools';
   readonly id?: string;
@@ -152,55 +149,55 @@ export interface LoadedTools {
   readonly tools: readonly Tool[];
 }
 
-/** What stands for a conversation up to its place, and is shorter. */
-export type Compaction = SealedCompaction | Summary;
+/** Replaces the conversation before it with a shorter form. */
+export type Compaction = EncryptedCompaction | Summary;
 
-/** As its backend made it, which alone can read it. */
-export interface SealedCompaction {
+/** A compaction that only its backend can decrypt. */
+export interface EncryptedCompaction {
   readonly kind: 'compaction';
   readonly id?: string;
   readonly encryptedContent: string;
   readonly notes?: ItemNotes;
 }
 
-/** In words, where the backend has no compaction of its own: any model can read it. */
+/** A compaction as plain text, for backends without their own: any model can read it. */
 export interface Summary {
   readonly kind: 'compaction';
   readonly id?: string;
   readonly summary: string;
 }
 
-/** An item of a type that nobody between the backend and the client knows. */
+/** An item of an unknown type, passed through unchanged. */
 export interface Opaque {
   readonly kind: 'opaque';
   readonly id?: string;
   readonly raw: RawItem;
 }
 
-/** An item as the Responses API writes it. */
+/** An item in Responses API form. */
 export type RawItem = JsonObject & { readonly type: string };
 
-/** A raw item as it is written: its id is the item's own, or none. */
+/** The raw item with the id of the item; without an id if the item has none. */
 export const rawOf = ({ id, raw }: HostedCall | LoadedTools | Opaque): RawItem => {
   if (id !== undefined) return { ...raw, id };
   const { id: _, ...rest } = raw;
   return { ...rest, type: raw.type };
 };
 
-/** Where in an item a delta belongs. */
+/** The part of an item that a delta belongs to. */
 export type Slot =
   | 'text'
   | 'refusal'
-  /** What a tool is called with. */
+  /** Arguments or input of a tool call. */
   | 'input'
-  /** What a hosted tool says while it runs. */
+  /** Output of a hosted tool while it runs. */
   | 'output'
   | { readonly list: 'summary' | 'reasoning'; readonly index: number };
 
-/** What was said of an item while it was open, slot by slot. */
-export interface Said {
+/** The content of an item, collected from its deltas. */
+export interface ItemContent {
   readonly text: string;
-  /** Null: the model did not refuse. */
+  /** Null if the model did not refuse. */
   readonly refusal: string | null;
   readonly input: string;
   readonly output: string;
@@ -210,11 +207,11 @@ export interface Said {
   readonly logprobs: readonly Json[];
 }
 
-/** An item of which this much was said, and no more will be. */
-export const endedWith = (head: Produced, said: Said, status: ItemStatus): Produced => {
+/** The ended item with the content received so far. */
+export const endItem = (head: Produced, said: ItemContent, status: ItemStatus): Produced => {
   switch (head.kind) {
     case 'message':
-      return { ...head, parts: saidParts(said), status };
+      return { ...head, parts: messageParts(said), status };
     case 'reasoning':
       return {
         ...head,
@@ -234,13 +231,13 @@ export const endedWith = (head: Produced, said: Said, status: ItemStatus): Produ
   }
 };
 
-/** The parts of a message that the model wrote: a text, also an empty one, unless it only refuses. */
-export const saidParts = ({
+/** The parts of an output message: a text, possibly empty, unless the message is only a refusal. */
+export const messageParts = ({
   text,
   refusal,
   annotations,
   logprobs,
-}: Pick<Said, 'text' | 'refusal' | 'annotations' | 'logprobs'>): readonly Part[] => [
+}: Pick<ItemContent, 'text' | 'refusal' | 'annotations' | 'logprobs'>): readonly Part[] => [
   ...(text !== '' || refusal === null
     ? [
         {
@@ -254,31 +251,30 @@ export const saidParts = ({
   ...(refusal === null ? [] : [{ kind: 'refusal', text: refusal } as const]),
 ];
 
-/** The words of a message's parts of one kind. */
+/** The joined text of a message's parts of one kind. */
 export const wordsOf = ({ parts }: Pick<Message, 'parts'>, kind: 'text' | 'refusal'): string =>
   parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
 
-/** What of the answer's text an item is; commentary is none of it. */
-export const answerOf = (item: Item): string =>
+/** The item's share of the answer text; empty for commentary. */
+export const answerText = (item: Item): string =>
   item.kind === 'message' && item.phase !== 'commentary' ? wordsOf(item, 'text') : '';
 
-/** Whether there is nothing in a message, such as the one that our own layout puts in front of calls. */
-export const saysNothing = (parts: readonly Part[]): boolean =>
+/** Whether a message is empty, such as the one that the message-first layout puts before calls. */
+export const hasNoContent = (parts: readonly Part[]): boolean =>
   parts.every((part) => (part.kind === 'text' || part.kind === 'refusal') && part.text === '');
 
-/** The questions that code which is blind to kinds may ask of an item. */
 export const isMessage = <I extends Item>(item: I): item is Extract<I, Message> => item.kind === 'message';
 export const isReasoning = <I extends Item>(item: I): item is Extract<I, Reasoning> =>
   item.kind === 'reasoning';
 export const isToolCall = <I extends Item>(item: I): item is Extract<I, ToolCall> =>
   item.kind === 'tool-call';
 
-/** A summary reaches the model as something that it is told. */
+/** A plain-text summary, which the model gets as an input message. */
 export const isSummary = <I extends Item>(item: I): item is Extract<I, Summary> =>
   item.kind === 'compaction' && 'summary' in item;
 
-/** Whether it is surely something that the model said or did, besides its reasoning. */
-export const isModels = (item: Item): boolean =>
+/** Whether an item is certainly model output other than reasoning. */
+export const isModelOutput = (item: Item): boolean =>
   item.kind === 'message'
     ? item.role === 'assistant'
     : !isReasoning(item) &&
@@ -287,7 +283,7 @@ export const isModels = (item: Item): boolean =>
       item.kind !== 'loaded-tools' &&
       item.kind !== 'opaque';
 
-/** The content parts of an item and the wire's name of the field that holds them. */
+/** The content parts of an item, and the name of their field in the API. */
 export const partsOf = (
   item: Item,
 ): { readonly field: 'content' | 'output'; readonly parts: readonly Part[] } => {
@@ -296,7 +292,7 @@ export const partsOf = (
   return { field: 'output', parts: typeof item.output === 'string' ? [] : item.output };
 };
 
-/** The same item with other parts, where it has any. */
+/** The item with other parts, if its kind has parts. */
 export const withParts = (item: Item, parts: readonly Part[]): Item => {
   if (item.kind === 'message') return { ...item, parts };
   return item.kind === 'tool-output' ? { ...item, output: parts } : item;

@@ -7,9 +7,9 @@ export type PairingProblem =
   | { readonly kind: 'duplicate-output'; readonly index: number; readonly callId: string };
 
 /**
- * The app-server drops an output without its call and invents an output for a call without one.
- * Both would change what the model sees, so they are found here and refused. An id may be used again
- * once its call has an output: there are backends that number the calls of each answer.
+ * Finds a tool call without an output, or an output without a call. The app-server would drop the output or invent
+ * one, which changes the model's input, so such requests are rejected. A call id may be reused after its output:
+ * some backends number the calls of each answer.
  */
 export const findPairingProblem = (items: readonly Item[]): PairingProblem | null => {
   const open = new Map<string, { readonly index: number; readonly tool: ToolCall['tool'] }>();

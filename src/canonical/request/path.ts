@@ -1,40 +1,40 @@
 /**
- * A part of a turn request, named without the words of any API. Whoever says what becomes of a request
- * says it by paths; the API that read the request turns them into the names that the caller wrote.
+ * Identifies a part of a turn request independently of any API. The API that parsed the request translates paths
+ * to its own parameter names, for error messages and headers.
  */
 export type Path =
   | Setting
-  /** One item of the conversation, by its place in the request. */
+  /** An item of the conversation, by index. */
   | { readonly item: number }
-  /** How closely an image is to be looked at. */
-  | { readonly imageDetail: PartPlace }
-  /** A file or an image among the parts of an item. */
-  | { readonly file: PartPlace }
-  /** One further thing that the answer is to hold. */
+  /** The `detail` of an image. */
+  | { readonly imageDetail: PartLocation }
+  /** A file or image part of an item. */
+  | { readonly file: PartLocation }
+  /** An entry of `include`. */
   | { readonly include: string }
-  /** One of the tools. */
+  /** A tool, by index. */
   | { readonly tool: number }
-  /** A field of one of the tools. */
-  | { readonly toolField: ToolFieldPlace }
+  /** A field of a tool. */
+  | { readonly toolField: ToolFieldLocation }
   /** A field of the output schema, such as its name. */
   | { readonly formatField: string }
   /** The namespace of a call. */
   | { readonly callNamespace: number };
 
-export interface ToolFieldPlace {
-  /** The item that brings the tool along; absent: it stands among the tools of the request. */
+export interface ToolFieldLocation {
+  /** The index of the item that declares the tool; absent: it is in the request's tools. */
   readonly item?: number;
   readonly tool: number;
   readonly field: string;
 }
 
-export interface PartPlace {
+export interface PartLocation {
   readonly item: number;
   readonly of: 'content' | 'output';
   readonly part: number;
 }
 
-/** What a turn request may ask for, as a whole. */
+/** A setting of a turn request. */
 export type Setting =
   | 'model'
   | 'instructions'

@@ -59,11 +59,11 @@ describe('textOfFile', () => {
     'not base64!',
     'data:text/plain,%E0%A4%A',
     `data:${';'.repeat(8_000_000)}`,
-  ])('%.30s is no data', (fileData) => {
+  ])('%.30s cannot be decoded', (fileData) => {
     expect(read(fileData, 'a.txt')).toBe('not-data');
   });
 
-  it('has none of a file that is somewhere else', () => {
+  it('does not read a file that is not inline', () => {
     expect(textOfFile({ kind: 'file', raw: { type: 'input_file', file_id: 'file_1' } })).toBe('elsewhere');
   });
 });

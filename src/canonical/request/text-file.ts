@@ -2,19 +2,19 @@ import type { FilePart, TextPart } from './item.ts';
 
 const DATA = 'data:';
 const BASE64 = ';base64';
-/** Types whose bytes may look like text although nobody can read them as such. */
+/** Binary types, even if their bytes happen to be valid UTF-8. */
 const NOT_TEXT = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|msword|vnd\.)/;
-/** Types that only look like such: SVG is XML, and platforms take TypeScript for an MPEG stream. */
-const TEXT_AFTER_ALL: ReadonlySet<string> = new Set(['image/svg+xml', 'video/mp2t']);
+/** Text types that match the pattern above: SVG is XML, and platforms label TypeScript as an MPEG stream. */
+const TEXT_TYPES: ReadonlySet<string> = new Set(['image/svg+xml', 'video/mp2t']);
 
-/** Why a file cannot be given to the model as a text. */
-export type NoText = 'not-text' | 'not-data' | 'elsewhere';
+/** Why a file cannot be sent to the model as text. */
+export type NotTextReason = 'not-text' | 'not-data' | 'elsewhere';
 
 /**
- * For a backend that takes no files: a text file is text, and becomes a text part under its name. What
- * decides is the content, because clients label source code with whatever type their platform guesses.
+ * Converts a text file to a text part that begins with the file name, for backends that accept no files. The
+ * content decides whether it is text, because clients label source code with whatever type their platform guesses.
  */
-export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NoText => {
+export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NotTextReason => {
   const { file_data: data, filename: name } = raw;
   if (typeof data !== 'string') return 'elsewhere';
   const decoded = decode(data);
@@ -28,14 +28,14 @@ export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NoTex
   };
 };
 
-/** The bytes of a file that stands in the request; null: it does not, or cannot be decoded. */
+/** The bytes of an inline file; null if it is not inline or cannot be decoded. */
 export const fileBytesOf = ({ raw }: FilePart): Buffer | null => {
   const { file_data: data } = raw;
   const decoded = typeof data === 'string' ? decode(data) : null;
   return decoded === null ? null : Buffer.from(decoded.bytes);
 };
 
-/** Null: it is neither base64 nor a data URL. */
+/** Decodes base64 or a data URL; null for anything else. */
 const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | null => {
   const comma = fileData.startsWith(DATA) ? fileData.indexOf(',') : -1;
   const header = comma === -1 ? BASE64 : fileData.slice(DATA.length, comma);
@@ -49,10 +49,7 @@ const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | nu
   return { mediaType, bytes: Buffer.from(payload, 'base64') };
 };
 
-/**
- * Line breaks and other gaps are passed over where the text is decoded. Files are megabytes long: to take
- * the gaps out first costs more than all the rest.
- */
+/** Allows whitespace, which decoding skips. Removing it first would be slow for files of several megabytes. */
 const isBase64 = (text: string): boolean => {
   const end = text.indexOf('=');
   const digits = end === -1 ? text : text.slice(0, end);
@@ -70,7 +67,7 @@ const percentDecode = (payload: string): Uint8Array | null => {
 };
 
 const readable = (mediaType: string, bytes: Uint8Array): string | null => {
-  if (NOT_TEXT.test(mediaType) && !TEXT_AFTER_ALL.has(mediaType)) return null;
+  if (NOT_TEXT.test(mediaType) && !TEXT_TYPES.has(mediaType)) return null;
   if (bytes.includes(0) || startsWithPdf(bytes)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

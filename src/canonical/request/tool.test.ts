@@ -19,7 +19,7 @@ const call = (name: string, different: Partial<ToolCall> = {}): ToolCall => ({
   ...different,
 });
 
-describe('the tools that may be called', () => {
+describe('CallableTools', () => {
   const tools = new CallableTools([
     functionTool('f'),
     { kind: 'custom', name: 'c', description: null, format: null },
@@ -27,14 +27,14 @@ describe('the tools that may be called', () => {
     namespace('functions', 'x'),
   ]);
 
-  it('are known by kind, name and namespace', () => {
+  it('finds tools by kind, name and namespace', () => {
     const custom = { tool: 'custom' } as const;
     for (const known of [
       call('f'),
       call('c', custom),
       call('m', { ...custom, namespace: 'n' }),
       call('x', { ...custom, namespace: 'functions' }),
-      // It is where tools are that are in no other.
+      // The namespace for tools without one.
       call('x', custom),
     ]) {
       expect(tools.known(known)).toEqual(known);
@@ -55,18 +55,18 @@ describe('the tools that may be called', () => {
   it.each([
     ['undeclared', [], { type: 'tool_search_call', execution: 'client' }],
     ['undeclared', [], { type: 'local_shell_call' }],
-    ['told', [], { type: 'web_search_call' }],
-    ['asked', [{ type: 'tool_search', execution: 'client' }], { type: 'tool_search_call' }],
-    ['asked', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'client' }],
-    ['told', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'server' }],
-    ['asked', [{ type: 'local_shell' }], { type: 'local_shell_call' }],
-  ])('%s: what an item means beside the tools %j: %j', (meaning, declared, raw) => {
+    ['report', [], { type: 'web_search_call' }],
+    ['call', [{ type: 'tool_search', execution: 'client' }], { type: 'tool_search_call' }],
+    ['call', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'client' }],
+    ['report', [{ type: 'tool_search' }], { type: 'tool_search_call', execution: 'server' }],
+    ['call', [{ type: 'local_shell' }], { type: 'local_shell_call' }],
+  ])('classifies as %s, given the tools %j: %j', (meaning, declared, raw) => {
     const callable = new CallableTools(declared.map((tool) => ({ kind: 'hosted', raw: tool })));
     expect(callable.meaningOf({ kind: 'hosted-call', raw })).toBe(meaning);
   });
 });
 
-it('knows the hosted tools that the client runs', () => {
+it('recognises hosted tools that the client runs', () => {
   const tools: readonly RawTool[] = [
     { type: 'web_search' },
     { type: 'mcp' },

@@ -14,13 +14,13 @@ describe('countableInput', () => {
   it.each([
     ['a tool', { items: [], tools: [functionTool('f', { parameters })] }],
     ['an item of the backend', { items: [hosted] }],
-  ])('gives %s with very many values in pieces, so that others go first between them', (_, different) => {
+  ])('splits %s with very many values into pieces', (_, different) => {
     const sizes = [...countableInput(turnRequest(different))].map(charsOf);
     expect(Math.max(...sizes)).toBeLessThan(20_000);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(2 * MANY);
   });
 
-  it('gives each part of a message for itself', () => {
+  it('yields each part of a message separately', () => {
     const parts = ['a', 'b', 'c'].map((text) => ({ kind: 'text' as const, text }));
     const items: Item[] = [{ kind: 'message', role: 'user', parts }];
     expect([...countableInput(turnRequest({ items }))]).toEqual([

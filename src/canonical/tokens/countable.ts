@@ -5,26 +5,26 @@ import { imageTokens } from './image-tokens.ts';
 import type { Item, Part } from '../request/item.ts';
 import { textOfFile } from '../request/text-file.ts';
 import type { Tool } from '../request/tool.ts';
-import type { AskedTurn } from '../request/turn-request.ts';
+import type { TurnRequest } from '../request/turn-request.ts';
 
-/** A part of what a model reads or writes: texts to be counted, and tokens that are known without. */
+/** A piece of model input or output: texts to count, and tokens that are already known. */
 export interface Countable {
   readonly texts: readonly string[];
   readonly tokens: number;
 }
 
 /**
- * What a model reads for a request, piece by piece. docs/token-counting.md explains the rules; the numbers are those of
+ * The input of a model request, piece by piece. docs/token-counting.md explains the rules; the numbers follow
  * OpenAI's chat format.
  */
 export function* countableInput(
-  request: Pick<AskedTurn, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
+  request: Pick<TurnRequest, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
 ): Generator<Countable> {
   const { model, instructions, items, tools, format } = request;
-  yield marks(TOKENS_OF_REPLY);
+  yield tokensOnly(TOKENS_OF_REPLY);
   if (instructions !== null && instructions !== '')
     yield { texts: [instructions], tokens: TOKENS_OF_MESSAGE };
-  if (tools.length > 0) yield marks(TOKENS_OF_TOOLS);
+  if (tools.length > 0) yield tokensOnly(TOKENS_OF_TOOLS);
   for (const tool of tools) yield* jsonOf(declarationOf(tool), model);
   if (format.kind === 'json-schema') {
     const { name, description, schema } = format;
@@ -33,36 +33,36 @@ export function* countableInput(
   for (const item of items) yield* countableItem(item, model);
 }
 
-/** The beginning of the answer: its start and its role. */
+/** Start and role of the answer. */
 const TOKENS_OF_REPLY = 2;
-/** Its start, its role, the start of its text, and its end. */
+/** Start, role, start of text, and end. */
 const TOKENS_OF_MESSAGE = 4;
-/** The heading of all tools together. */
+/** Heading of the tool list. */
 const TOKENS_OF_TOOLS = 8;
-/** For each number: audio is about ten tokens a second. */
+/** Audio has about ten tokens per second. */
 const AUDIO_CHARS_PER_TOKEN = 2_133;
-/** Of sealed text, in base64. */
-const SEALED_CHARS_PER_TOKEN = 16 / 3;
+/** For encrypted content in base64. */
+const ENCRYPTED_CHARS_PER_TOKEN = 16 / 3;
 
-/** What the model read or wrote as this item. A caller may pause between two pieces: items can be megabytes long. */
+/** The content of an item, piece by piece, so that a caller can yield in between: items can be megabytes long. */
 export function* countableItem(item: Item, model: string): Generator<Countable> {
   switch (item.kind) {
     case 'message':
-      yield marks(TOKENS_OF_MESSAGE);
+      yield tokensOnly(TOKENS_OF_MESSAGE);
       for (const part of item.parts) yield countablePart(part, model);
       return;
     case 'reasoning': {
       const shown = item.content ?? item.summary;
       yield item.encryptedContent === undefined
         ? { texts: shown, tokens: 0 }
-        : marks(sealed(item.encryptedContent));
+        : tokensOnly(encryptedTokens(item.encryptedContent));
       return;
     }
     case 'tool-call':
       yield { texts: [item.name, item.input], tokens: TOKENS_OF_MESSAGE };
       return;
     case 'tool-output':
-      yield marks(TOKENS_OF_MESSAGE);
+      yield tokensOnly(TOKENS_OF_MESSAGE);
       if (typeof item.output === 'string') yield { texts: [item.output], tokens: 0 };
       else for (const part of item.output) yield countablePart(part, model);
       return;
@@ -71,13 +71,13 @@ export function* countableItem(item: Item, model: string): Generator<Countable> 
       yield* jsonOf(item.raw, model);
       return;
     case 'loaded-tools':
-      yield marks(TOKENS_OF_TOOLS);
+      yield tokensOnly(TOKENS_OF_TOOLS);
       for (const tool of item.tools) yield* jsonOf(declarationOf(tool), model);
       return;
     case 'compaction':
       yield 'summary' in item
         ? { texts: [item.summary], tokens: TOKENS_OF_MESSAGE }
-        : marks(sealed(item.encryptedContent));
+        : tokensOnly(encryptedTokens(item.encryptedContent));
       return;
     default:
       assertNever(item);
@@ -90,24 +90,25 @@ const countablePart = (part: Part, model: string): Countable => {
     case 'refusal':
       return { texts: [part.text], tokens: 0 };
     case 'image':
-      return marks(imageTokens(part, model));
+      return tokensOnly(imageTokens(part, model));
     case 'audio':
-      return marks(Math.ceil(part.data.length / AUDIO_CHARS_PER_TOKEN));
+      return tokensOnly(Math.ceil(part.data.length / AUDIO_CHARS_PER_TOKEN));
     case 'file': {
       const text = textOfFile(part);
-      return typeof text === 'string' ? marks(fileTokens(part, model)) : { texts: [text.text], tokens: 0 };
+      return typeof text === 'string'
+        ? tokensOnly(fileTokens(part, model))
+        : { texts: [text.text], tokens: 0 };
     }
     default:
       return assertNever(part);
   }
 };
 
-/** Tokens without a text. */
-const marks = (tokens: number): Countable => ({ texts: [], tokens });
+const tokensOnly = (tokens: number): Countable => ({ texts: [], tokens });
 
-const sealed = (content: string): number => Math.ceil(content.length / SEALED_CHARS_PER_TOKEN);
+const encryptedTokens = (content: string): number => Math.ceil(content.length / ENCRYPTED_CHARS_PER_TOKEN);
 
-/** What a tool tells the model about itself. */
+/** The declaration of a tool that the model reads. */
 const declarationOf = (tool: Tool): Json => {
   switch (tool.kind) {
     case 'function':
@@ -122,13 +123,13 @@ const declarationOf = (tool: Tool): Json => {
   }
 };
 
-/** JSON is counted as its text, but for images and sealed texts in it. A client decides how many values it has. */
+/** Counts JSON as text, except for images and encrypted content. In pieces, because clients can send any number of values. */
 function* jsonOf(value: Json, model: string): Generator<Countable> {
   let text = '';
   let tokens = 0;
   function* write(one: Json | undefined, key: string | null): Generator<Countable> {
     if (typeof one === 'string' && one.length > MAX_WORD) {
-      if (key === 'encrypted_content') tokens += sealed(one);
+      if (key === 'encrypted_content') tokens += encryptedTokens(one);
       else if (isData(one))
         tokens += imageTokens({ url: one.startsWith('data:') ? one : `data:,${one}` }, model);
       else text += JSON.stringify(one);
@@ -152,10 +153,10 @@ function* jsonOf(value: Json, model: string): Generator<Countable> {
   yield { texts: [text], tokens };
 }
 
-/** Some milliseconds of work. */
+/** A few milliseconds of work. */
 const JSON_PIECE_CHARS = 16 * 1024;
 
-/** Longer texts without a gap are data. */
+/** Longer strings without whitespace are treated as data. */
 const MAX_WORD = 1_024;
 const isData = (text: string): boolean =>
   text.startsWith('data:') || /^[A-Za-z0-9+/=_-]*$/.test(text.slice(0, MAX_WORD));

@@ -3,12 +3,12 @@ import type { FilePart } from '../request/item.ts';
 import { fileBytesOf } from '../request/text-file.ts';
 
 /**
- * Tokens of a file that cannot be read as text: an estimate. A backend gives the model the text of each page of a PDF and
- * a picture of it; what it takes out of other formats is not known.
+ * Estimates the tokens of a file that is not plain text. For a PDF, a backend sends the model the text and an image
+ * of each page; how it handles other formats is unknown.
  */
 export const fileTokens = (part: FilePart, model: string): number => {
   const bytes = fileBytesOf(part);
-  // The backend has the file, or fetches it.
+  // The backend stores the file or fetches it.
   if (bytes === null) return pageTokens(model);
   if (bytes.subarray(0, 5).toString('latin1') !== '%PDF-') return Math.ceil(bytes.length / BYTES_PER_TOKEN);
   return pagesOf(bytes) * pageTokens(model);
@@ -17,10 +17,10 @@ export const fileTokens = (part: FilePart, model: string): number => {
 const BYTES_PER_TOKEN = 16;
 const TOKENS_OF_PAGE_TEXT = 500;
 
-/** Its text, and its picture as an image of unknown size. */
+/** The text of a page, and its image of unknown size. */
 const pageTokens = (model: string): number => TOKENS_OF_PAGE_TEXT + imageTokens({ url: '' }, model);
 
-/** Where the list of pages is compressed, a page for so many bytes. */
+/** Estimate for PDFs with a compressed page list. */
 const BYTES_PER_PAGE = 50_000;
 
 const pagesOf = (bytes: Buffer): number => {
@@ -29,7 +29,7 @@ const pagesOf = (bytes: Buffer): number => {
   let at = bytes.indexOf(TYPE);
   for (; at !== -1 && looks < MAX_LOOKS; at = bytes.indexOf(TYPE, at + TYPE.length)) {
     looks += 1;
-    // `/Type /Pages` is a list of them.
+    // `/Type /Pages` is a list of pages.
     const rest = bytes.toString('latin1', at + TYPE.length, at + TYPE.length + 8);
     if (/^\s?\/Page(?![a-zA-Z])/.test(rest)) pages += 1;
   }
@@ -38,5 +38,5 @@ const pagesOf = (bytes: Buffer): number => {
 };
 
 const TYPE = '/Type';
-/** Some milliseconds. A file with more is taken to go on as it began. */
+/** A few milliseconds of work. The count for longer files is extrapolated. */
 const MAX_LOOKS = 20_000;

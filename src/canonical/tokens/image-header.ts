@@ -1,4 +1,4 @@
-/** What the first bytes of an image say about it. */
+/** Type and size from the first bytes of an image. */
 export interface ImageHeader {
   readonly mediaType: ImageMediaType;
   readonly width: number;
@@ -7,7 +7,7 @@ export interface ImageHeader {
 
 export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
-/** Null when no supported image with a size begins there. */
+/** Reads the header of an image; null if the format is unsupported or has no size. */
 export const imageHeaderOf = (bytes: Buffer): ImageHeader | null => {
   for (const [mediaType, read] of READERS) {
     const size = read(bytes);
@@ -40,7 +40,7 @@ const sizeOfWebp = (bytes: Buffer): Size | null => {
       return ascii(bytes, 23, 26) === '\x9d\x01\x2a'
         ? { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
         : null;
-    // These two store the sizes less one.
+    // VP8L and VP8X store each size minus one.
     case 'VP8L': {
       if (bytes[20] !== 0x2f) return null;
       const sizes = bytes.readUInt32LE(21);
@@ -53,11 +53,11 @@ const sizeOfWebp = (bytes: Buffer): Size | null => {
   }
 };
 
-/** Start-of-frame markers are C0 to CF, but for three that mean something else. */
+/** Start-of-frame markers are C0 to CF, except three with another meaning. */
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
-/** The size of a JPEG comes after segments of any length: they are skipped up to the frame. */
+/** The size of a JPEG is in its frame header, after other segments of any length. */
 const sizeOfJpeg = (bytes: Buffer): Size | null => {
   if (bytes.length < 4 || bytes[0] !== 0xff || bytes[1] !== 0xd8) return null;
   let at = 2;
@@ -73,7 +73,7 @@ const sizeOfJpeg = (bytes: Buffer): Size | null => {
         ? { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) }
         : null;
     }
-    // Scan data and the end of the image do not come before the frame.
+    // Scan data and the end marker cannot come before the frame.
     if (marker === 0xda || marker === 0xd9 || marker < 0xc0) return null;
     const length = bytes.readUInt16BE(at + 2);
     if (length < 2) return null;

@@ -12,8 +12,8 @@ const png = (width: number, height: number): string => {
   return `data:image/png;base64,${bytes.toString('base64')}`;
 };
 
-// The first rows are examples that OpenAI publishes.
-describe('tokens of an image', () => {
+// The first rows are examples published by OpenAI.
+describe('imageTokens', () => {
   it.each<[model: string, url: string, detail: ImageDetail | undefined, tokens: number]>([
     ['gpt-4o', png(1024, 1024), 'high', 765],
     ['gpt-4o', png(2048, 4096), 'high', 1105],

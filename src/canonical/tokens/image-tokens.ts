@@ -1,7 +1,7 @@
 import { imageHeaderOf } from './image-header.ts';
 import type { ImageDetail, ImagePart } from '../request/item.ts';
 
-/** Tokens of an image, by the rules that OpenAI publishes for its models. */
+/** Tokens of an image, by OpenAI's published rules. */
 export const imageTokens = (part: Pick<ImagePart, 'url' | 'detail'>, model: string): number => {
   const size = sizeOf(part.url) ?? UNKNOWN_SIZE;
   const detail = part.detail ?? 'auto';
@@ -14,7 +14,7 @@ interface Size {
   readonly height: number;
 }
 
-/** For an image that only the backend fetches, or whose header is too long to be read. */
+/** For images that only the backend fetches, or whose header cannot be read. */
 const UNKNOWN_SIZE: Size = { width: 1_024, height: 1_024 };
 
 interface Tiles {
@@ -25,7 +25,7 @@ interface Tiles {
 
 interface Patches {
   readonly kind: 'patches';
-  /** The most patches of an image, unless `original` detail is wanted. */
+  /** Maximum patches per image, except with `original` detail. */
   readonly budget: number;
   readonly perPatch: number;
 }
@@ -33,10 +33,10 @@ interface Patches {
 const tiles = (base: number, perTile: number): Tiles => ({ kind: 'tiles', base, perTile });
 const patches = (budget: number, perPatch: number): Patches => ({ kind: 'patches', budget, perPatch });
 
-/** For current models, and for those of which nothing is published. */
+/** For current and unknown models. */
 const CURRENT = patches(2_500, 1);
 
-/** The first that fits. */
+/** The first matching rule applies. */
 const RULES: readonly (readonly [names: RegExp, Tiles | Patches])[] = [
   [/^gpt-4o-mini/, tiles(2_833, 5_667)],
   [/^o4-mini/, patches(1_536, 1.72)],
@@ -56,7 +56,7 @@ const ORIGINAL_SIDE = 6_000;
 const ORIGINAL_BUDGET = 10_000;
 const TILED_SHORT_SIDE = 768;
 
-/** Scaled into a square of 2,048, then to a shorter side of 768; never made larger. */
+/** Scaled down to fit 2,048 × 2,048, then to a shorter side of 768. */
 const tilesOf = (size: Size, detail: ImageDetail, { base, perTile }: Tiles): number => {
   if (detail === 'low') return base;
   const fitted = within(size, HIGH_SIDE);
@@ -66,7 +66,7 @@ const tilesOf = (size: Size, detail: ImageDetail, { base, perTile }: Tiles): num
   return base + across * down * perTile;
 };
 
-/** Scaled into its square, then until whole patches fit the budget. */
+/** Scaled down to fit its square, then until whole patches fit the budget. */
 const patchesOf = (size: Size, detail: ImageDetail, rule: Patches): number => {
   const side = detail === 'low' ? LOW_SIDE : detail === 'original' ? ORIGINAL_SIDE : HIGH_SIDE;
   const budget = detail === 'original' ? ORIGINAL_BUDGET : rule.budget;
@@ -80,7 +80,7 @@ const patchesOf = (size: Size, detail: ImageDetail, rule: Patches): number => {
   return Math.ceil(Math.min(Math.max(count, 1), budget) * rule.perPatch);
 };
 
-/** A patch more for an error in the last digit would be wrong. */
+/** Tolerance, so that a floating-point error does not add a patch. */
 const ROUNDING = 1e-6;
 
 const within = ({ width, height }: Size, side: number): Size => {
@@ -88,7 +88,7 @@ const within = ({ width, height }: Size, side: number): Size => {
   return { width: width * scale, height: height * scale };
 };
 
-/** So much of a data URL is decoded: headers of images are shorter, but for rare JPEGs. */
+/** Length of the data URL to decode. Image headers are shorter, except in rare JPEGs. */
 const HEADER_CHARS = 256 * 1024;
 
 const sizeOf = (url: string): Size | null => {

@@ -16,10 +16,10 @@ const PROVIDER = { isChatgpt: false };
 const OPTIONS: SortOptions = {
   choice: { mode: 'auto' },
   canApprove: true,
-  policy: { deployment: new Map([['web', { server }]]), takesClients: false },
+  policy: { deployment: new Map([['web', { server }]]), allowsClientServers: false },
   profile: PROVIDER,
 };
-const CLIENTS = { ...OPTIONS, policy: { ...OPTIONS.policy, takesClients: true } };
+const CLIENTS = { ...OPTIONS, policy: { ...OPTIONS.policy, allowsClientServers: true } };
 const mcp = (more: object): HostedTool => ({ kind: 'hosted', raw: { type: 'mcp', ...more } });
 const OURS = mcp({ server_label: 'web' });
 const THEIRS = mcp({

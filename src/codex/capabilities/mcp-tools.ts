@@ -9,7 +9,7 @@ import {
 } from '../../canonical/mcp/mcp-server.ts';
 import { mayNeedApproval, readMcpUse, type McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import {
   toolsLeft,
   type HostedTool,
@@ -26,7 +26,7 @@ export interface McpPolicy {
   /** Those of the deployment, by label. */
   readonly deployment: ReadonlyMap<string, { readonly server: McpServer }>;
   /** Whether servers are taken that a client names by their address. */
-  readonly takesClients: boolean;
+  readonly allowsClientServers: boolean;
 }
 
 export interface SortedTools {
@@ -34,7 +34,7 @@ export interface SortedTools {
   readonly tools: readonly Tool[];
   /** The servers that are to be there for this request. */
   readonly uses: readonly McpUse[];
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
   /** What is said of these servers and has no effect. */
   readonly ignored: readonly Path[];
 }
@@ -57,36 +57,36 @@ export const sortTools = (
   { choice, canApprove, policy, profile }: SortOptions,
 ): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
-  const refused: Refusal[] = [];
+  const refused: Rejection[] = [];
   const ignored: Path[] = [];
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
     if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp(profile))) return true;
-    const refuse = (kind: Refusal['kind'], why: string): void =>
+    const refuse = (kind: Rejection['kind'], why: string): void =>
       void refused.push({ path: { tool: index }, kind, why });
     const server = serverOf(tool.raw, policy);
     if ('kind' in server) refuse(server.kind, server.why);
     else if (labels.has(mcpNamespace(server.label))) {
       refuse(
         'invalid_value',
-        `the label '${quoted(server.label)}' stands for another server of this request.`,
+        `the label '${quoted(server.label)}' is already used for another server of this request.`,
       );
     } else if (labels.size >= MAX_SERVERS) {
-      refuse('invalid_value', `a request may use ${MAX_SERVERS} MCP servers at most.`);
+      refuse('invalid_value', `a request can use at most ${MAX_SERVERS} MCP servers.`);
     } else {
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
       if ('problem' in use) refuse('invalid_value', use.problem);
-      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NOBODY_TO_ASK);
+      else if (!canApprove && mayNeedApproval(use.approval)) refuse('invalid_value', NO_APPROVALS);
       else if (left.has(tool)) uses.push(use);
-      ignored.push(...idleFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
+      ignored.push(...unusedFields(tool.raw).map((field) => ({ toolField: { tool: index, field } })));
     }
     return false;
   });
   tools.forEach((tool, index) => {
     if (tool.kind !== 'namespace' || !labels.has(tool.name)) return;
-    const why = 'this name is that of the tools of an MCP server.';
+    const why = 'this name is already used for the tools of an MCP server.';
     refused.push({ path: { tool: index }, kind: 'invalid_value', why });
   });
   return { tools: others, uses, refused, ignored };
@@ -95,31 +95,36 @@ export const sortTools = (
 /** Each is started or connected to for the request, and everybody else of the worker waits meanwhile. */
 const MAX_SERVERS = 64;
 
-const NOBODY_TO_ASK =
-  "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";
+const NO_APPROVALS = "its 'require_approval' must be 'never': this API cannot ask for approval.";
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
 /** An empty one is none: there are clients that cannot leave it out. */
-const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
+const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
-const hasAddress = (raw: RawTool): boolean => isGiven(raw['server_url']) || isGiven(raw['connector_id']);
+const hasAddress = (raw: RawTool): boolean => isSet(raw['server_url']) || isSet(raw['connector_id']);
 
-const HEEDED: ReadonlySet<string> = new Set(['type', 'server_label', 'allowed_tools', 'require_approval']);
-const HEEDED_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
+const READ_FIELDS: ReadonlySet<string> = new Set([
+  'type',
+  'server_label',
+  'allowed_tools',
+  'require_approval',
+]);
+const READ_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
 
 /** A server of the deployment has its own headers, and the backend does not see the tool at all. */
-const idleFields = (raw: RawTool): readonly string[] =>
+const unusedFields = (raw: RawTool): readonly string[] =>
   Object.keys(raw).filter(
     (field) =>
-      isGiven(raw[field]) && !HEEDED.has(field) && !(hasAddress(raw) && HEEDED_WITH_ADDRESS.has(field)),
+      isSet(raw[field]) && !READ_FIELDS.has(field) && !(hasAddress(raw) && READ_WITH_ADDRESS.has(field)),
   );
 
 /** What only a backend can reach, or what is left to it. */
-const isForBackend = (raw: RawTool, { takesClients }: McpPolicy): boolean =>
-  hasAddress(raw) && !(takesClients && isGiven(raw['server_url']) && typeof raw['server_url'] === 'string');
+const isForBackend = (raw: RawTool, { allowsClientServers }: McpPolicy): boolean =>
+  hasAddress(raw) &&
+  !(allowsClientServers && isSet(raw['server_url']) && typeof raw['server_url'] === 'string');
 
-const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 'kind' | 'why'> => {
   const { server_label: label, server_url: url = null } = raw;
   if (typeof label !== 'string' || !isMcpLabel(label)) {
     return {
@@ -131,16 +136,16 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Refusal, 'k
     const known = policy.deployment.get(label);
     if (known !== undefined) return known.server;
     const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
-    const which = all === '' ? 'none is configured here' : `those that are configured here are ${all}`;
+    const which = all === '' ? 'none is configured' : `configured are ${all}`;
     return {
       kind: 'invalid_value',
       why: `there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`,
     };
   }
-  if (!policy.takesClients || typeof url !== 'string') {
+  if (!policy.allowsClientServers || typeof url !== 'string') {
     return {
       kind: 'unsupported_tool',
-      why: "is of type 'mcp' with a server of the client's, which neither the backend nor this server talks to",
+      why: 'is an MCP server of the client, which neither the backend nor this server connects to',
     };
   }
   const problem = mcpUrlProblem(url);
@@ -152,14 +157,14 @@ const clientServer = (
   raw: RawTool,
   label: string,
   url: string,
-): McpServer | Pick<Refusal, 'kind' | 'why'> => {
+): McpServer | Pick<Rejection, 'kind' | 'why'> => {
   const { headers: given = null, authorization = null } = raw;
   const headers = isJsonObject(given) ? Object.entries(given) : [];
   if (given !== null && !isJsonObject(given)) {
-    return { kind: 'invalid_value', why: "its 'headers' must be an object of texts." };
+    return { kind: 'invalid_value', why: "its 'headers' must be an object of strings." };
   }
   if (authorization !== null && typeof authorization !== 'string') {
-    return { kind: 'invalid_value', why: "its 'authorization' must be a text." };
+    return { kind: 'invalid_value', why: "its 'authorization' must be a string." };
   }
   const all: Record<string, string> = {};
   for (const [name, value] of headers) {

@@ -16,7 +16,7 @@ describe('backend profiles', () => {
       takes: new Set(EDIT_FIELDS),
       tiers: null,
       takesImageUrls: true,
-      wantsInstructions: false,
+      requiresInstructions: false,
       isChatgpt: false,
     };
     expect(profileOf(openai, null)).toEqual(all);
@@ -39,7 +39,7 @@ describe('backend profiles', () => {
       ]),
       tiers: new Set(['priority']),
       takesImageUrls: false,
-      wantsInstructions: true,
+      requiresInstructions: true,
       isChatgpt: true,
     });
   });

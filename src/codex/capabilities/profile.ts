@@ -125,7 +125,7 @@ export interface BackendProfile {
   /** It fetches images that a request names by URL. */
   readonly takesImageUrls: boolean;
   /** It refuses a plain request that has no `instructions`. */
-  readonly wantsInstructions: boolean;
+  readonly requiresInstructions: boolean;
   /** Its rules for a conversation's identity are those of codex's own backend. */
   readonly isChatgpt: boolean;
 }
@@ -137,14 +137,14 @@ export interface BackendProfile {
 export const profileOf = (backend: BackendTarget, override: readonly string[] | null): BackendProfile => {
   const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
   const standard = EDIT_FIELDS.filter(
-    (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (field !== COMPACTION || isOfOpenai(backend)),
+    (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (field !== COMPACTION || isOpenai(backend)),
   );
   return {
     takes: overridden(standard, override),
     tiers: isChatgpt ? new Set(['priority']) : null,
     // The service behind a ChatGPT login hangs or fails on them.
     takesImageUrls: !isChatgpt,
-    wantsInstructions: isChatgpt,
+    requiresInstructions: isChatgpt,
     isChatgpt,
   };
 };
@@ -152,7 +152,7 @@ export const profileOf = (backend: BackendTarget, override: readonly string[] | 
 /** Others that know nothing of it leave it out without a word, and answer the conversation: so they are not tried. */
 const COMPACTION = 'compaction_trigger';
 
-const isOfOpenai = (backend: BackendTarget): boolean => {
+const isOpenai = (backend: BackendTarget): boolean => {
   if (backend.kind !== 'upstream') return backend.kind === 'login';
   const { hostname } = URL.parse(backend.baseUrl) ?? { hostname: '' };
   return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');

@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/request/item.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** Items that nobody reads and the app-server takes as they are. All others it leaves out without a word. */
@@ -9,11 +9,11 @@ const CODEX_KEEPS: ReadonlySet<string> = new Set(['web_search_call', 'image_gene
 export const refusedItems = (
   { items, places }: { readonly items: readonly Item[]; readonly places: readonly (number | null)[] },
   hasRelay: boolean,
-): readonly Refusal[] =>
+): readonly Rejection[] =>
   hasRelay
     ? []
-    : items.flatMap((item, index): readonly Refusal[] => {
+    : items.flatMap((item, index): readonly Rejection[] => {
         if (!('raw' in item) || CODEX_KEEPS.has(item.raw.type)) return [];
-        const why = `is of type '${quoted(item.raw.type)}', and only the relay of this server could pass it on`;
+        const why = `is of type '${quoted(item.raw.type)}', which needs the relay of this server (PROXY_WIRE)`;
         return [{ path: { item: places[index] ?? index }, kind: 'unsupported_value', why }];
       });

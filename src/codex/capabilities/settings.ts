@@ -5,7 +5,7 @@ import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 
 /** What becomes of a setting. */
-export type Fate =
+export type Handling =
   /** It has OpenAI's meaning. */
   | 'mapped'
   /** The backend is not told; this server does it. */
@@ -22,20 +22,20 @@ export type SettingRule = {
 
 /** The same for every backend: the app-server has a field for it, or this server does it. */
 interface FixedRule {
-  readonly always: Fate;
+  readonly always: Handling;
 }
 
 /** The app-server has no field for it, or one that says less: the relay sets the backend's own. */
 interface FieldRule {
   readonly field: EditField;
   /** Where that field is not set. */
-  readonly otherwise: Fate;
+  readonly otherwise: Handling;
   /** Where the field holds this value as it is. */
   readonly value?: (request: TurnRequest) => Json;
   /** A value that asks for what happens anyway: it is passed on, and nobody misses it. */
-  readonly usual?: Json;
+  readonly defaultValue?: Json;
   /** Where the field does not hold a value as it is: whether the request asks for it. */
-  readonly isAsked?: (request: TurnRequest) => boolean;
+  readonly isRequested?: (request: TurnRequest) => boolean;
   /** Whether somebody would miss it; left out: in any case. */
   readonly matters?: (request: TurnRequest) => boolean;
 }
@@ -85,7 +85,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   'reasoning.mode': {
     field: 'reasoning.mode',
     otherwise: 'ignored',
-    isAsked: ({ reasoning }) => reasoning.mode !== undefined,
+    isRequested: ({ reasoning }) => reasoning.mode !== undefined,
   },
   format: {
     always: 'mapped',
@@ -112,13 +112,13 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     field: 'temperature',
     otherwise: 'ignored',
     value: ({ sampling }) => sampling.temperature,
-    usual: 1,
+    defaultValue: 1,
   },
   'sampling.topP': {
     field: 'top_p',
     otherwise: 'ignored',
     value: ({ sampling }) => sampling.topP,
-    usual: 1,
+    defaultValue: 1,
   },
   'sampling.presencePenalty': {
     field: 'presence_penalty',
@@ -163,14 +163,14 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   'cache.breakpoints': {
     field: 'prompt_cache_breakpoint',
     otherwise: 'ignored',
-    isAsked: ({ items }) =>
+    isRequested: ({ items }) =>
       items.some((item) => partsOf(item).parts.some((part) => 'cacheBreakpoint' in part)),
     note: '`prompt_cache_breakpoint` of a part goes to a provider as it is; a ChatGPT login refuses it, so there it is left out and named as ignored.',
   },
   callFields: {
     field: 'call_fields',
     otherwise: 'ignored',
-    isAsked: ({ items }) => items.some((item) => 'more' in item),
+    isRequested: ({ items }) => items.some((item) => 'more' in item),
     note: '`caller` and `async` of calls, and `caller`, `name` and `namespace` of their outputs, go to a provider as they are; elsewhere they are left out, and named as `caller`.',
   },
   accessPrograms: {

@@ -4,7 +4,7 @@ import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
-import { chatgptTool, lostOfTools, refusedTools } from './tool-kinds.ts';
+import { chatgptTool, lostToolFields, refusedTools } from './tool-kinds.ts';
 
 const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
@@ -23,37 +23,36 @@ const bringing = (...tools: readonly Tool[]): Item => ({
 
 it('refuses what a way to a backend has no place for', () => {
   const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
-  expect(refusedTools(request, { profile: PROVIDER, lane: 'full' })).toEqual([]);
-  const why = "is of type 'file_search', which a ChatGPT login does not have";
-  expect(refusedTools(request, { profile: CHATGPT, lane: 'full' })).toEqual([
+  expect(refusedTools(request, { profile: PROVIDER, requestFormat: 'responses' })).toEqual([]);
+  const why = "is of type 'file_search', which a ChatGPT login does not support";
+  expect(refusedTools(request, { profile: CHATGPT, requestFormat: 'responses' })).toEqual([
     { path: { tool: 4 }, kind: 'unsupported_tool', why },
     { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },
   ]);
-  expect(refusedTools(request, { profile: null, lane: 'full' }).map(({ path }) => path)).toEqual([
-    { tool: 2 },
-    { tool: 3 },
-    { tool: 4 },
-    { item: 0 },
-  ]);
+  expect(
+    refusedTools(request, { profile: null, requestFormat: 'responses' }).map(({ path }) => path),
+  ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }, { item: 0 }]);
 });
 
 it('names what of the tools does not reach a backend', () => {
   const more = { defer_loading: true, allowed_callers: ['direct'] };
   const tools = [functionTool('f', { more }), hosted('tool_search')];
   const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
-  expect(lostOfTools(request, PROVIDER)).toEqual([]);
-  expect(lostOfTools(request, CHATGPT)).toEqual([
+  expect(lostToolFields(request, PROVIDER)).toEqual([]);
+  expect(lostToolFields(request, CHATGPT)).toEqual([
     { toolField: { tool: 0, field: 'allowed_callers' } },
     { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
-  expect(lostOfTools(request, null)).toEqual([
+  expect(lostToolFields(request, null)).toEqual([
     { tool: 1 },
     { toolField: { tool: 0, field: 'defer_loading' } },
     { toolField: { tool: 0, field: 'allowed_callers' } },
     { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
   expect(
-    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, lane: 'lite' }).map(({ path }) => path),
+    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, requestFormat: 'codex' }).map(
+      ({ path }) => path,
+    ),
   ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }]);
 });
 
@@ -70,6 +69,6 @@ it('knows what a ChatGPT login calls its tools', () => {
 
 it('does not tell a service that chooses for itself which model runs its tools', () => {
   const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
-  expect(lostOfTools({ tools, items: [] }, PROVIDER)).toEqual([]);
-  expect(lostOfTools({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
+  expect(lostToolFields({ tools, items: [] }, PROVIDER)).toEqual([]);
+  expect(lostToolFields({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
 });

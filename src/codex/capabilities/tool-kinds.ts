@@ -1,45 +1,45 @@
 import type { LoadedTools } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { Lane } from '../translate/request-strategy.ts';
-import { isOnlyOnFull } from './lanes.ts';
+import type { RequestFormat } from '../translate/request-strategy.ts';
+import { isResponsesOnly } from './request-formats.ts';
 import type { BackendProfile } from './profile.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
 /** What else the service behind a ChatGPT login runs itself. */
-const CHATGPT_RUNS: ReadonlySet<string> = new Set(['image_generation', 'tool_search']);
+const CHATGPT_HOSTED: ReadonlySet<string> = new Set(['image_generation', 'tool_search']);
 
 /** A tool as that service knows it: the web search has one name there, whatever its version. Null: it has no such tool. */
 export const chatgptTool = (raw: RawTool): RawTool | null => {
   if (WEB_SEARCH.test(raw.type)) return { ...raw, type: 'web_search' };
-  return CHATGPT_RUNS.has(raw.type) ? raw : null;
+  return CHATGPT_HOSTED.has(raw.type) ? raw : null;
 };
 
 /** What is known of the backend; null: there is no relay, so the app-server tells it of the tools. */
-type Known = Pick<BackendProfile, 'isChatgpt'> | null;
+type KnownBackend = Pick<BackendProfile, 'isChatgpt'> | null;
 
 /** How a backend is reached. */
-interface ToolWay {
-  readonly profile: Known;
-  readonly lane: Lane;
+interface ToolContext {
+  readonly profile: KnownBackend;
+  readonly requestFormat: RequestFormat;
 }
 
 /** Tools that cannot be put before a backend at all. What it does not know it says itself. */
 export const refusedTools = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
-  way: ToolWay,
-): readonly Refusal[] => {
-  const refusal = (path: Path, why: string | null): readonly Refusal[] =>
+  support: ToolContext,
+): readonly Rejection[] => {
+  const refusal = (path: Path, why: string | null): readonly Rejection[] =>
     why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
   return [
-    ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, way))),
+    ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, support))),
     ...items.flatMap((item, index) =>
       item.kind === 'loaded-tools'
-        ? item.tools.flatMap((tool) => refusal({ item: index }, whyRefused(tool, way)))
+        ? item.tools.flatMap((tool) => refusal({ item: index }, whyRefused(tool, support)))
         : [],
     ),
   ];
@@ -48,13 +48,13 @@ export const refusedTools = (
 /** Whether anybody talks to its server is decided in `mcp-tools.ts`. */
 const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
-const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
+const whyRefused = (tool: Tool, { profile, requestFormat }: ToolContext): string | null => {
   if (tool.kind !== 'hosted' || isSearch(tool) || isMcp(tool)) return null;
   const type = `is of type '${quoted(tool.raw.type)}'`;
-  if (profile === null) return `${type}, and only the relay of this server could pass it on`;
+  if (profile === null) return `${type}, which needs the relay of this server (PROXY_WIRE)`;
   if (!profile.isChatgpt) return null;
-  if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not have`;
-  return lane === 'lite' && isOnlyOnFull(tool)
+  if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not support`;
+  return requestFormat === 'codex' && isResponsesOnly(tool)
     ? `${type}, for which the lite lane of a ChatGPT login has no place`
     : null;
 };
@@ -63,27 +63,27 @@ const whyRefused = (tool: Tool, { profile, lane }: ToolWay): string | null => {
 const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
 
 /** Whether a further field of a function or of a custom tool reaches the backend. */
-export const takesField = (field: string, profile: Known): boolean =>
+export const keepsToolField = (field: string, profile: KnownBackend): boolean =>
   profile !== null && (!profile.isChatgpt || CODEX_SENDS.has(field));
 
 /** What of the tools does not reach the backend, though the rest does. */
-export const lostOfTools = (
+export const lostToolFields = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
-  profile: Known,
+  profile: KnownBackend,
 ): readonly Path[] => {
   const fieldsOf = (tool: Tool): readonly string[] => {
     if (tool.kind === 'namespace') return [];
     // The service behind a ChatGPT login chooses the models of its tools.
     if (tool.kind === 'hosted')
       return tool.model !== undefined && profile?.isChatgpt === true ? ['model'] : [];
-    return Object.keys(tool.more ?? {}).filter((field) => !takesField(field, profile));
+    return Object.keys(tool.more ?? {}).filter((field) => !keepsToolField(field, profile));
   };
   return [
     // Without the relay nobody can search: all tools are there from the beginning.
     ...tools.flatMap((tool, index) => (profile === null && isSearch(tool) ? [{ tool: index }] : [])),
     ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
     ...items.flatMap((item, index) =>
-      item.kind === 'loaded-tools' && isLifted(item, profile)
+      item.kind === 'loaded-tools' && isMergedIntoTools(item, profile)
         ? item.tools.flatMap((tool, at) =>
             fieldsOf(tool).map((field) => ({ toolField: { item: index, tool: at, field } })),
           )
@@ -96,7 +96,7 @@ export const lostOfTools = (
  * Whether the tools of an item are told among the others, because the item as such is not understood: codex's
  * own backend takes them in one place only, and the app-server calls no tool that it was not told of.
  */
-export const isLifted = ({ raw }: LoadedTools, profile: Known): boolean =>
+export const isMergedIntoTools = ({ raw }: LoadedTools, profile: KnownBackend): boolean =>
   profile === null || (profile.isChatgpt && raw.type === 'additional_tools');
 
 const isSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'tool_search';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { isTaken } from './tool-names.ts';
+import { isReservedToolName } from './tool-names.ts';
 
 it('knows the names that codex keeps for itself', () => {
   const names = [
@@ -14,5 +14,5 @@ it('knows the names that codex keeps for itself', () => {
     'exec',
     'shell',
   ];
-  expect(names.map(isTaken)).toEqual([true, true, true, true, true, false, false, false, false]);
+  expect(names.map(isReservedToolName)).toEqual([true, true, true, true, true, false, false, false, false]);
 });

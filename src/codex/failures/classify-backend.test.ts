@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { check, HOST } from '../../../test/support/classified.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
-import { classify, NOTHING_SAID } from './classify.ts';
+import { classify, NO_DETAILS } from './classify.ts';
 
 describe('overload', () => {
   const busy = { message: 'Busy.' };
@@ -33,7 +33,7 @@ describe('overload', () => {
   ]);
 });
 
-describe('the account behind this server', () => {
+describe('the account that this server uses', () => {
   check([
     ['401', { status: 401, message: 'Incorrect API key' }, failure('upstream_unauthorized')],
     [
@@ -53,7 +53,7 @@ describe('the account behind this server', () => {
       'a workspace that is closed',
       { status: 402, code: 'deactivated_workspace' },
       failure('account_unavailable', {
-        message: 'The account behind this server cannot be used: its workspace is closed.',
+        message: 'The account that this server uses is unavailable: its workspace is closed.',
       }),
     ],
     [
@@ -61,7 +61,7 @@ describe('the account behind this server', () => {
       { status: 500, code: 'token_refresh_failed' },
       failure('upstream_error', {
         message:
-          'The login of this server could not be renewed: its service answered 500. Please try again later.',
+          'The login of this server could not be renewed: the sign-in service answered 500. Please try again later.',
       }),
     ],
     ['a login that is over', { status: 401, code: 'token_refresh_failed' }, failure('upstream_unauthorized')],
@@ -105,14 +105,14 @@ describe('what is quoted', () => {
   it('holds no key, bare or not, no token, no address and no book', () => {
     const message =
       'Key sk-proj-abcdefghijk, k3y-of-0urs, Bearer abc.def and eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig at https://internal.example/v1?x=1 failed';
-    const said = { ...NOTHING_SAID, status: 400, message };
+    const said = { ...NO_DETAILS, status: 400, message };
     expect(classify(said, ['', 'k3y-of-0urs']).message).toBe('Key sk-***, ***, Bearer *** and *** at failed');
     expect(classify({ ...said, message: 'x'.repeat(100_000) }).message).toHaveLength(4_000);
   });
 
   // A backend quotes what a client wrote, and an event may be long: in quadratic time this would not end.
   it.each(['encrypted content ', 'model ', '-eyJ'])('is read in linear time: %s', (word) => {
-    const said = { ...NOTHING_SAID, message: word.repeat(400_000) };
+    const said = { ...NO_DETAILS, message: word.repeat(400_000) };
     expect(classify(said).message).toHaveLength(4_000);
   });
 

@@ -1,10 +1,10 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { harmless } from './harmless.ts';
-import { speaksOfKeys, withoutKeyWords } from './key-words.ts';
-import { wordsCode } from './words.ts';
+import { safeMessage } from './safe-message.ts';
+import { mentionsKeys, withoutKeyWords } from './key-words.ts';
+import { codeFromMessage } from './message-patterns.ts';
 
 /** What an upstream said about an error, from whichever channel: HTTP, a stream, or the app-server. */
-export interface UpstreamSaid {
+export interface ReportedError {
   /** Null where it was said inside of an answer. */
   readonly status: number | null;
   readonly code: string | null;
@@ -21,7 +21,7 @@ export interface UpstreamSaid {
   readonly isBlockPage: boolean;
 }
 
-export const NOTHING_SAID: UpstreamSaid = {
+export const NO_DETAILS: ReportedError = {
   status: null,
   code: null,
   type: null,
@@ -38,26 +38,26 @@ export const NOTHING_SAID: UpstreamSaid = {
  * What a client is told about an error of the upstream. The first rule that knows the error decides.
  * `secrets` are keys that must not get out, should the upstream quote them.
  */
-export const classify = (said: UpstreamSaid, secrets: readonly string[] = []): Failure => {
-  const message = said.message === null || said.message === '' ? null : harmless(said.message, secrets);
-  const code = wordsCode(said) ?? said.code;
-  const param = said.param === null ? null : harmless(said.param, secrets);
+export const classify = (said: ReportedError, secrets: readonly string[] = []): Failure => {
+  const message = said.message === null || said.message === '' ? null : safeMessage(said.message, secrets);
+  const code = codeFromMessage(said) ?? said.code;
+  const param = said.param === null ? null : safeMessage(said.param, secrets);
   const read: Read = { ...said, code, message, param, names: [code ?? '', said.type ?? ''] };
   for (const rule of RULES) {
-    if (rule.is(read)) return rule.tell(read);
+    if (rule.matches(read)) return rule.toFailure(read);
   }
   return ownCode(read);
 };
 
 /** What was said, its message fit for clients. */
-interface Read extends UpstreamSaid {
+interface Read extends ReportedError {
   /** Code and type: upstreams put the same names into either. */
   readonly names: readonly [string, string];
 }
 
 interface Rule {
-  readonly is: (said: Read) => boolean;
-  readonly tell: (said: Read) => Failure;
+  readonly matches: (said: Read) => boolean;
+  readonly toFailure: (said: Read) => Failure;
 }
 
 const named =
@@ -69,7 +69,7 @@ const answered =
   ({ status }: Read): boolean =>
     status !== null && statuses.includes(status);
 const either =
-  (...tests: readonly Rule['is'][]) =>
+  (...tests: readonly Rule['matches'][]) =>
   (said: Read): boolean =>
     tests.some((test) => test(said));
 
@@ -84,60 +84,67 @@ const CREDENTIALS =
 const CLIENT = /^(?:invalid|unsupported|missing|empty|failed_to_download)_|^unknown_parameter$|^image_/;
 
 const RULES: readonly Rule[] = [
-  { is: ({ isBlockPage }) => isBlockPage, tell: () => failure('upstream_blocked') },
-  { is: named(/^token_refresh_failed$/), tell: (said) => notRenewed(said) },
-  { is: named(/^deactivated_workspace$/), tell: () => failure('account_unavailable', { message: CLOSED }) },
-  { is: either(named(QUOTA), answered(402)), tell: (said) => usedUp(said) },
+  { matches: ({ isBlockPage }) => isBlockPage, toFailure: () => failure('upstream_blocked') },
+  { matches: named(/^token_refresh_failed$/), toFailure: (said) => notRenewed(said) },
   {
-    is: named(OVERLOAD),
-    tell: (said) => failure('upstream_overloaded', { ...wordsOf(said), ...waitOf(said) }),
+    matches: named(/^deactivated_workspace$/),
+    toFailure: () => failure('account_unavailable', { message: CLOSED }),
   },
-  { is: named(/^moderation_blocked$/), tell: (said) => failure('moderation_blocked', wordsOf(said)) },
-  { is: named(POLICY), tell: (said) => failure('content_policy_violation', aboutRequest(said)) },
+  { matches: either(named(QUOTA), answered(402)), toFailure: (said) => usedUp(said) },
   {
-    is: named(/^invalid_encrypted_content$/),
-    tell: (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
+    matches: named(OVERLOAD),
+    toFailure: (said) => failure('upstream_overloaded', { ...messageDetails(said), ...waitOf(said) }),
   },
   {
-    is: named(/^item_not_found$/),
-    tell: (said) => failure('invalid_prompt', { ...wordsOf(said), param: said.param ?? 'input' }),
+    matches: named(/^moderation_blocked$/),
+    toFailure: (said) => failure('moderation_blocked', messageDetails(said)),
+  },
+  { matches: named(POLICY), toFailure: (said) => failure('content_policy_violation', aboutRequest(said)) },
+  {
+    matches: named(/^invalid_encrypted_content$/),
+    toFailure: (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
   },
   {
-    is: either(named(/^model_not_found$/), ({ status, param }) => status === 404 && param === 'model'),
-    tell: (said) => failure('model_not_found', { ...wordsOf(said), param: 'model' }),
+    matches: named(/^item_not_found$/),
+    toFailure: (said) => failure('invalid_prompt', { ...messageDetails(said), param: said.param ?? 'input' }),
   },
   {
-    is: either(named(/^context_length_exceeded$/), answered(413)),
-    tell: (said) => failure('context_length_exceeded', { ...wordsOf(said), param: said.param ?? 'input' }),
+    matches: either(named(/^model_not_found$/), ({ status, param }) => status === 404 && param === 'model'),
+    toFailure: (said) => failure('model_not_found', { ...messageDetails(said), param: 'model' }),
+  },
+  {
+    matches: either(named(/^context_length_exceeded$/), answered(413)),
+    toFailure: (said) =>
+      failure('context_length_exceeded', { ...messageDetails(said), param: said.param ?? 'input' }),
   },
   // What is wrong with our credentials is not the client's business.
-  { is: either(answered(401), named(CREDENTIALS)), tell: () => failure('upstream_unauthorized') },
+  { matches: either(answered(401), named(CREDENTIALS)), toFailure: () => failure('upstream_unauthorized') },
   {
-    is: either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
-    tell: (said) => failure('rate_limit_exceeded', { ...wordsOf(said), ...waitOf(said) }),
+    matches: either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
+    toFailure: (said) => failure('rate_limit_exceeded', { ...messageDetails(said), ...waitOf(said) }),
   },
-  { is: answered(403), tell: (said) => failure('upstream_forbidden', wordsOf(said)) },
+  { matches: answered(403), toFailure: (said) => failure('upstream_forbidden', messageDetails(said)) },
   {
-    is: ({ status, param }) => status === 404 && param !== null,
-    tell: (said) => failure('invalid_prompt', aboutRequest(said)),
+    matches: ({ status, param }) => status === 404 && param !== null,
+    toFailure: (said) => failure('invalid_prompt', aboutRequest(said)),
   },
-  { is: answered(404, 405), tell: (said) => noSuchPath(said) },
-  { is: answered(408, 504, 524), tell: (said) => timeoutFailure(said.host) },
-  { is: answered(503, 529), tell: (said) => failure('upstream_overloaded', waitOf(said)) },
-  { is: ({ status }) => status !== null && status >= 500, tell: (said) => broken(said) },
+  { matches: answered(404, 405), toFailure: (said) => noSuchPath(said) },
+  { matches: answered(408, 504, 524), toFailure: (said) => timeoutFailure(said.host) },
+  { matches: answered(503, 529), toFailure: (said) => failure('upstream_overloaded', waitOf(said)) },
+  { matches: ({ status }) => status !== null && status >= 500, toFailure: (said) => broken(said) },
   {
-    is: either(({ status }) => status !== null && status >= 400, named(CLIENT)),
-    tell: (said) => failure('invalid_prompt', aboutRequest(said)),
+    matches: either(({ status }) => status !== null && status >= 400, named(CLIENT)),
+    toFailure: (said) => failure('invalid_prompt', aboutRequest(said)),
   },
 ];
 
 type Details = NonNullable<Parameters<typeof failure>[1]>;
 
 /** About credentials of ours an upstream is not quoted. */
-const wordsOf = ({ message }: Read): Details =>
-  message === null || speaksOfKeys(message) ? {} : { message };
+const messageDetails = ({ message }: Read): Details =>
+  message === null || mentionsKeys(message) ? {} : { message };
 
-const codeOf = ({ code }: Read): Details => (code === null || speaksOfKeys(code) ? {} : { code });
+const codeOf = ({ code }: Read): Details => (code === null || mentionsKeys(code) ? {} : { code });
 
 /** Errors in the client's own request are told: they may name the client's things. */
 const aboutRequest = (said: Read): Details => ({
@@ -158,10 +165,10 @@ const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
 const usedUp = (said: Read): Failure => {
   const { resetsAt, resetsInSeconds } = said;
   const what = said.names.includes('usage_not_included')
-    ? 'the plan of the account behind this server does not include this'
-    : 'the account behind this server has used up its limit';
+    ? 'the plan of the account that this server uses does not include this'
+    : 'the account that this server uses has reached its limit';
   const until = resetsAt === null ? null : utc(resetsAt);
-  const words = wordsOf(said).message;
+  const words = messageDetails(said).message;
   return failure('insufficient_quota', {
     message: [
       `The backend refused: ${what}${until === null ? '' : `, until ${until}`}.`,
@@ -179,14 +186,14 @@ const utc = (seconds: number): string | null => {
   return Number.isNaN(at.getTime()) ? null : `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 };
 
-const CLOSED = 'The account behind this server cannot be used: its workspace is closed.';
+const CLOSED = 'The account that this server uses is unavailable: its workspace is closed.';
 
 /** The login is fine, as far as one knows; its service was not. */
 const notRenewed = ({ status, isBlockPage }: Read): Failure => {
   if (isBlockPage) return failure('upstream_blocked');
   if (status === 400 || status === 401) return failure('upstream_unauthorized');
   return failure('upstream_error', {
-    message: `The login of this server could not be renewed: its service answered ${status ?? 'nothing'}. Please try again later.`,
+    message: `The login of this server could not be renewed: the sign-in service answered ${status ?? 'nothing'}. Please try again later.`,
   });
 };
 
@@ -194,18 +201,18 @@ const at = (host: string | null): string => (host === null ? 'The upstream' : `T
 
 const noSuchPath = ({ host, status }: Read): Failure =>
   failure('upstream_error', {
-    message: `${at(host)} has no such path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+    message: `${at(host)} does not have this path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
   });
 
 export const timeoutFailure = (host: string | null): Failure =>
   failure('upstream_timeout', { message: `${at(host)} did not answer in time.` });
 
 /** It was waited for that long, and nothing came. */
-export const silentFailure = (host: string | null, ms: number): Failure =>
-  failure('upstream_timeout', { message: `${at(host)} was silent for ${ms / 1000} s.` });
+export const idleFailure = (host: string | null, ms: number): Failure =>
+  failure('upstream_timeout', { message: `${at(host)} sent nothing for ${ms / 1000} s.` });
 
 /** It says something that does not come to its end. */
-export const endlessFailure = (host: string | null): Failure =>
+export const oversizedFailure = (host: string | null): Failure =>
   failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });
 
 /** Its stream ended too early; `how` is a verb phrase. */
@@ -222,5 +229,5 @@ const broken = (said: Read): Failure =>
 /** An error in the middle of an answer that no rule knows. */
 const ownCode = (said: Read): Failure => {
   const isPlain = said.code === 'server_error';
-  return failure('upstream_error', { ...wordsOf(said), ...(isPlain ? {} : codeOf(said)) });
+  return failure('upstream_error', { ...messageDetails(said), ...(isPlain ? {} : codeOf(said)) });
 };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { FAILURES, type FailureCode } from '../../canonical/failure/failure-catalogue.ts';
-import { classify, NOTHING_SAID } from './classify.ts';
+import { classify, NO_DETAILS } from './classify.ts';
 import { withoutKeyWords } from './key-words.ts';
-import { mcpTrouble } from './mcp-trouble.ts';
+import { mcpErrorText } from './mcp-error.ts';
 
 /** By which Obsidian Copilot decides that its user has to check the key. */
 const isAboutKey = (text: string): boolean =>
@@ -36,7 +36,7 @@ describe('words about keys', () => {
   it.each(STATUSES)('of a backend do not get out with %s', (status) => {
     for (const code of CODES) {
       for (const param of [null, 'input']) {
-        const told = classify({ ...NOTHING_SAID, status, code, param, message: WORDS });
+        const told = classify({ ...NO_DETAILS, status, code, param, message: WORDS });
         expect(isAboutKey(told.message)).toBe(false);
         expect(isAboutKey(told.code)).toBe(told.kind === 'upstream_unauthorized');
         expect([401, 403]).not.toContain(told.status);
@@ -46,7 +46,7 @@ describe('words about keys', () => {
 
   it('are put in others where the rest is worth reading', () => {
     expect(withoutKeyWords(WORDS)).toBe('not permitted: credential or credential needed for sign-in.');
-    expect(mcpTrouble('MCP startup failed: HTTP 401 Unauthorized')).toBe('failed: HTTP 401 not permitted');
+    expect(mcpErrorText('MCP startup failed: HTTP 401 Unauthorized')).toBe('failed: HTTP 401 not permitted');
   });
 });
 
@@ -58,7 +58,7 @@ describe('a used-up quota', () => {
     'billing_hard_limit_reached',
     'credits_exhausted',
   ])('is 429 insufficient_quota, which nobody tries again: %s', (code) => {
-    expect(classify({ ...NOTHING_SAID, status: 429, code, resetsInSeconds: 60 })).toMatchObject({
+    expect(classify({ ...NO_DETAILS, status: 429, code, resetsInSeconds: 60 })).toMatchObject({
       status: 429,
       type: 'insufficient_quota',
       code: 'insufficient_quota',

@@ -5,7 +5,7 @@
 const KEY_WORDS = /api[ _-]?key|unauthori[sz]ed|authenticat/i;
 
 /** Words that are about no key of the caller's: whoever quotes them misleads. */
-export const speaksOfKeys = (words: string): boolean => KEY_WORDS.test(words);
+export const mentionsKeys = (words: string): boolean => KEY_WORDS.test(words);
 
 /** The same words about a request or a server of the client's, which are worth reading, without misleading. */
 export const withoutKeyWords = (words: string): string =>

@@ -1,21 +1,21 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { outOfResources } from '../../canonical/failure/resources.ts';
+import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 
 /** Why there was no answer, by the code of the error: what a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no network to it',
-  ETIMEDOUT: 'no connection in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  ENOTFOUND: 'its host name does not exist',
+  EAI_AGAIN: 'its host name could not be resolved',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'its network is unreachable',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   ECONNRESET: 'the connection was closed',
   EPIPE: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_ABORTED: 'the connection was broken off, perhaps by a proxy on the way',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
-  EPROTO: 'it does not speak TLS',
+  UND_ERR_ABORTED: 'the connection was cut off, perhaps by a proxy',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not support TLS',
+  EPROTO: 'it does not support TLS',
 };
 
 /** How Node calls what is wrong with a certificate. */
@@ -25,7 +25,7 @@ export const isCertificateError = (code: string): boolean => CERTIFICATE.test(co
 
 /** No connection: named are the host and the reason, as far as known, never the rest of the address. */
 export const unreachable = (host: string, code: string | null): Failure => {
-  const ours = outOfResources(code);
+  const ours = resourceFailureFor(code);
   if (ours !== null) return ours;
   if (host === '') return failure('upstream_unreachable');
   const why = code === null ? '' : `: ${whyUnreachable(code)}`;

@@ -77,7 +77,7 @@ const ANY_OTHER = {
 };
 
 describe('cleanCatalogue', () => {
-  it('empties what codex would add, keeps the rest, and has a twin of each model of the lite lane', () => {
+  it('empties what codex would add, keeps the rest, and has a twin of each model of the codex format', () => {
     expect(JSON.parse(cleanCatalogue([SOL, EARS, BARE], 'chatgpt').json)).toEqual({
       models: [
         CLEAN_SOL,
@@ -89,12 +89,15 @@ describe('cleanCatalogue', () => {
     });
   });
 
-  it('has no lite lane for a backend that does not know it', () => {
-    const catalogue = cleanCatalogue([SOL, EARS], 'none');
+  it('has no codex format for a backend that does not know it', () => {
+    const catalogue = cleanCatalogue([SOL, EARS], 'api');
     expect(JSON.parse(catalogue.json)).toEqual({
       models: [{ ...CLEAN_SOL, use_responses_lite: false }, CLEAN_EARS, ANY_OTHER],
     });
-    expect([catalogue.isLite('gpt-6-sol'), catalogue.fullLane('gpt-6-sol')]).toEqual([false, 'gpt-6-sol']);
+    expect([catalogue.usesCodexFormat('gpt-6-sol'), catalogue.responsesSlug('gpt-6-sol')]).toEqual([
+      false,
+      'gpt-6-sol',
+    ]);
   });
 
   it('tells people what codex does not hear: the true window, efforts and tiers, in order', () => {
@@ -116,7 +119,7 @@ describe('cleanCatalogue', () => {
       unlisted: [bare],
     });
     // One of them is for ChatGPT logins only.
-    expect(cleanCatalogue([SOL, EARS, BARE], 'none').list).toEqual({
+    expect(cleanCatalogue([SOL, EARS, BARE], 'api').list).toEqual({
       models: [sol],
       standard: 'gpt-6-sol',
       unlisted: [ears, bare],
@@ -124,7 +127,7 @@ describe('cleanCatalogue', () => {
   });
 });
 
-describe('lanes', () => {
+describe('request formats', () => {
   const catalogue = cleanCatalogue([SOL, { ...EARS, slug: 'gpt-6-sol-plain' }], 'chatgpt');
 
   // codex takes the entry whose slug is the longest beginning of the name.
@@ -136,8 +139,11 @@ describe('lanes', () => {
     ['gpt-6-so', false, 'gpt-6-so'],
     ['other', false, 'other'],
     ['', false, ''],
-  ])('%s', (name, isLite, fullLane) => {
-    expect([catalogue.isLite(name), catalogue.fullLane(name)]).toEqual([isLite, fullLane]);
+  ])('%s', (name, usesCodexFormat, responsesSlug) => {
+    expect([catalogue.usesCodexFormat(name), catalogue.responsesSlug(name)]).toEqual([
+      usesCodexFormat,
+      responsesSlug,
+    ]);
   });
 });
 

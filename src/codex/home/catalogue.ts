@@ -2,10 +2,10 @@ import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/mo
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**
- * codex sends the requests of some models in a form of their own, the lite lane: tools inside the
+ * codex sends the requests of some models in a form of their own, the codex format: tools inside the
  * input, one call at a time. Only the backend of a ChatGPT login knows that form.
  */
-export type Lanes = 'chatgpt' | 'none';
+export type CatalogueKind = 'chatgpt' | 'api';
 
 /** The models that a worker knows, and how it treats them. */
 export interface Catalogue {
@@ -15,19 +15,19 @@ export interface Catalogue {
   readonly entries: readonly JsonObject[];
   /** For people: what is on offer, best first. */
   readonly list: ModelList;
-  /** Whether codex takes the lite lane for a name, also for one that it does not list. */
-  isLite(name: string): boolean;
+  /** Whether codex uses the codex format for a name, also for one that it does not list. */
+  usesCodexFormat(name: string): boolean;
   /** Whether a model is in codex's own list. */
   knows(name: string): boolean;
   /** The efforts that a model has; null where that is not known. */
   effortsOf(name: string): readonly string[] | null;
-  /** The name by which codex takes the full lane. */
-  fullLane(name: string): string;
+  /** The name by which codex uses the Responses format. */
+  responsesSlug(name: string): string;
 }
 
-/** Behind a model's name: the same model on the full lane. Only codex and our relay see it. */
-export const FULL_LANE_SUFFIX = '--full';
-const fullLaneSlug = (slug: string): string => `${slug}${FULL_LANE_SUFFIX}`;
+/** Behind a model's name: the same model in the Responses format. Only codex and our relay see it. */
+export const RESPONSES_SUFFIX = '--full';
+const withSuffix = (slug: string): string => `${slug}${RESPONSES_SUFFIX}`;
 
 /**
  * What every model of the catalogue gets. Defaults that codex would send by itself are emptied, tools
@@ -90,12 +90,12 @@ const withAudio = (modalities: Json | undefined): Json => [
   ...new Set([...(Array.isArray(modalities) ? modalities : ['text', 'image']), 'audio']),
 ];
 
-const cleanEntry = (entry: JsonObject, lanes: Lanes): JsonObject => {
+const cleanEntry = (entry: JsonObject, kind: CatalogueKind): JsonObject => {
   const { upgrade: _advice, input_modalities, ...rest } = entry;
   return {
     ...rest,
     ...CLEAN_FIELDS,
-    use_responses_lite: lanes === 'chatgpt' && entry['use_responses_lite'] === true,
+    use_responses_lite: kind === 'chatgpt' && entry['use_responses_lite'] === true,
     input_modalities: withAudio(input_modalities),
   };
 };
@@ -110,22 +110,22 @@ export const entriesOf = (listed: unknown): readonly JsonObject[] => {
 };
 
 /** The catalogue for the clean prompt, made from entries of codex's own form. */
-export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Catalogue => {
-  const clean = [...entries, ANY_OTHER].map((entry) => cleanEntry(entry, lanes));
-  const twins = clean.filter(isLiteEntry).map((entry) => ({
+export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKind): Catalogue => {
+  const clean = [...entries, ANY_OTHER].map((entry) => cleanEntry(entry, kind));
+  const twins = clean.filter(isCodexFormatEntry).map((entry) => ({
     ...entry,
-    slug: fullLaneSlug(slugOf(entry)),
+    slug: withSuffix(slugOf(entry)),
     use_responses_lite: false,
     visibility: 'hide',
   }));
-  const lite = clean.filter(isLiteEntry).map(slugOf);
-  const plain = [...clean.filter((entry) => !isLiteEntry(entry)), ...twins].map(slugOf);
-  /** The slug of the entry that codex takes for a name, if that is one of the lite lane. */
-  const liteSlug = (name: string): string | null => {
-    const slug = longestBeginning(lite, name);
-    return slug !== null && slug.length > (longestBeginning(plain, name) ?? '').length ? slug : null;
+  const codexFormatSlugs = clean.filter(isCodexFormatEntry).map(slugOf);
+  const responsesSlugs = [...clean.filter((entry) => !isCodexFormatEntry(entry)), ...twins].map(slugOf);
+  /** The slug of the entry that codex takes for a name, if that is one of the codex format. */
+  const codexFormatSlug = (name: string): string | null => {
+    const slug = longestPrefix(codexFormatSlugs, name);
+    return slug !== null && slug.length > (longestPrefix(responsesSlugs, name) ?? '').length ? slug : null;
   };
-  const list = modelList(entries, lanes);
+  const list = modelList(entries, kind);
   const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
   return {
     json: JSON.stringify({ models: [...clean, ...twins] }),
@@ -133,26 +133,26 @@ export const cleanCatalogue = (entries: readonly JsonObject[], lanes: Lanes): Ca
     list,
     knows: (name) => efforts.has(name),
     effortsOf: (name) => efforts.get(name) ?? null,
-    isLite: (name) => liteSlug(name) !== null,
-    fullLane(name) {
-      const slug = liteSlug(name);
-      return slug === null ? name : `${fullLaneSlug(slug)}${name.slice(slug.length)}`;
+    usesCodexFormat: (name) => codexFormatSlug(name) !== null,
+    responsesSlug(name) {
+      const slug = codexFormatSlug(name);
+      return slug === null ? name : `${withSuffix(slug)}${name.slice(slug.length)}`;
     },
   };
 };
 
 const slugOf = ({ slug }: JsonObject): string => (typeof slug === 'string' ? slug : '');
-const isLiteEntry = (entry: JsonObject): boolean => entry['use_responses_lite'] === true;
+const isCodexFormatEntry = (entry: JsonObject): boolean => entry['use_responses_lite'] === true;
 
-const longestBeginning = (slugs: readonly string[], name: string): string | null =>
+const longestPrefix = (slugs: readonly string[], name: string): string | null =>
   slugs
     .filter((slug) => name.startsWith(slug))
     .reduce<string | null>((best, slug) => (best === null || slug.length > best.length ? slug : best), null);
 
 /** What people are shown, in codex's order; the first is its default. */
-const modelList = (entries: readonly JsonObject[], lanes: Lanes): ModelList => {
+const modelList = (entries: readonly JsonObject[], kind: CatalogueKind): ModelList => {
   const isShown = (entry: JsonObject): boolean =>
-    entry['visibility'] === 'list' && (lanes === 'chatgpt' || entry['supported_in_api'] !== false);
+    entry['visibility'] === 'list' && (kind === 'chatgpt' || entry['supported_in_api'] !== false);
   const models = entries
     .filter(isShown)
     .toSorted((one, other) => priorityOf(one) - priorityOf(other))

@@ -79,7 +79,7 @@ describe('a renewal that the relay saw', () => {
     await store.renewed('r1', answer('r2'));
     await writeFile(copyIn(one), login('r2'));
     await store.collect();
-    await store.letGo(one);
+    await store.release(one);
     expect(then === null ? await readdir(dir) : await refreshIn(file)).toEqual(
       then === null ? ['one'] : expected,
     );
@@ -122,7 +122,7 @@ describe('a renewal that codex made by itself', () => {
     expect(await store.wasRenewedSince(before)).toBe(true);
     expect([await refreshIn(file), await refreshIn(copyIn(two))]).toEqual(['r2', 'r2']);
     await writeFile(copyIn(two), login('r3'));
-    await store.letGo(two);
+    await store.release(two);
     expect([await refreshIn(file), await refreshIn(copyIn(one))]).toEqual(['r3', 'r3']);
   });
 

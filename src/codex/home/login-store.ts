@@ -81,7 +81,7 @@ export class LoginStore {
 
   /** Gives the home of an app-server its copy, and keeps it up to date until `letGo`. */
   copyInto(directory: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInOrder(async () => {
       const text = await this.read();
       if (text === null) return;
       const { refreshToken = null } = this.#remember(text) ?? {};
@@ -93,8 +93,8 @@ export class LoginStore {
   }
 
   /** Before a home is removed. */
-  letGo(directory: string): Promise<void> {
-    return this.#inTurn(async () => {
+  release(directory: string): Promise<void> {
+    return this.#runInOrder(async () => {
       await this.#collectFrom(directory);
       this.#copies.delete(directory);
     });
@@ -102,14 +102,14 @@ export class LoginStore {
 
   /** Takes over what app-servers have renewed without the relay. */
   collect(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInOrder(async () => {
       for (const directory of this.#copies.keys()) await this.#collectFrom(directory);
     });
   }
 
   /** The same for a home that a process of ours left when it was killed. */
   rescue(directory: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInOrder(async () => {
       const origin = await readIfPresent(path.join(directory, ORIGIN_FILE));
       const text = origin === null ? null : await readWholeLogin(path.join(directory, 'auth.json'));
       const tokens = text === null ? null : tokensIn(text);
@@ -121,7 +121,7 @@ export class LoginStore {
 
   /** The service answered to a renewal. Resolves when no app-server will read the old tokens any more. */
   renewed(refreshToken: string | null, answer: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInOrder(async () => {
       const tokens = tokensInAnswer(answer);
       if (tokens === null) return;
       this.#renewedAt = Date.now();
@@ -219,7 +219,7 @@ export class LoginStore {
   }
 
   /** One after the other: what one has read, no other changes. */
-  #inTurn(act: () => Promise<void>): Promise<void> {
+  #runInOrder(act: () => Promise<void>): Promise<void> {
     const done = this.#queue.then(act);
     this.#queue = done.catch(() => {});
     return done;

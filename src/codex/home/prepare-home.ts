@@ -9,9 +9,9 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
-import { cleanCatalogue, entriesOf, type Catalogue, type Lanes } from './catalogue.ts';
+import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
-import { requireDiskRoom } from './disk-room.ts';
+import { requireDiskSpace } from './disk-space.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { LoginStore } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
@@ -43,12 +43,12 @@ export interface CodexHomes {
   /** For a command of codex that needs the login, and a catalogue of codex's own. */
   createPlain(backend: BackendTarget): Promise<CodexHome>;
   /** Throws ENOSPC, with this cause, if the disk has no room for another home. */
-  requireRoom(cause: unknown): Promise<void>;
+  requireSpace(cause: unknown): Promise<void>;
 }
 
-/** Only the backend of a ChatGPT login has lanes. */
-export const lanesOf = (backend: BackendTarget): Lanes =>
-  backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'none';
+/** Only the backend of a ChatGPT login has request formats. */
+export const catalogueKind = (backend: BackendTarget): CatalogueKind =>
+  backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'api';
 
 export interface CodexHome {
   readonly path: string;
@@ -90,7 +90,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   await sweepRunDirectories(runs, (directory) => login.rescue(directory));
 
   const emptyHome = async (backend: BackendTarget): Promise<CodexHome> => {
-    await requireDiskRoom(runs);
+    await requireDiskSpace(runs);
     const run = await createRunDirectory(runs);
     const directory = run.path;
     return {
@@ -105,7 +105,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
       // codex reads it again for every thread. Without it a turn goes to a backend of codex's own choice.
       isIntact: () => exists(path.join(directory, 'config.toml')),
       async remove() {
-        await login.letGo(directory);
+        await login.release(directory);
         await run.remove();
       },
     };
@@ -122,7 +122,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
   const codexVersion = binary.version;
 
-  const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), none: lazily(bundled, 'none') };
+  const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), api: lazily(bundled, 'api') };
   const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
     try {
       await fillHome(home.path, furniture);
@@ -139,7 +139,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     lastingDirectory: lasting,
     binary,
     bundled,
-    create: async (backend, catalogue = catalogues[lanesOf(backend)]()) => {
+    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) => {
       const home = await emptyHome(backend);
       const catalogueFile = path.join(home.path, 'catalog.json');
       return filledHome(home, {
@@ -161,14 +161,14 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
           'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
         },
       }),
-    requireRoom: (cause) => requireDiskRoom(runs, cause),
+    requireSpace: (cause) => requireDiskSpace(runs, cause),
   };
 };
 
 /** A catalogue has some hundred KB, and most processes need one of them. */
-const lazily = (bundled: readonly JsonObject[], lanes: Lanes): (() => Catalogue) => {
+const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Catalogue) => {
   let made: Catalogue | null = null;
-  return () => (made ??= cleanCatalogue(bundled, lanes));
+  return () => (made ??= cleanCatalogue(bundled, kind));
 };
 
 interface HomeContents {

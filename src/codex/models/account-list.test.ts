@@ -105,7 +105,7 @@ describe('a list that would keep every worker from starting', () => {
     ]);
   });
 
-  it('names each model once, and none of them like the full lane of another', () => {
+  it('names each model once, and none of them like the Responses format of another', () => {
     const models = [
       { slug: 'a', use_responses_lite: true },
       { slug: 'a', use_responses_lite: false },

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { completeEntry, FULL_LANE_SUFFIX } from '../home/catalogue.ts';
+import { completeEntry, RESPONSES_SUFFIX } from '../home/catalogue.ts';
 
 /** One model as the backend lists it for an account: what of it we use, checked. */
 export type AccountModel = JsonObject & { readonly slug: string };
@@ -19,7 +19,7 @@ export const readAccountModels = (answer: unknown): readonly AccountModel[] | nu
   const models = listed.slice(0, MAX_MODELS).flatMap((one: unknown, index): AccountModel[] => {
     const slug = isJsonObject(one) ? (one['slug'] ?? one['id']) : undefined;
     // Of two entries of one name codex takes the first; names of this ending are ours.
-    if (!isJsonObject(one) || !isName(slug) || named.has(slug) || slug.endsWith(FULL_LANE_SUFFIX)) return [];
+    if (!isJsonObject(one) || !isName(slug) || named.has(slug) || slug.endsWith(RESPONSES_SUFFIX)) return [];
     named.add(slug);
     return [{ priority: index, ...checkedFields(one), slug }];
   });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AccountModel } from './account-list.ts';
 import { createAccountModels, type AccountModels, type AccountModelsOptions } from './account-models.ts';
 import type { AccountAnswer } from './ask-account.ts';
-import type { KeptList } from './kept-lists.ts';
+import type { SavedList } from './saved-lists.ts';
 
 const BUNDLED = [{ slug: 'old', visibility: 'list', priority: 1 }];
 const listed = (...slugs: readonly string[]): AccountAnswer => ({
@@ -21,8 +21,8 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-const open = async (options: Partial<AccountModelsOptions> & { earlier?: KeptList } = {}) => {
-  const seen = { asks: 0, failed: [] as string[], kept: options.earlier ?? (null as KeptList | null) };
+const open = async (options: Partial<AccountModelsOptions> & { earlier?: SavedList } = {}) => {
+  const seen = { asks: 0, failed: [] as string[], kept: options.earlier ?? (null as SavedList | null) };
   const ask = options.ask ?? (async () => listed('new'));
   const models = await createAccountModels({
     bundled: BUNDLED,

@@ -5,7 +5,7 @@ import type { ModelList } from '../../canonical/models/model-names.ts';
 import { accountEntries, type AccountModel } from './account-list.ts';
 import type { AccountAnswer } from './ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../home/catalogue.ts';
-import type { KeptLists } from './kept-lists.ts';
+import type { SavedLists } from './saved-lists.ts';
 
 /** The models of one ChatGPT login: what the backend lists for it, and the bundled list until then. */
 export interface AccountModels {
@@ -43,7 +43,7 @@ export interface AccountModelsOptions {
    */
   readonly mayAskAgain: () => Promise<boolean>;
   /** The last good answer for this account. */
-  readonly kept: KeptLists;
+  readonly kept: SavedLists;
   readonly clock: Clock;
   readonly onFailed: (reason: string) => void;
 }

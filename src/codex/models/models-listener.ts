@@ -1,4 +1,4 @@
-import { endToEnd } from '../end-to-end.ts';
+import { endToEnd } from '../end-to-end-headers.ts';
 import { getText, type TextAnswer } from '../get-text.ts';
 import { notFound, startLoopback } from '../loopback.ts';
 

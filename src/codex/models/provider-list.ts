@@ -1,5 +1,5 @@
 import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/models/model-names.ts';
-import { soundsLikeWords } from '../../canonical/models/smallest-model.ts';
+import { isTextModelName } from '../../canonical/models/smallest-model.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Aggregators list some hundred models; a list from outside has an end. */
@@ -89,8 +89,8 @@ const OTHER_TYPES = /embed|image|audio|video|rerank|moderation|transcri|speech|t
 /** A guess by what the provider says of the model, or else by its name. */
 const isForText = (id: string, fields: JsonObject, architecture: JsonObject): boolean => {
   const outputs = names(fields['output_modalities'] ?? architecture['output_modalities']);
-  if (outputs !== null) return outputs.includes('text') && soundsLikeWords(id);
+  if (outputs !== null) return outputs.includes('text') && isTextModelName(id);
   const type = fields['type'] ?? fields['task'] ?? fields['mode'];
   if (typeof type === 'string' && OTHER_TYPES.test(type)) return false;
-  return soundsLikeWords(id);
+  return isTextModelName(id);
 };

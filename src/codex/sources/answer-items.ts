@@ -2,7 +2,7 @@ import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json
 import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */
-export interface Place {
+export interface AnswerItem {
   /** The backend's; may be empty. */
   readonly name: string;
   readonly kind: OutputItem['kind'] | null;
@@ -16,11 +16,11 @@ export interface Place {
  * or send an item only in the answer's last event.
  */
 export class AnswerItems {
-  readonly #byName = new Map<string, Place>();
-  readonly #byIndex = new Map<number, Place>();
+  readonly #byName = new Map<string, AnswerItem>();
+  readonly #byIndex = new Map<number, AnswerItem>();
   readonly #doneNames = new Set<string>();
   readonly #doneIndexes = new Set<number>();
-  #last: Place | null = null;
+  #last: AnswerItem | null = null;
   #lastIndex: Json | undefined;
   #count = 0;
   #doneCount = 0;
@@ -30,7 +30,7 @@ export class AnswerItems {
     return this.#count > 0 && this.#doneCount === this.#count;
   }
 
-  add(place: Place, index: Json | undefined): void {
+  add(place: AnswerItem, index: Json | undefined): void {
     if (place.name !== '') this.#byName.set(place.name, place);
     if (typeof index === 'number') this.#byIndex.set(index, place);
     this.#last = place;
@@ -39,7 +39,7 @@ export class AnswerItems {
   }
 
   /** The item that an event names by its id, its index, or both. */
-  find(name: string, index: Json | undefined): Place | null {
+  find(name: string, index: Json | undefined): AnswerItem | null {
     const at = typeof index === 'number' ? this.#byIndex.get(index) : undefined;
     if (at !== undefined && (name === '' || at.name === name)) return at;
     const named = name === '' ? undefined : this.#byName.get(name);
@@ -48,14 +48,14 @@ export class AnswerItems {
   }
 
   /** The item that was begun last, if it is open, of this kind, and not known to have another index. */
-  lastOpen(kind: Place['kind'], index?: Json): Place | null {
+  lastOpen(kind: AnswerItem['kind'], index?: Json): AnswerItem | null {
     const isOther =
       typeof index === 'number' && typeof this.#lastIndex === 'number' && index !== this.#lastIndex;
     if (this.#last === null || isOther) return null;
     return this.#last.kind === kind && !this.#last.isDone ? this.#last : null;
   }
 
-  done(place: Place, raw: JsonObject, index: Json | undefined): void {
+  done(place: AnswerItem, raw: JsonObject, index: Json | undefined): void {
     place.isDone = true;
     this.#doneCount += 1;
     for (const name of namesOf(raw)) this.#doneNames.add(name);
@@ -82,8 +82,8 @@ const namesOf = (raw: JsonObject): readonly string[] =>
 export const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';
-  const isSealed = type === 'compaction' || type === 'compaction_summary';
-  return !isSealed && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
+  const isEncryptedCompaction = type === 'compaction' || type === 'compaction_summary';
+  return !isEncryptedCompaction && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
 
 /** What a backend calls an item: by its id, or by that of the call; may be empty. */

@@ -1,12 +1,12 @@
 import type { HostedCall, Opaque, RawItem, ToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { harmless } from '../failures/harmless.ts';
+import { safeMessage } from '../failures/safe-message.ts';
 import type { McpToolCall } from '../protocol/methods.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { toOutputText } from '../translate/mcp-output.ts';
 
 /** A tool of an MCP server that the model may call. */
-export interface McpTarget {
+export interface McpToolRef {
   readonly label: string;
   /** The server's own name of it. */
   readonly name: string;
@@ -17,12 +17,12 @@ export interface McpTarget {
 }
 
 /** Which tool a call means; null: it is no call of a tool of a server, or of none that there is. */
-export type FindMcpTool = (call: Pick<ToolCall, 'name' | 'namespace'>) => McpTarget | null;
+export type FindMcpTool = (call: Pick<ToolCall, 'name' | 'namespace'>) => McpToolRef | null;
 
 export const NO_MCP_TOOLS: FindMcpTool = () => null;
 
 /** The call as a client sees it from its start: its arguments and what it gives are still to come. */
-export const mcpCallHead = ({ label, name }: McpTarget, callId: string): HostedCall => ({
+export const mcpCallHead = ({ label, name }: McpToolRef, callId: string): HostedCall => ({
   kind: 'hosted-call',
   ...idOf('mcp', callId),
   modelCallId: callId,
@@ -30,7 +30,7 @@ export const mcpCallHead = ({ label, name }: McpTarget, callId: string): HostedC
 });
 
 /** In place of a call that nobody has agreed to. */
-export const approvalRequest = ({ label, name }: McpTarget, { callId, input }: ToolCall): Opaque => ({
+export const approvalRequest = ({ label, name }: McpToolRef, { callId, input }: ToolCall): Opaque => ({
   kind: 'opaque',
   ...idOf('mcpr', callId),
   raw: { type: 'mcp_approval_request', server_label: label, name, arguments: input },
@@ -64,7 +64,7 @@ export const failedWith = (message: string): McpOutcome => ({
   error: { message },
 });
 
-export const NOT_RUN = failedWith('The call was not run to its end.');
+export const NOT_RUN = failedWith('The call did not finish.');
 
 /** What is told when a call has ended. */
 export const endOfCall = (
@@ -113,7 +113,7 @@ const errorOf = (result: McpOutcome['result'], error: McpOutcome['error']): Json
         type: 'mcp_protocol_error',
         code: INTERNAL_ERROR,
         // It may name the address at which the app-server has the server from us.
-        message: harmless(error?.message ?? 'The tool failed.', []),
+        message: safeMessage(error?.message ?? 'The tool failed.', []),
       }
     : { type: 'mcp_tool_execution_error', content: result.content };
 

@@ -1,11 +1,11 @@
 import {
-  saidParts,
-  type FromClient,
+  messageParts,
+  type ClientOnlyItem,
   type Item,
   type ItemStatus,
   type Phase,
   type RawItem,
-  type Said,
+  type ItemContent,
   type Slot,
 } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -24,7 +24,7 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
 ]);
 
 /** What a model puts out. */
-export type OutputItem = Exclude<Item, FromClient>;
+export type OutputItem = Exclude<Item, ClientOnlyItem>;
 
 /** An item of an answer as we know it. */
 export type ReadItem = OutputItem | 'not-for-clients' | Unreadable;
@@ -97,7 +97,7 @@ export const headOf = (item: OutputItem): OutputItem => {
 };
 
 /** What a client has read of an item at its start: it stays, whatever the whole item says. */
-export const factsOf = (head: OutputItem): Partial<OutputItem> => {
+export const startFields = (head: OutputItem): Partial<OutputItem> => {
   switch (head.kind) {
     case 'message': {
       const { parts: _, ...facts } = head;
@@ -144,13 +144,13 @@ export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] 
  * A call whose input the whole item leaves out: it was said before, or there is none. A function without
  * parameters may be called with no text at all, which is no JSON.
  */
-export const withInput = (whole: OutputItem, { input }: Pick<Said, 'input'>): OutputItem => {
+export const withInput = (whole: OutputItem, { input }: Pick<ItemContent, 'input'>): OutputItem => {
   if (whole.kind !== 'tool-call' || whole.input !== '') return whole;
   return { ...whole, input: input === '' && whole.tool === 'function' ? '{}' : input };
 };
 
 /** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
-export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
+export const withStreamed = (whole: OutputItem, said: ItemContent): OutputItem => {
   switch (whole.kind) {
     case 'message': {
       const text = whole.parts.find((part) => part.kind === 'text');
@@ -158,7 +158,7 @@ export const withSaid = (whole: OutputItem, said: Said): OutputItem => {
       const logprobs = continued(said.logprobs, text?.logprobs);
       return {
         ...whole,
-        parts: saidParts({ text: said.text, refusal: said.refusal, annotations, logprobs }),
+        parts: messageParts({ text: said.text, refusal: said.refusal, annotations, logprobs }),
       };
     }
     case 'reasoning':
@@ -189,7 +189,7 @@ const readMessage = (raw: JsonObject): OutputItem => {
   return {
     kind: 'message',
     role: 'assistant',
-    parts: saidParts({
+    parts: messageParts({
       text: texts.map((part) => textIn(part, 'text')).join(''),
       refusal: refusals.length === 0 ? null : refusals.map((part) => textIn(part, 'refusal')).join(''),
       annotations: texts.flatMap((part) => listIn(part, 'annotations')),
@@ -256,7 +256,7 @@ const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly
 ];
 
 /** What is said about an answer that held nothing but an item that cannot be read. */
-export const LOST: Readonly<Record<Unreadable, { readonly message: string }>> = {
+export const DROPPED: Readonly<Record<Unreadable, { readonly message: string }>> = {
   no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
   no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
 };

@@ -12,7 +12,7 @@ import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
 import { readItem, type OutputItem } from './read-item.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
-import { Telling } from './telling.ts';
+import { TurnItems } from './turn-items.ts';
 
 export interface RpcSourceOptions extends SourceOptions {
   /** From which the model requests are taken that the app-server sends by itself. */
@@ -22,7 +22,7 @@ export interface RpcSourceOptions extends SourceOptions {
 /** The app-server's notifications are the content of the turn: nothing stands between it and its backend. */
 export class RpcSource implements TurnSource {
   readonly #options: RpcSourceOptions;
-  readonly #telling: Telling;
+  readonly #turnItems: TurnItems;
   #usage: Usage | null = null;
   /** The newest answer is whole, and nothing of another one has come. */
   #isAnswered = false;
@@ -31,27 +31,27 @@ export class RpcSource implements TurnSource {
 
   constructor(options: RpcSourceOptions) {
     this.#options = options;
-    this.#telling = new Telling(options);
+    this.#turnItems = new TurnItems(options);
   }
 
   get ended(): boolean {
-    return this.#telling.ended;
+    return this.#turnItems.ended;
   }
 
   get answer(): readonly Produced[] {
-    return this.#telling.answer;
+    return this.#turnItems.answer;
   }
 
   get isLastAnswer(): boolean {
-    return this.#isAnswered && this.#telling.lastOutcome !== null;
+    return this.#isAnswered && this.#turnItems.lastOutcome !== null;
   }
 
   get endsWithCalls(): boolean {
-    return this.#telling.lastOutcome !== null;
+    return this.#turnItems.lastOutcome !== null;
   }
 
   get runsTools(): boolean {
-    return this.#telling.isRunning;
+    return this.#turnItems.isRunning;
   }
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -68,7 +68,7 @@ export class RpcSource implements TurnSource {
 
   #end(outcome: Outcome, events: TurnEvent[]): void {
     const isShort = outcome.kind === 'incomplete';
-    this.#telling.end(outcome, isShort ? (this.#threadUsage ?? this.#usage) : this.#usage, events);
+    this.#turnItems.end(outcome, isShort ? (this.#threadUsage ?? this.#usage) : this.#usage, events);
   }
 
   #notified(notification: KnownNotification, events: TurnEvent[]): void {
@@ -109,7 +109,7 @@ export class RpcSource implements TurnSource {
         return;
       case 'item/completed': {
         const call = mcpToolCall(params);
-        if (call !== null) this.#telling.ran(call.id, call, events);
+        if (call !== null) this.#turnItems.toolEnded(call.id, call, events);
         this.#endIfLast(events);
         return;
       }
@@ -131,7 +131,7 @@ export class RpcSource implements TurnSource {
 
   #turnCompleted(turn: EndedTurn, events: TurnEvent[]): void {
     const outcome = this.#outcomeOf(turn);
-    this.#end(outcome.kind === 'completed' ? this.#telling.completed : outcome, events);
+    this.#end(outcome.kind === 'completed' ? this.#turnItems.completed : outcome, events);
   }
 
   #outcomeOf(turn: EndedTurn): Outcome {
@@ -139,7 +139,7 @@ export class RpcSource implements TurnSource {
     if (error !== null && isUsageUnread(error)) {
       // The answer itself came whole.
       this.#options.onAnomaly('usage-unread');
-      return this.#telling.lastOutcome ?? { kind: 'completed' };
+      return this.#turnItems.lastOutcome ?? { kind: 'completed' };
     }
     if (error !== null && unfinishedAnswer(error.message) !== null)
       this.#options.onAnomaly('answer-unfinished');
@@ -148,20 +148,20 @@ export class RpcSource implements TurnSource {
 
   /** Something of an answer has come. */
   #inAnswer(): void {
-    if (this.#isAnswered) this.#telling.beginAnswer();
+    if (this.#isAnswered) this.#turnItems.beginAnswer();
     this.#isAnswered = false;
   }
 
   /** The app-server asks the model again by itself: that it will is all that is seen of it. */
   #endIfExceeded(events: TurnEvent[]): void {
     const { budget } = this.#options;
-    if (this.ended || !this.#telling.asksAgain || budget.take()) return;
+    if (this.ended || !this.#turnItems.willAskAgain || budget.take()) return;
     this.#end({ kind: 'failed', failure: budget.exceeded() }, events);
   }
 
   /** The client's calls end the turn, once all that the app-server runs has ended. */
   #endIfLast(events: TurnEvent[]): void {
-    const { lastOutcome, isRunning } = this.#telling;
+    const { lastOutcome, isRunning } = this.#turnItems;
     if (this.#isAnswered && lastOutcome !== null && !isRunning) this.#end(lastOutcome, events);
   }
 
@@ -179,8 +179,8 @@ export class RpcSource implements TurnSource {
 
   /** Somebody spoke to the model, and it hears that at once. */
   #steered(events: TurnEvent[]): void {
-    if (!this.#isAnswered) this.#telling.leaveAnswer(events);
-    this.#telling.beginAnswer();
+    if (!this.#isAnswered) this.#turnItems.abandonAnswer(events);
+    this.#turnItems.beginAnswer();
     this.#isAnswered = false;
   }
 
@@ -191,32 +191,32 @@ export class RpcSource implements TurnSource {
     events: TurnEvent[],
   ): void {
     const itemId = this.#openId(upstreamId, head) ?? this.#start(head, upstreamId, events);
-    this.#telling.delta({ type: 'item-delta', itemId, at, delta }, events);
+    this.#turnItems.delta({ type: 'item-delta', itemId, at, delta }, events);
   }
 
   #itemCompleted(raw: ResponseItem, events: TurnEvent[]): void {
     const read = readItem(raw as unknown as JsonObject);
     if (read !== 'not-for-clients') this.#inAnswer();
-    const item = this.#telling.judge(read);
+    const item = this.#turnItems.visibleItem(read);
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
       const itemId = this.#openId(upstreamId, item) ?? this.#start(item, upstreamId, events);
       // Of a call that the app-server runs, the model's own words are all there is so far.
       const isRun = item.kind === 'hosted-call' && item.modelCallId !== undefined && typeof read !== 'string';
-      this.#telling.finish(itemId, isRun ? read : item, events);
+      this.#turnItems.finish(itemId, isRun ? read : item, events);
     }
-    const { hopeless } = this.#telling;
-    if (hopeless !== null) this.#end(hopeless, events);
+    const { fatalOutcome } = this.#turnItems;
+    if (fatalOutcome !== null) this.#end(fatalOutcome, events);
   }
 
   #start(head: OutputItem, upstreamId: string, events: TurnEvent[]): string {
     this.#inAnswer();
-    return this.#telling.start(head, upstreamId, events);
+    return this.#turnItems.start(head, upstreamId, events);
   }
 
   #openId(upstreamId: string, { kind }: OutputItem): string | null {
-    const known = this.#telling.known(upstreamId);
-    return known !== undefined && this.#telling.isOpen(known, kind) ? known : null;
+    const known = this.#turnItems.known(upstreamId);
+    return known !== undefined && this.#turnItems.isOpen(known, kind) ? known : null;
   }
 }
 

@@ -20,7 +20,7 @@ export type AnswerEnded =
   | { readonly kind: 'answer-ended'; readonly how: 'cut' | 'left' };
 
 /** What the relay knows about a turn's request. */
-export interface WireReport {
+export interface RelayReport {
   /** What was asked for and did not reach the backend. */
   readonly ignored: readonly Path[];
   /** The backend was told the limit of the output. */

@@ -16,7 +16,7 @@ export const declaredSchema = (schema: JsonObject): JsonObject => {
   }
   const values = valuesOf(schema);
   if (schema['type'] === undefined && values !== null) said['type'] = typesOf(values);
-  if (schema['description'] !== undefined && !TELLING.some((key) => said[key] !== undefined)) {
+  if (schema['description'] !== undefined && !TYPE_KEYWORDS.some((key) => said[key] !== undefined)) {
     said['anyOf'] = [{}];
   }
   return said;
@@ -26,7 +26,7 @@ const MAPS = ['properties', '$defs', 'definitions'] as const;
 const LISTS = ['anyOf', 'oneOf', 'allOf'] as const;
 
 /** With one of these a schema keeps its description. */
-const TELLING = ['type', 'enum', 'const', '$ref', 'properties', 'items', ...LISTS] as const;
+const TYPE_KEYWORDS = ['type', 'enum', 'const', '$ref', 'properties', 'items', ...LISTS] as const;
 
 /** Nothing is a text and a number. */
 const NOTHING: JsonObject = { allOf: [{ type: 'string' }, { type: 'number' }] };

@@ -1,9 +1,9 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { IncompleteReason } from '../../canonical/events/outcome.ts';
-import { noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
-import { classify, NOTHING_SAID, unfinishedFailure, type UpstreamSaid } from '../failures/classify.ts';
+import { classify, NO_DETAILS, unfinishedFailure, type ReportedError } from '../failures/classify.ts';
 import { readErrorBody } from '../failures/read-error.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
@@ -19,7 +19,7 @@ export const toFailure = (
   error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
 ): Failure => {
   const info = error.codexErrorInfo;
-  if (saysNoRoom(error.message)) return noRoom();
+  if (isResourceError(error.message)) return resourceFailure();
   if (error.additionalDetails?.startsWith('Connection failed') === true)
     return failure('upstream_unreachable');
   if (typeof info === 'string') return byName(info, error.message);
@@ -27,7 +27,7 @@ export const toFailure = (
   return byMessage(error.message);
 };
 
-const said = (different: Partial<UpstreamSaid>): Failure => classify({ ...NOTHING_SAID, ...different });
+const said = (different: Partial<ReportedError>): Failure => classify({ ...NO_DETAILS, ...different });
 
 const byName = (info: string, message: string): Failure => {
   switch (info) {
@@ -111,13 +111,13 @@ const hostIn = (message: string): string => hostOf(/\burl \(([^\s)]+)\)/.exec(me
 const UNEXPECTED = /^unexpected status (\d{3})[^:]*: (.*), url: ([^\s,]+)(?:, [\w -]+: [^\s,]*)*$/s;
 
 /** `unexpected status 404 Not Found: BODY, url: URL, cf-ray: …`, the body whole or only its message. */
-const readUnexpected = (message: string): UpstreamSaid => {
+const readUnexpected = (message: string): ReportedError => {
   const found = UNEXPECTED.exec(message);
-  if (found === null) return NOTHING_SAID;
+  if (found === null) return NO_DETAILS;
   const [, digits = '', body = '', url = ''] = found;
   const status = Number(digits);
   return {
-    ...NOTHING_SAID,
+    ...NO_DETAILS,
     ...readErrorBody(body),
     status,
     host: hostOf(url) || null,

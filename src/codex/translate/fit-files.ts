@@ -1,17 +1,17 @@
 import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/request/item.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
-import { textOfFile, type NoText } from '../../canonical/request/text-file.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
+import { textOfFile, type NotTextReason } from '../../canonical/request/text-file.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
 
 export interface FittedFiles {
   readonly history: History;
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /** For a backend that takes no files: text files become text, and for another one there is no answer. */
 export const withoutFiles = ({ items, places }: History): FittedFiles => {
-  const refused: Refusal[] = [];
+  const refused: Rejection[] = [];
   const fitted = items.map((item, index) => {
     const { field } = partsOf(item);
     return withFiles(item, (file, part) => {
@@ -53,14 +53,14 @@ const textOf = (file: FilePart): ReturnType<typeof textOfFile> => {
 const nameOf = ({ raw: { filename } }: FilePart): string =>
   typeof filename === 'string' ? `'${quoted(filename)}'` : 'without a name';
 
-const WHY: Readonly<Record<NoText, (name: string) => Omit<Refusal, 'path'>>> = {
+const WHY: Readonly<Record<NotTextReason, (name: string) => Omit<Rejection, 'path'>>> = {
   'not-text': (name) => ({
     kind: 'unsupported_file',
-    why: `is the file ${name}, which is not a text file. Here only text files (plain text, JSON, Markdown, CSV, source code) can be read`,
+    why: `is the file ${name}, which is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported`,
   }),
   'not-data': () => ({ kind: 'invalid_value', why: 'expected base64 data or a data URL in the file.' }),
   elsewhere: () => ({
     kind: 'unsupported_file',
-    why: 'is a file that is stored or published elsewhere. Here the content itself has to be sent, as data',
+    why: 'refers to a stored or published file. Send its content as data instead',
   }),
 };

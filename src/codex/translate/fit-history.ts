@@ -1,4 +1,4 @@
-import { isModels, isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
+import { isModelOutput, isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
 import { typeOf } from './inject-items.ts';
 
 /** What a client sent, and where each item stands in its request. */
@@ -69,12 +69,12 @@ const without = (
 const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
   if (rules.images === 'whole' && isCutImage(item)) return false;
   if (!isReasoning(item)) return true;
-  if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModels(next);
-  return isReadable(item);
+  if (rules.reasoning === 'encrypted') return isEncrypted(item) && next !== undefined && isModelOutput(next);
+  return isUsableReasoning(item);
 };
 
 /** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
-export const isReadable = (reasoning: Reasoning): boolean =>
+export const isUsableReasoning = (reasoning: Reasoning): boolean =>
   isEncrypted(reasoning) || (reasoning.content ?? []).some((text) => text !== '');
 const isCutImage = (item: Item): boolean =>
   item.kind === 'hosted-call' &&

@@ -4,11 +4,11 @@ import type { Tool } from '../../canonical/request/tool.ts';
 import type { History } from './fit-history.ts';
 
 /** Tools that items bring along, among the others: for a way on which the items do not say it. */
-export const liftTools = (
+export const mergeLoadedTools = (
   { items, tools }: { readonly items: readonly Item[]; readonly tools: readonly Tool[] },
-  isLifted: (item: Extract<Item, { kind: 'loaded-tools' }>) => boolean,
+  isMergedIntoTools: (item: Extract<Item, { kind: 'loaded-tools' }>) => boolean,
 ): { readonly items: readonly Item[]; readonly tools: readonly Tool[] } => {
-  const lifted = items.filter((item) => item.kind === 'loaded-tools').filter(isLifted);
+  const lifted = items.filter((item) => item.kind === 'loaded-tools').filter(isMergedIntoTools);
   if (lifted.length === 0) return { items, tools };
   const gone = new Set<Item>(lifted.filter(({ raw }) => raw.type === 'additional_tools'));
   return {

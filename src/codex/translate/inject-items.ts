@@ -1,4 +1,4 @@
-import { summaryInWords } from '../../canonical/request/compaction.ts';
+import { summaryMessage } from '../../canonical/request/compaction.ts';
 import {
   isSummary,
   partsOf,
@@ -45,7 +45,7 @@ export const toInjectItems = (
 ): readonly JsonObject[] => {
   const all = items.map(ids === 'own' ? toResponseItem : toPlaceholder);
   const raw = instructions === null ? all : [developerMessage(instructions), ...all];
-  return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeOf(place) }));
+  return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeholderId(place) }));
 };
 
 /**
@@ -55,21 +55,21 @@ export const toInjectItems = (
 const toPlaceholder = (item: Item): JsonObject => {
   if ('raw' in item) return { type: 'web_search_call' };
   const { parts } = partsOf(item);
-  if (!parts.some(isElsewhere)) return toResponseItem(item);
+  if (!parts.some(needsPlaceholder)) return toResponseItem(item);
   return toResponseItem(
     withParts(
       item,
-      parts.map((part) => (isElsewhere(part) ? { kind: 'text', text: `a ${part.kind}` } : part)),
+      parts.map((part) => (needsPlaceholder(part) ? { kind: 'text', text: `a ${part.kind}` } : part)),
     ),
   );
 };
 
 /** What the app-server does not take: files, and images that are not data. */
-const isElsewhere = (part: Part): boolean =>
+const needsPlaceholder = (part: Part): boolean =>
   part.kind === 'file' || (part.kind === 'image' && !/^data:/i.test(part.url));
 
 /** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
-export const placeOf = (place: number): string => `px_${place}`;
+export const placeholderId = (place: number): string => `px_${place}`;
 
 export const developerMessage = (text: string): JsonObject =>
   messageOf('developer', [{ type: 'input_text', text }]);
@@ -126,7 +126,7 @@ export const toResponseItem = (item: Item): JsonObject => {
         output: output(item.output),
       };
     case 'compaction':
-      if (isSummary(item)) return message(summaryInWords(item));
+      if (isSummary(item)) return message(summaryMessage(item));
       return { type: 'compaction', ...idOf(item), encrypted_content: item.encryptedContent };
     case 'hosted-call':
     case 'loaded-tools':

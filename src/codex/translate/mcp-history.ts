@@ -1,6 +1,6 @@
 import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
@@ -20,7 +20,7 @@ export interface McpHistory extends History {
   readonly approved: readonly ApprovedCall[];
   /** Servers of which the client has a list of tools. */
   readonly listed: ReadonlySet<string>;
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /**
@@ -63,7 +63,7 @@ class Reader {
   readonly #places: (number | null)[] = [];
   readonly #approved: ApprovedCall[] = [];
   readonly #listed = new Set<string>();
-  readonly #refused: Refusal[] = [];
+  readonly #refused: Rejection[] = [];
   readonly #requests = new Map<string, RawItem>();
   /** The one that counts, for each request: the first that declines, else the last. */
   readonly #responses = new Map<string, RawItem>();
@@ -122,13 +122,13 @@ class Reader {
         this.#listed.add(textIn(raw, 'server_label'));
         return;
       case 'mcp_call': {
-        this.#call(raw, this.#callId(id), givenBy(raw), place);
+        this.#call(raw, this.#callId(id), mcpOutputOf(raw), place);
         return;
       }
       case 'mcp_approval_request': {
         // With its answer it stands where the answer is.
         if (this.#responses.has(id) || this.#run.has(id)) return;
-        this.#call(raw, this.#callId(id), 'Nobody has agreed to this call.', place);
+        this.#call(raw, this.#callId(id), 'This call was not approved.', place);
         return;
       }
       default:
@@ -140,12 +140,12 @@ class Reader {
     const requestId = textIn(raw, 'approval_request_id');
     const request = this.#requests.get(requestId);
     if (request === undefined) {
-      const why = `there is no approval request '${quoted(requestId)}' in the input. Nothing is stored here: send the request along.`;
+      const why = `there is no approval request '${quoted(requestId)}' in the input. Responses are not stored: include the approval request in the input.`;
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
     if (this.#ambiguous.has(requestId)) {
-      const why = `the approval request '${quoted(requestId)}' is in the input more than once, with different calls. Send the one that was shown.`;
+      const why = `the approval request '${quoted(requestId)}' is in the input more than once, with different calls. Send only the one that the user saw.`;
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
@@ -197,10 +197,10 @@ const isSameCall = (one: RawItem, other: RawItem): boolean =>
   ['server_label', 'name', 'arguments'].every((field) => textIn(one, field) === textIn(other, field));
 
 /** What the model was told that a call gave. */
-export const givenBy = ({ output = null, error = null }: RawItem): string => {
+export const mcpOutputOf = ({ output = null, error = null }: RawItem): string => {
   if (typeof output === 'string') return output;
   if (typeof error === 'string') return error;
-  if (!isJsonObject(error)) return 'The call came to no end.';
+  if (!isJsonObject(error)) return 'The call did not finish.';
   const { content, message } = error;
   if (Array.isArray(content)) return toOutputText({ content: content as readonly Json[] });
   return typeof message === 'string' ? message : JSON.stringify(error);

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
-import { refine, toOutcome, type Noted } from './outcomes.ts';
+import { preferBackendFailure, toOutcome, type BackendNotes } from './outcomes.ts';
 
-const report = (different: Partial<Noted>): Noted => ({
+const report = (different: Partial<BackendNotes>): BackendNotes => ({
   failure: null,
   signIn: null,
   isAnswered: false,
@@ -30,35 +30,40 @@ describe('how a turn ended', () => {
 
   it('is what the backend said about it, where the relay heard that', () => {
     const own = failure('rate_limit_exceeded', { message: 'Slow.' });
-    expect(refine(failed('upstream_error'), report({ failure: own }))).toEqual({
+    expect(preferBackendFailure(failed('upstream_error'), report({ failure: own }))).toEqual({
       kind: 'failed',
       failure: own,
     });
-    expect(refine(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
+    expect(preferBackendFailure(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
   });
 
   it('is that a refused login could not be renewed, which the backend knows nothing about', () => {
     const refused = report({ failure: failure('upstream_unauthorized') });
     for (const kind of ['upstream_error', 'upstream_unreachable'] as const) {
-      expect(refine(failed(kind), refused)).toEqual(failed(kind));
+      expect(preferBackendFailure(failed(kind), refused)).toEqual(failed(kind));
     }
-    expect(refine(failed('upstream_unauthorized'), refused)).toEqual(failed('upstream_unauthorized'));
+    expect(preferBackendFailure(failed('upstream_unauthorized'), refused)).toEqual(
+      failed('upstream_unauthorized'),
+    );
   });
 
   it('is that there is no room, where the app-server did not even reach the relay', () => {
-    const noRoom = { kind: 'failed', failure: failure('out_of_resources', { retryAfterSeconds: 1 }) };
+    const resourceFailure = {
+      kind: 'failed',
+      failure: failure('out_of_resources', { retryAfterSeconds: 1 }),
+    };
     const auth: Outcome = {
       kind: 'failed',
       failure: failure('upstream_unreachable', { message: 'The upstream at auth could not be reached.' }),
     };
-    expect(refine(failed('upstream_unreachable'), report({}))).toEqual(noRoom);
-    expect(refine(auth, report({}))).toEqual(auth);
+    expect(preferBackendFailure(failed('upstream_unreachable'), report({}))).toEqual(resourceFailure);
+    expect(preferBackendFailure(auth, report({}))).toEqual(auth);
     // An answer that it could not read: it says the same.
-    expect(refine(failed('upstream_unreachable'), report({ isAnswered: true }))).toEqual(
+    expect(preferBackendFailure(failed('upstream_unreachable'), report({ isAnswered: true }))).toEqual(
       failed('upstream_unreachable'),
     );
     expect(toOutcome({ status: 'failed', error: error('Too many open files (os error 24)') })).toEqual(
-      noRoom,
+      resourceFailure,
     );
   });
 
@@ -71,7 +76,7 @@ describe('how a turn ended', () => {
       failed('worker_lost'),
       failed('client_too_slow'),
     ] as const) {
-      expect(refine(outcome, heard)).toEqual(outcome);
+      expect(preferBackendFailure(outcome, heard)).toEqual(outcome);
     }
   });
 });

@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
-import { noRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure } from '../../canonical/failure/resources.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 
@@ -15,7 +15,7 @@ export const toOutcome = (turn: { readonly status: string; readonly error: TurnE
 };
 
 /** What is known besides what the app-server says. */
-export interface Noted {
+export interface BackendNotes {
   /** What the backend said about its last answer. */
   readonly failure: Failure | null;
   /** Why the login could not be renewed of late, where that is not the login's own fault. */
@@ -25,11 +25,11 @@ export interface Noted {
 }
 
 /** The backend's own words about a failure are better than the app-server's about them. */
-export const refine = (outcome: Outcome, noted: Noted): Outcome => {
+export const preferBackendFailure = (outcome: Outcome, noted: BackendNotes): Outcome => {
   if (outcome.kind !== 'failed') return outcome;
   // These are about us, whatever the backend said.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
-  if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: noRoom() };
+  if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: resourceFailure() };
   const isRefused = noted.failure === null || noted.failure.kind === 'upstream_unauthorized';
   // Credentials were to be renewed, and that failed too, on another way than that of the request.
   if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {
@@ -43,10 +43,10 @@ export const refine = (outcome: Outcome, noted: Noted): Outcome => {
  * The app-server reached nobody, and the relay does not know of it: it did not get as far as the relay, which
  * is in this process. Where it wanted to reach somebody else, it says whom.
  */
-const isWithoutRelay = (failed: Failure, noted: Noted): boolean =>
+const isWithoutRelay = (failed: Failure, noted: BackendNotes): boolean =>
   !noted.isAnswered &&
   noted.failure === null &&
   failed.kind === 'upstream_unreachable' &&
-  failed.message === NOBODY;
+  failed.message === UNREACHABLE;
 
-const NOBODY = failure('upstream_unreachable').message;
+const UNREACHABLE = failure('upstream_unreachable').message;

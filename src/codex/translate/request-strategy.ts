@@ -3,12 +3,12 @@
  * newest form: tools stand in the first input item, and some parameters do not exist. `full` is a plain
  * Responses request, and the only form that any other backend knows.
  */
-export type Lane = 'lite' | 'full';
+export type RequestFormat = 'codex' | 'responses';
 
 /** How a request is put before its backend: the first way, or the one after a refusal. */
 export interface RequestStrategy {
-  readonly lane: Lane;
-  /** The model as the app-server knows it: a model with two lanes has a name for each. */
+  readonly requestFormat: RequestFormat;
+  /** The model as the app-server knows it: a model with two request formats has a name for each. */
   readonly slug: string;
   /** Where the caller's instructions stand: in the request's own field, or as its first message. */
   readonly instructions: 'field' | 'message';

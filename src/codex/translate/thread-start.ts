@@ -28,7 +28,7 @@ export const toThreadStart = (
 ): ParamsOf<'thread/start'> => {
   const { effort } = request.reasoning;
   const config: JsonObject = {
-    ...(saysVerbosity(request, settings) ? { model_verbosity: request.verbosity } : {}),
+    ...(sendsVerbosity(request, settings) ? { model_verbosity: request.verbosity } : {}),
     ...(mcpServers === null ? {} : { mcp_servers: mcpServers }),
     // The start of a review has no field for it.
     ...(request.isReview === true && effort !== null ? { model_reasoning_effort: effort } : {}),
@@ -57,7 +57,7 @@ export const toThreadStart = (
 };
 
 /** Whether the app-server tells the backend how much the model is to write. */
-export const saysVerbosity = (
+export const sendsVerbosity = (
   { verbosity, model }: TurnRequest,
   { knows }: Pick<ThreadSettings, 'knows'>,
 ): boolean => verbosity !== null && knows(model);
@@ -108,7 +108,7 @@ const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings)
 /** What the app-server adds to its model requests because of these parameters. */
 export const shapeOf = (request: TurnRequest, settings: ThreadSettings) => ({
   developerInstructions: developerInstructionsOf(request, settings),
-  saysVerbosity: saysVerbosity(request, settings),
+  sendsVerbosity: sendsVerbosity(request, settings),
 });
 
 const clientPrompt = (request: TurnRequest): string | null => {

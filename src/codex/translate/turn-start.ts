@@ -1,4 +1,4 @@
-import { answerOf } from '../../canonical/request/item.ts';
+import { answerText } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
 
@@ -15,5 +15,5 @@ export const toTurnStart = (request: TurnRequest, threadId: string): ParamsOf<'t
 /** A reviewer begins anew, with guidelines of its own: it hears of nothing but this text. */
 export const toReviewStart = ({ items }: TurnRequest, threadId: string): ParamsOf<'review/start'> => ({
   threadId,
-  target: { type: 'custom', instructions: items.map(answerOf).join('\n\n') },
+  target: { type: 'custom', instructions: items.map(answerText).join('\n\n') },
 });

@@ -4,13 +4,13 @@ import {
   afterFailure,
   afterLook,
   afterLoss,
-  burnsIdle,
+  isBusyWhileIdle,
   isHung,
   isSilent,
   leastLoaded,
   NO_FAILURES,
   type IdleTimer,
-  wearOf,
+  retireReasonOf,
 } from './lifecycle.ts';
 
 describe('afterFailure', () => {
@@ -118,36 +118,35 @@ describe('wear', () => {
 
   it('is one thing over its limit', () => {
     expect([
-      wearOf(fine, old, limits),
-      wearOf({ ...fine, residentBytes: mebibyte + 1 }, old, limits),
-      wearOf({ ...fine, homeBytes: 2 * mebibyte + 1 }, old, limits),
-      wearOf({ ...fine, threads: 4 }, old, limits),
+      retireReasonOf(fine, old, limits),
+      retireReasonOf({ ...fine, residentBytes: mebibyte + 1 }, old, limits),
+      retireReasonOf({ ...fine, homeBytes: 2 * mebibyte + 1 }, old, limits),
+      retireReasonOf({ ...fine, threads: 4 }, old, limits),
     ]).toEqual([null, 'memory', 'disk', 'threads']);
   });
 
   it('is a home of some size on a disk that is nearly full', () => {
     const roomy = { ...limits, maxHomeMb: 128 };
     const wear = (homeMb: number, freeMb: number) =>
-      wearOf({ ...fine, homeBytes: homeMb * mebibyte, freeBytes: freeMb * mebibyte }, old, roomy);
+      retireReasonOf({ ...fine, homeBytes: homeMb * mebibyte, freeBytes: freeMb * mebibyte }, old, roomy);
     // A fresh home is small: what is full by others is not mended by a new worker.
     expect([wear(127, 64), wear(17, 63), wear(16, 0), wear(3, 0)]).toEqual([null, 'disk', null, null]);
   });
 
   it('does not count the threads that are in use', () => {
-    expect([4, 5].map((threads) => wearOf({ ...fine, threads }, { ...old, leases: 1 }, limits))).toEqual([
-      null,
-      'threads',
-    ]);
+    expect(
+      [4, 5].map((threads) => retireReasonOf({ ...fine, threads }, { ...old, leases: 1 }, limits)),
+    ).toEqual([null, 'threads']);
   });
 
   it('is nothing in a worker that has just begun', () => {
     const retiring = { residentBytes: 1e9, homeBytes: 1e9, freeBytes: 0, threads: 1e9, cpuMs: null };
-    expect(wearOf(retiring, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
+    expect(retireReasonOf(retiring, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
   });
 
   it('is more than half a core while nobody asks for anything', () => {
     const before = { cpuMs: 100, atMs: 1_000 };
-    expect([15_100, 15_101].map((cpuMs) => burnsIdle(before, { cpuMs, atMs: 31_000 }))).toEqual([
+    expect([15_100, 15_101].map((cpuMs) => isBusyWhileIdle(before, { cpuMs, atMs: 31_000 }))).toEqual([
       false,
       true,
     ]);

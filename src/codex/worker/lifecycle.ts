@@ -46,9 +46,9 @@ export const afterLoss = (
  * Reasons to replace a worker once another is ready. `stuck`: it lives, but a call that a turn waited for was not
  * answered. `renewal`: nothing is wrong with it, but a new one would know a new login or new models.
  */
-export type Wear = 'memory' | 'disk' | 'threads' | 'cpu' | 'stuck' | 'renewal';
+export type RetireReason = 'memory' | 'disk' | 'threads' | 'cpu' | 'stuck' | 'renewal';
 
-export interface WearLimits {
+export interface RetireLimits {
   readonly maxRssMb: number;
   readonly maxHomeMb: number;
   readonly maxThreads: number;
@@ -70,11 +70,11 @@ const GRACE_MS = 5_000;
  * Threads are closed when their turn is over, so those beyond the leases are spares, or were lost by a
  * mistake of ours or of the app-server: that they are counted is a safety net.
  */
-export const wearOf = (
+export const retireReasonOf = (
   vitals: Vitals,
   { ageMs, leases }: { readonly ageMs: number; readonly leases: number },
-  limits: WearLimits,
-): Wear | null => {
+  limits: RetireLimits,
+): RetireReason | null => {
   if (ageMs < GRACE_MS) return null;
   if (vitals.residentBytes > limits.maxRssMb * MB) return 'memory';
   const isLow = vitals.freeBytes !== null && vitals.freeBytes < LOW_SPACE_MB * MB;
@@ -92,7 +92,7 @@ export interface CpuSample {
 /** An app-server that nobody asks anything needs next to nothing; one that is caught in a loop, a core. */
 const IDLE_CORES = 0.5;
 
-export const burnsIdle = (before: CpuSample, after: CpuSample): boolean =>
+export const isBusyWhileIdle = (before: CpuSample, after: CpuSample): boolean =>
   after.cpuMs - before.cpuMs > (after.atMs - before.atMs) * IDLE_CORES;
 
 /** Reasons to end a worker at once: what runs on it does not go on, and nothing else may begin there. */

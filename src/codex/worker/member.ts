@@ -1,16 +1,16 @@
 import type { Clock } from '../../kit/ambient.ts';
 import { HealthWatch } from './health.ts';
-import type { HealthProblem, Candidate, Wear, WearLimits } from './lifecycle.ts';
+import type { HealthProblem, Candidate, RetireReason, RetireLimits } from './lifecycle.ts';
 import type { Vitals } from './vitals.ts';
-import { WearWatch } from './retirement.ts';
+import { RetirementWatch } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
 export interface MemberOptions {
   readonly worker: Worker;
-  readonly limits: WearLimits;
+  readonly limits: RetireLimits;
   readonly hangTimeoutMs: number;
   readonly clock: Clock;
-  readonly onRetiring: (member: Member, wear: Wear, vitals?: Vitals) => void;
+  readonly onRetiring: (member: Member, wear: RetireReason, vitals?: Vitals) => void;
   readonly onUnhealthy: (member: Member, healthProblem: HealthProblem) => void;
   readonly onLookFailed: (member: Member, error: unknown) => void;
   readonly onLost: (member: Member) => void;
@@ -19,7 +19,7 @@ export interface MemberOptions {
 /** One worker in the pool: its turns, and what is known of how it does. */
 export class Member implements Candidate {
   readonly worker: Worker;
-  readonly wear: WearWatch;
+  readonly wear: RetirementWatch;
   readonly health: HealthWatch;
   readonly #clock: Clock;
   readonly #readyAtMs: number;
@@ -33,7 +33,7 @@ export class Member implements Candidate {
     this.worker = worker;
     this.#clock = clock;
     this.#readyAtMs = clock.now();
-    this.wear = new WearWatch({
+    this.wear = new RetirementWatch({
       vitals: () => worker.vitals(),
       limits,
       clock,

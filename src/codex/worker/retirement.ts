@@ -1,14 +1,20 @@
 import type { Clock } from '../../kit/ambient.ts';
-import { burnsIdle, type CpuSample, type Wear, wearOf, type WearLimits } from './lifecycle.ts';
+import {
+  isBusyWhileIdle,
+  type CpuSample,
+  type RetireReason,
+  retireReasonOf,
+  type RetireLimits,
+} from './lifecycle.ts';
 import type { Vitals } from './vitals.ts';
 
-export interface WearWatchOptions {
+export interface RetirementWatchOptions {
   readonly vitals: () => Promise<Vitals>;
-  readonly limits: WearLimits;
+  readonly limits: RetireLimits;
   readonly clock: Clock;
   /** Turns under way. */
   readonly leases: () => number;
-  readonly onRetiring: (wear: Wear, vitals: Vitals) => void;
+  readonly onRetiring: (wear: RetireReason, vitals: Vitals) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -21,15 +27,15 @@ export const IDLE_INTERVAL_MS = 30_000;
 /**
  * Looks at one worker now and then. Nobody waits for it: a look that is slow or fails changes nothing.
  */
-export class WearWatch {
-  readonly #options: WearWatchOptions;
+export class RetirementWatch {
+  readonly #options: RetirementWatchOptions;
   readonly #readyAtMs: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isLooking = false;
   /** What the worker had used when it was looked at and idle; null if it had work since. */
   #idleSince: CpuSample | null = null;
 
-  constructor(options: WearWatchOptions) {
+  constructor(options: RetirementWatchOptions) {
     this.#options = options;
     this.#readyAtMs = options.clock.now();
   }
@@ -51,7 +57,7 @@ export class WearWatch {
     const before = this.#idleSince;
     const now = { cpuMs: vitals.cpuMs, atMs: this.#options.clock.now() };
     this.#idleSince = now;
-    if (before !== null && burnsIdle(before, now)) this.#options.onRetiring('cpu', vitals);
+    if (before !== null && isBusyWhileIdle(before, now)) this.#options.onRetiring('cpu', vitals);
   }
 
   async #look(): Promise<Vitals | null> {
@@ -62,7 +68,7 @@ export class WearWatch {
     try {
       const vitals = await this.#options.vitals();
       const state = { ageMs: this.#lookedAtMs - this.#readyAtMs, leases: this.#options.leases() };
-      const wear = wearOf(vitals, state, limits);
+      const wear = retireReasonOf(vitals, state, limits);
       if (wear !== null) this.#options.onRetiring(wear, vitals);
       return vitals;
     } catch (error) {

@@ -26,7 +26,7 @@ export const createWorkerSpawner =
       cleanUp: () => home.remove(),
     }).catch(async (error: unknown) => {
       // codex does not say that the disk filled up while it started.
-      await homes.requireRoom(error);
+      await homes.requireSpace(error);
       throw error;
     });
   };

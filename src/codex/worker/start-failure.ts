@@ -1,5 +1,5 @@
 import { failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { outOfResources, noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailureFor, resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
 
 /** The disk, or the user's share of it. */
 const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
@@ -9,7 +9,7 @@ const FULL_DISK_WORDS = /\(os error (?:28|122)\)|database or disk is full/;
 const fullDisk = (): Failure =>
   failure('worker_unavailable', {
     message:
-      'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+      'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
   });
 
 /** What clients are told about a start that failed; null if they would learn nothing from it. */
@@ -18,7 +18,7 @@ export const startFailure = (error: unknown): Failure | null => {
     if (cause instanceof GatewayError) return cause.failure;
     const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
     if (FULL_DISK_CODES.has(code) || FULL_DISK_WORDS.test(cause.message)) return fullDisk();
-    const short = outOfResources(code) ?? (saysNoRoom(cause.message) ? noRoom() : null);
+    const short = resourceFailureFor(code) ?? (isResourceError(cause.message) ? resourceFailure() : null);
     if (short !== null) return short;
   }
   return null;

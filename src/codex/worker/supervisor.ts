@@ -2,12 +2,12 @@ import { gatewayError, failure, GatewayError, type Failure } from '../../canonic
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import { lookEveryMs } from './health.ts';
-import { type HealthProblem, leastLoaded, type Wear, type WearLimits } from './lifecycle.ts';
+import { type HealthProblem, leastLoaded, type RetireReason, type RetireLimits } from './lifecycle.ts';
 import { Member } from './member.ts';
 import { startFailure } from './start-failure.ts';
 import { Starts } from './starts.ts';
 import type { Vitals } from './vitals.ts';
-import { createWaitingRoom } from './waiting-room.ts';
+import { createWaitingRoom } from './lease-queue.ts';
 import { IDLE_INTERVAL_MS } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
@@ -60,12 +60,12 @@ export type WorkerPoolEvent =
       /** Null: enough others serve, or one is on its way already. */
       readonly restartInMs: number | null;
     }
-  | ({ readonly kind: 'worker-worn'; readonly pid: number; readonly wear: Wear } & Partial<Vitals>)
+  | ({ readonly kind: 'worker-worn'; readonly pid: number; readonly wear: RetireReason } & Partial<Vitals>)
   | { readonly kind: 'worker-stopped'; readonly pid: number }
   | { readonly kind: 'start-failed'; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: 'diagnostics-failed'; readonly pid: number; readonly error: unknown };
 
-export interface WorkerPoolOptions extends WearLimits {
+export interface WorkerPoolOptions extends RetireLimits {
   readonly spawnWorker: () => Promise<Worker>;
   /** How many workers serve at once. */
   readonly size: number;
@@ -187,7 +187,7 @@ class SupervisedPool implements WorkerPool {
       await worker.stop();
       return;
     }
-    if (worker.lost.aborted) throw new Error('the worker was lost as soon as it was ready');
+    if (worker.lost.aborted) throw new Error('the worker stopped as soon as it was ready');
     this.#adopt(worker);
   }
 
@@ -260,7 +260,7 @@ class SupervisedPool implements WorkerPool {
     else if (member.state === 'ready' && !member.isRetiring) member.wear.released();
   }
 
-  #replace(member: Member, wear: Wear, vitals: Partial<Vitals> = {}): void {
+  #replace(member: Member, wear: RetireReason, vitals: Partial<Vitals> = {}): void {
     if (member.state !== 'ready' || member.isRetiring || this.#draining !== null) return;
     member.isRetiring = true;
     this.#options.onEvent({ kind: 'worker-worn', pid: member.pid, wear, ...vitals });

@@ -1,6 +1,6 @@
 import { failure, failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { noRoom, saysNoRoom } from '../../canonical/failure/resources.ts';
-import { classify, NOTHING_SAID } from '../../codex/failures/classify.ts';
+import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
+import { classify, NO_DETAILS } from '../../codex/failures/classify.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from '../../codex/rpc/errors.ts';
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
@@ -18,10 +18,10 @@ export const rpcFailure = (error: unknown): Failure => {
   if (isJsonObject(error.data) && error.data['reason'] === 'cloudConfigBundle')
     return failure('account_unavailable');
   // The code would blame the request.
-  if (saysNoRoom(error.message)) return noRoom();
+  if (isResourceError(error.message)) return resourceFailure();
   if (isHomeless(error)) return failure('worker_lost');
   if (error.code === RPC_CODES.invalidRequest || error.code === RPC_CODES.invalidParams)
-    return classify({ ...NOTHING_SAID, status: 400, message: error.message });
+    return classify({ ...NO_DETAILS, status: 400, message: error.message });
   if (error.code === RPC_CODES.overloaded) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');
 };

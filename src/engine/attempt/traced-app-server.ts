@@ -3,36 +3,39 @@ import type { AppServer } from '../../codex/app-server.ts';
 import type { ParamsOf } from '../../codex/protocol/methods.ts';
 import { RpcError } from '../../codex/rpc/errors.ts';
 
-/** The same app-server, and what is said to it and by it stands in the story. */
-export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer => ({
+/** The same app-server; its calls and notifications are recorded in the trace. */
+export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer =>
+  trace.isRecording ? recorded(appServer, trace) : appServer;
+
+const recorded = (appServer: AppServer, trace: Trace): AppServer => ({
   async request(method, params, options) {
     const call = trace.next();
-    trace.tell('rpc-sent', { call, method, params });
+    trace.record('rpc-sent', { call, method, params });
     try {
       const result = await appServer.request(method, params, options);
-      trace.tell('rpc-answered', { call, method, result });
+      trace.record('rpc-answered', { call, method, result });
       return result;
     } catch (error) {
-      trace.tell('rpc-failed', { call, method, error: described(error) });
+      trace.record('rpc-failed', { call, method, error: described(error) });
       throw error;
     }
   },
   watchThread: (threadId, listener) =>
     appServer.watchThread(threadId, (signal) => {
       if (signal.kind === 'notification') {
-        trace.tell('rpc-told', { thread: threadId, method: signal.method, params: signal.params });
+        trace.record('rpc-told', { thread: threadId, method: signal.method, params: signal.params });
       } else if (signal.kind === 'tool-call') {
-        trace.tell('rpc-asked', { thread: threadId, params: signal.params });
-      } else trace.tell('rpc-told', { thread: threadId, method: '(closed)' });
+        trace.record('rpc-asked', { thread: threadId, params: signal.params });
+      } else trace.record('rpc-told', { thread: threadId, method: '(closed)' });
       listener(signal);
     }),
 });
 
-/** A thread that was started ahead is told as if it had been started now. */
-export const tellSpare = (trace: Trace | undefined, id: string, start: ParamsOf<'thread/start'>): void => {
-  const call = trace?.next();
-  trace?.tell('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
-  trace?.tell('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
+/** Records a pre-started thread as if it had been started now. */
+export const recordPreStarted = (trace: Trace, id: string, start: ParamsOf<'thread/start'>): void => {
+  const call = trace.next();
+  trace.record('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
+  trace.record('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
 };
 
 const described = (error: unknown): object => {

@@ -44,7 +44,7 @@ export class UnreadTotal {
         this.#bytes += bytes;
         if (holder.bytes === 0) this.#unread.delete(holder);
         else if (hadNothing) this.#unread.add(holder);
-        this.#tell();
+        this.#record();
       },
     };
   }
@@ -54,7 +54,7 @@ export class UnreadTotal {
     slowest?.giveUp();
   }
 
-  #tell(): void {
+  #record(): void {
     const isNews =
       this.#bytes === 0 ? this.#told > 0 : Math.abs(this.#bytes - this.#told) >= TELL_EVERY_BYTES;
     if (!isNews) return;

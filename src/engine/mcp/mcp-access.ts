@@ -7,7 +7,7 @@ export interface ReachableMcp {
   /** Its entry in `config.mcp_servers` of `thread/start`, without anything that is secret over HTTP. */
   readonly config: JsonObject;
   /** Why the last message to it came to nothing, as the end of a sentence about it; null: not known. */
-  trouble(): string | null;
+  lastError(): string | null;
   /** Of a server that a client named: its turn is over, and its thread is being closed. */
   close(): void;
 }

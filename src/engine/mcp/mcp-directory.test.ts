@@ -13,7 +13,7 @@ const server: McpServer = {
 };
 const LISTS: Readonly<Record<'well' | 'ill', McpToolList>> = {
   well: { status: 'connected', tools: [] },
-  ill: { status: 'failed', trouble: 'ended before it answered' },
+  ill: { status: 'failed', lastError: 'ended before it answered' },
 };
 
 it('looks once for all who ask, keeps what is well for a minute and trouble for a moment', async () => {

@@ -5,7 +5,7 @@ import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { ReachableMcp } from './mcp-access.ts';
 import { listThreadTools } from './mcp-tools.ts';
 
-const reachable = (trouble: string | null = null): ReachableMcp => ({
+const reachable = (lastError: string | null = null): ReachableMcp => ({
   server: {
     label: 'a',
     transport: { kind: 'http', url: 'http://h/mcp', headers: { authorization: 'Bearer let-me-in' } },
@@ -14,7 +14,7 @@ const reachable = (trouble: string | null = null): ReachableMcp => ({
     requireApproval: 'always',
   },
   config: {},
-  trouble: () => trouble,
+  lastError: () => lastError,
   close() {},
 });
 
@@ -29,8 +29,8 @@ const answering = (answer: unknown): { readonly appServer: AppServer; readonly a
   return { appServer: { request, watchThread: () => () => {} }, asked };
 };
 
-const listing = (answer: unknown, trouble: string | null = null) =>
-  listThreadTools(answering(answer).appServer, 'thread', reachable(trouble));
+const listing = (answer: unknown, lastError: string | null = null) =>
+  listThreadTools(answering(answer).appServer, 'thread', reachable(lastError));
 
 const status = (more: object): unknown => ({ data: [{ name: 'a', tools: {}, toolsError: null, ...more }] });
 
@@ -74,8 +74,8 @@ it.each([
   ['no answer', new RequestTimeout('m', 1), null, 'did not answer within 12 s'],
   ['no secret', status({ runtimeStatus: 'failed', toolsError: 'no: let-me-in' }), null, 'failed: no: ***'],
   ['a refusal', new RpcError({ code: 1, message: 'thread not found' }), null, 'failed: thread not found'],
-])('says what is wrong: %s', async (_, answer, trouble, said) => {
-  expect(await listing(answer, trouble)).toEqual({ status: 'failed', trouble: said });
+])('says what is wrong: %s', async (_, answer, lastError, said) => {
+  expect(await listing(answer, lastError)).toEqual({ status: 'failed', lastError: said });
 });
 
 it('passes on what is no fault of the server', async () => {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../canonical/failure/failure.ts';
 import { mcpSecrets, type McpServer } from '../../canonical/mcp/mcp-server.ts';
 import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
 import type { AppServer } from '../../codex/app-server.ts';
-import { mcpTrouble, silentFor } from '../../codex/failures/mcp-trouble.ts';
+import { mcpErrorText, silentFor } from '../../codex/failures/mcp-error.ts';
 import type { ResultOf } from '../../codex/protocol/methods.ts';
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
@@ -31,9 +31,9 @@ export const listThreadTools = async (
   const { server } = reachable;
   const timeoutMs = Math.min(server.startupSeconds * 1000 + MARGIN_MS, maxMs);
   // It may quote the token that it was started with.
-  const failed = (trouble: string): McpToolList => ({
+  const failed = (lastError: string): McpToolList => ({
     status: 'failed',
-    trouble: hideSecrets(mcpSecrets(server))(trouble),
+    lastError: hideSecrets(mcpSecrets(server))(lastError),
   });
   try {
     const { data } = await appServer.request(
@@ -44,12 +44,12 @@ export const listThreadTools = async (
     const status = data.find(({ name }) => name === server.label);
     if (status?.runtimeStatus === 'connected' && status.toolsError === null) return connected(status);
     // What the relay saw is nearer to the truth than what the app-server makes of it.
-    return failed(reachable.trouble() ?? troubleIn(status));
+    return failed(reachable.lastError() ?? troubleIn(status));
   } catch (error) {
     if (error instanceof RequestTimeout) {
-      return failed(reachable.trouble() ?? silentFor(timeoutMs));
+      return failed(reachable.lastError() ?? silentFor(timeoutMs));
     }
-    if (error instanceof RpcError) return failed(reachable.trouble() ?? mcpTrouble(error.message));
+    if (error instanceof RpcError) return failed(reachable.lastError() ?? mcpErrorText(error.message));
     throw error;
   }
 };
@@ -57,7 +57,7 @@ export const listThreadTools = async (
 const troubleIn = (status: Status | undefined): string =>
   status?.toolsError === undefined || status.toolsError === null
     ? `is not connected (${status?.runtimeStatus ?? 'unknown'})`
-    : mcpTrouble(status.toolsError);
+    : mcpErrorText(status.toolsError);
 
 const connected = ({ tools }: Status): McpToolList => ({
   status: 'connected',

@@ -7,7 +7,7 @@ import type { ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { AppServer } from '../../codex/app-server.ts';
-import { mcpTrouble, silentFor } from '../../codex/failures/mcp-trouble.ts';
+import { mcpErrorText, silentFor } from '../../codex/failures/mcp-error.ts';
 import type { ParamsOf, ResultOf } from '../../codex/protocol/methods.ts';
 import { RESOURCE_TOOLS, type McpShape } from '../../codex/relay/request/mcp-namespaces.ts';
 import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
@@ -18,9 +18,9 @@ import {
   mcpCall,
   type FindMcpTool,
   type McpOutcome,
-  type McpTarget,
+  type McpToolRef,
 } from '../../codex/sources/mcp-calls.ts';
-import { givenBy, type ApprovedCall } from '../../codex/translate/mcp-history.ts';
+import { mcpOutputOf, type ApprovedCall } from '../../codex/translate/mcp-history.ts';
 import { mcpUseConfig } from '../../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../../codex/translate/mcp-output.ts';
 import type { IdSource } from '../../kit/ambient.ts';
@@ -120,9 +120,9 @@ export class McpTurn implements McpShape {
       const said = error instanceof RpcError ? FAILED.exec(error.message)?.[1] : undefined;
       if (said === undefined) throw error;
       const guilty = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
-      if (guilty === undefined) throw unavailable(this.#all, mcpTrouble(said));
+      if (guilty === undefined) throw unavailable(this.#all, mcpErrorText(said));
       const words = said.slice(guilty.use.server.label.length + 2);
-      throw unavailable([guilty], guilty.reachable.trouble() ?? mcpTrouble(words));
+      throw unavailable([guilty], guilty.reachable.lastError() ?? mcpErrorText(words));
     }
   }
 
@@ -145,7 +145,7 @@ export class McpTurn implements McpShape {
     const items = request.items.map((item): Item => {
       const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
       if (item.kind !== 'tool-output' || outcome === undefined) return item;
-      return { ...item, output: fromOutputText(givenBy(endedCall(mcpCall('', ''), '', outcome).raw)) };
+      return { ...item, output: fromOutputText(mcpOutputOf(endedCall(mcpCall('', ''), '', outcome).raw)) };
     });
     return { ...request, items, toolChoice: this.#choice(request.toolChoice) };
   }
@@ -163,7 +163,7 @@ export class McpTurn implements McpShape {
     const member = this.#members.get(namespace);
     if (member === undefined) return null;
     const { label } = member.use.server;
-    const tool = member.names.behind(name);
+    const tool = member.names.find(name);
     if (tool === null) return null;
     // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
     if (tool === 'many') return { label, name, needsApproval: false };
@@ -174,14 +174,14 @@ export class McpTurn implements McpShape {
   offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
     const member = this.#members.get(namespace);
     if (member === undefined) return undefined;
-    return member.names.behind(wireName);
+    return member.names.find(wireName);
   }
 
   offersResource(name: string): boolean {
     return this.#resource(name) !== null;
   }
 
-  isSpent(): boolean {
+  isLimitReached(): boolean {
     this.#isWithdrawn = this.#wish.maxCalls !== null && this.#calls >= this.#wish.maxCalls;
     return this.#isWithdrawn;
   }
@@ -218,7 +218,7 @@ export class McpTurn implements McpShape {
   async #list(member: Member, appServer: AppServer, threadId: string): Promise<void> {
     const { use } = member;
     const list = await listThreadTools(appServer, threadId, member.reachable);
-    if (list.status === 'failed') throw unavailable([member], list.trouble);
+    if (list.status === 'failed') throw unavailable([member], list.lastError);
     member.tools = list.tools.filter((tool) => use.allowed === null || isAmong(use.allowed, tool));
     member.names = new McpToolNames(member.tools);
     const { label } = use.server;
@@ -241,7 +241,7 @@ export class McpTurn implements McpShape {
     const { label: server, name: tool } = call;
     const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
     if (!tools.some(({ name }) => name === tool))
-      return failedWith('There is no such tool, or it is not allowed.');
+      return failedWith('This tool does not exist, or it is not allowed.');
     try {
       const { isError, ...result } = await appServer.request(
         'mcpServer/tool/call',
@@ -272,7 +272,7 @@ export class McpTurn implements McpShape {
   }
 
   /** Offered by its name alone: it is for all servers. */
-  #resource(name: string): McpTarget | null {
+  #resource(name: string): McpToolRef | null {
     if (!RESOURCE_TOOLS.has(name)) return null;
     const asking = this.#all.find(({ use }) => use.allowed?.names?.has(name) === true);
     return asking === undefined ? null : { label: asking.use.server.label, name, needsApproval: false };
@@ -297,16 +297,16 @@ const leave = (members: readonly Member[]): void => {
 
 const FAILED = /required MCP servers failed to initialize: (.*)$/s;
 
-const unavailable = (members: readonly Member[], trouble: string): GatewayError => {
+const unavailable = (members: readonly Member[], lastError: string): GatewayError => {
   const names = members.map(({ use }) => `'${use.server.label}'`).join(', ');
   const whose = members.length === 1 ? `The MCP server ${names}` : `One of the MCP servers ${names}`;
-  return gatewayError('mcp_server_unavailable', { message: `${whose} ${trouble}.` });
+  return gatewayError('mcp_server_unavailable', { message: `${whose} ${lastError}.` });
 };
 
 const nothingChosen = (): GatewayError =>
   gatewayError('invalid_value', {
     param: 'tool_choice',
-    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+    message: "Invalid 'tool_choice': the MCP server does not have this tool, or it is not allowed.",
   });
 
 const LOST = failedWith('The process that ran the call was lost.');

@@ -1,18 +1,18 @@
 import {
   isMessage,
-  isModels,
+  isModelOutput,
   isReasoning,
   isToolCall,
-  saysNothing,
+  hasNoContent,
   type Item,
   type Produced,
   type Reasoning,
   type ToolCall,
 } from '../../canonical/request/item.ts';
-import { isReadable, type History } from '../../codex/translate/fit-history.ts';
+import { isUsableReasoning, type History } from '../../codex/translate/fit-history.ts';
 
 /** What stood in an answer up to its last call: reasoning whole, and of the rest only what it was. */
-export type Step =
+export type AnswerStep =
   | { readonly kind: 'reasoning'; readonly reasoning: Reasoning }
   | { readonly kind: 'message' }
   | { readonly kind: 'call'; readonly callId: string }
@@ -20,7 +20,7 @@ export type Step =
 
 /** An answer that called tools, as far as it is remembered. */
 export interface CallingAnswer {
-  readonly steps: readonly Step[];
+  readonly steps: readonly AnswerStep[];
   /** Where the calls stand among the steps. */
   readonly calls: ReadonlyMap<string, number>;
 }
@@ -34,14 +34,14 @@ export const callingAnswerOf = (answer: readonly Produced[]): CallingAnswer | nu
   return { steps, calls: new Map(calls) };
 };
 
-const stepOf = (item: Produced): readonly Step[] => {
+const stepOf = (item: Produced): readonly AnswerStep[] => {
   if (isReasoning(item)) {
     const { status: _, ...reasoning } = item;
-    return isReadable(item) ? [{ kind: 'reasoning', reasoning }] : [];
+    return isUsableReasoning(item) ? [{ kind: 'reasoning', reasoning }] : [];
   }
   if (isToolCall(item)) return [{ kind: 'call', callId: item.callId }];
   // A message without words does not come back.
-  if (isMessage(item)) return saysNothing(item.parts) ? [] : [{ kind: 'message' }];
+  if (isMessage(item)) return hasNoContent(item.parts) ? [] : [{ kind: 'message' }];
   return [{ kind: 'other', id: item.id }];
 };
 
@@ -53,7 +53,7 @@ export const lastAsked = (items: readonly Item[]): Item | undefined =>
   items.findLast((item) => !isOfAnswer(item));
 
 /** Whether it is part of an answer of the model's. */
-const isOfAnswer = (item: Item): boolean => isModels(item) || isReasoning(item);
+const isOfAnswer = (item: Item): boolean => isModelOutput(item) || isReasoning(item);
 
 /**
  * Puts reasoning that the client did not send back where the model had it: in front of the message or
@@ -107,7 +107,7 @@ const runsOf = (items: readonly Item[]): readonly Run[] => {
     }
     if (open === null) runs.push((open = { start: index, calls: [], hasReasoning: false }));
     if (isToolCall(item)) open.calls.push({ item, index });
-    if (isReasoning(item) && isReadable(item)) open.hasReasoning = true;
+    if (isReasoning(item) && isUsableReasoning(item)) open.hasReasoning = true;
   }
   return runs;
 };
@@ -173,7 +173,7 @@ class Restoring {
   }
 
   /** The place of this step, if the client sent it; else what led to it leads to the next one. */
-  #stepBack(step: Step, target: number, from: number): number {
+  #stepBack(step: AnswerStep, target: number, from: number): number {
     let at = target - 1;
     while (at >= from && isReasoningAt(this.#items, at)) at -= 1;
     const item = at >= from ? this.#items[at] : undefined;

@@ -1,16 +1,17 @@
-import { choiceInWords } from '../../canonical/request/forced-choice.ts';
+import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { lostOnLane } from '../../codex/capabilities/lanes.ts';
+import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
 import { refusedItems } from '../../codex/capabilities/raw-items.ts';
-import { isLifted, lostOfTools, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
+import { isMergedIntoTools, lostToolFields, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
 import { changedByCodex } from '../../codex/capabilities/format.ts';
-import { unsaidOf } from '../../codex/capabilities/wants.ts';
-import { willSay } from '../../codex/capabilities/way.ts';
+import { ineffectiveSettings } from '../../codex/capabilities/requested-fields.ts';
+import { reachesBackend } from '../../codex/capabilities/field-support.ts';
 import type { Relay } from '../../codex/relay/server/relay.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { fitEffort } from '../../codex/translate/fit-effort.ts';
@@ -22,9 +23,9 @@ import {
   type History,
   type HistoryRules,
 } from '../../codex/translate/fit-history.ts';
-import { liftTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
+import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
 import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
-import { saysVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
+import { sendsVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 import type { McpAccess } from '../mcp/mcp-access.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
@@ -53,12 +54,12 @@ export interface Draft {
   readonly unsaid: readonly Path[];
   /** What is left out or changed beside that. */
   readonly leftOut: readonly Path[];
-  readonly refused: readonly Refusal[];
+  readonly refused: readonly Rejection[];
 }
 
 /** `given`: the conversation, with what was put into it for the client. */
 export const draftTurn = (
-  request: TurnRequest,
+  { request, context }: Turn,
   strategy: RequestStrategy,
   deps: DraftDeps,
   given: History = wholeHistory(request.items),
@@ -70,7 +71,7 @@ export const draftTurn = (
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
     canApprove: request.canApprove,
-    policy: { deployment: deps.mcp.deployment, takesClients: deps.mcp.reach !== null },
+    policy: { deployment: deps.mcp.deployment, allowsClientServers: deps.mcp.reach !== null },
     profile,
   });
   const isOurs = (label: string): boolean =>
@@ -84,22 +85,22 @@ export const draftTurn = (
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const flat = strategy.namespaces === 'kept' ? null : withoutNamespaces(history);
-  const lifted = liftTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
-    isLifted(item, profile),
+  const lifted = mergeLoadedTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
+    isMergedIntoTools(item, profile),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
-  const says = willSay(request, {
+  const says = reachesBackend(request, {
     profile,
-    lane: strategy.lane,
-    refuses: relay?.refusedFor(fitted) ?? new Set(),
-    saysVerbosity: saysVerbosity(request, settings),
+    requestFormat: strategy.requestFormat,
+    refuses: relay?.refusedFor(fitted, context) ?? new Set(),
+    sendsVerbosity: sendsVerbosity(request, settings),
   });
-  const unsaid = unsaidOf(fitted, says);
+  const unsaid = ineffectiveSettings(fitted, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
-    ...lostOnLane(request, strategy.lane, relay !== null),
-    ...lostOfTools(request, profile),
+    ...lostInFormat(request, strategy.requestFormat, relay !== null),
+    ...lostToolFields(request, profile),
     ...(relay === null ? changedByCodex(request) : []),
     ...sorted.ignored,
     ...(flat?.ignored ?? []),
@@ -120,11 +121,11 @@ export const draftTurn = (
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request, { profile, lane: strategy.lane }),
+      ...refusedTools(request, { profile, requestFormat: strategy.requestFormat }),
       ...refusedItems(whole, relay !== null),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
-      ...refusedAmong(request, [...unsaid, ...leftOut]),
+      ...rejectionsFor(request, [...unsaid, ...leftOut]),
     ],
   };
 };
@@ -143,26 +144,26 @@ const unusable = (
   { approved }: McpHistory,
   uses: McpWish['uses'],
   { items }: TurnRequest,
-): readonly Refusal[] =>
+): readonly Rejection[] =>
   approved
     .filter(({ label }) => !uses.some(({ server }) => server.label === label))
     .map(({ label }) => ({
       path: { item: items.length - 1 },
       kind: 'invalid_value',
-      why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
+      why: `a call of the MCP server '${label}' was approved, but that server is not among the tools.`,
     }));
 
-const NOTHING_LEFT: Refusal = {
+const NOTHING_LEFT: Rejection = {
   path: { item: 0 },
   kind: 'invalid_value',
-  why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+  why: 'it contains only reasoning without encrypted content. Reasoning is not stored: send its encrypted content, or other items.',
 };
 
 /** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
-  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
-  const text = choiceInWords(toolChoice);
+  if (!isForced(toolChoice) || (isSaid && insists !== true) || items.length === 0) return request;
+  const text = choiceInstruction(toolChoice);
   return {
     ...request,
     items: [...items, { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] }],

@@ -1,26 +1,26 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
-import { isOnlyOnFull, needsFullLane } from '../../codex/capabilities/lanes.ts';
+import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
+import { isResponsesOnly, needsResponsesFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasNamespace } from '../../codex/translate/fit-tools.ts';
-import type { RequestStrategy, Lane } from '../../codex/translate/request-strategy.ts';
+import type { RequestStrategy, RequestFormat } from '../../codex/translate/request-strategy.ts';
 import { wholeHistory, withoutReasoning } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
 import { hasCustomTools } from './custom-as-functions.ts';
 
-/** The lanes of a ChatGPT login. */
-export interface LaneChoice {
-  readonly setting: 'auto' | Lane;
-  /** Whether codex itself uses the lite lane for this model. */
-  isLite(model: string): boolean;
-  /** The app-server's name of such a model on the full lane. */
-  fullSlug(model: string): string;
+/** The request formats of a ChatGPT login. */
+export interface FormatChoice {
+  readonly setting: 'auto' | RequestFormat;
+  /** Whether codex itself uses the codex format for this model. */
+  usesCodexFormat(model: string): boolean;
+  /** The app-server's name of such a model in the Responses format. */
+  responsesSlug(model: string): string;
 }
 
 export interface RequestStrategiesOptions {
   /** Null: the backend knows plain requests only. */
-  readonly lanes: LaneChoice | null;
+  readonly formats: FormatChoice | null;
   readonly hasRelay: boolean;
   readonly clock: Clock;
   /** A backend refused the one and took the other; that is remembered for a while. */
@@ -38,9 +38,9 @@ const CACHED_FOR_MS = 60 * 60_000;
 /** How requests are put before the backend: what codex would do, what a request needs, and what was learnt. */
 export class RequestStrategies {
   readonly #options: RequestStrategiesOptions;
-  /** The lane that a request was refused on, while the other one worked. */
-  readonly #refusedLanes: Recent<Lane>;
-  /** The lanes on which a model has answered: what is refused there is refused for its own sake. */
+  /** The request format that a request was refused on, while the other one worked. */
+  readonly #refusedFormats: Recent<RequestFormat>;
+  /** The request formats on which a model has answered: what is refused there is refused for its own sake. */
   readonly #answered: Recent<true>;
   /** Where instructions do not stand in their field. */
   readonly #asMessage: Recent<true>;
@@ -48,25 +48,26 @@ export class RequestStrategies {
   readonly #asFunctions: Recent<true>;
   /** Where calls say nothing of their namespace. */
   readonly #withoutNamespaces: Recent<true>;
-  /** A conversation stays on its lane: its prompt is cached there. */
-  readonly #lanes: Recent<Lane>;
+  /** A conversation stays on its request format: its prompt is cached there. */
+  readonly #conversationFormats: Recent<RequestFormat>;
 
   constructor(options: RequestStrategiesOptions) {
     this.#options = options;
-    this.#refusedLanes = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#refusedFormats = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#answered = new Recent(2 * MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#asMessage = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#asFunctions = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
     this.#withoutNamespaces = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
-    this.#lanes = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
+    this.#conversationFormats = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
-  first(request: TurnRequest): RequestStrategy {
-    return this.#on(this.#laneFor(request), request, 'kept');
+  first(turn: Turn): RequestStrategy {
+    return this.#on(this.#formatFor(turn), turn, 'kept');
   }
 
   /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
-  next(request: TurnRequest, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+  next(turn: Turn, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+    const { request } = turn;
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
@@ -87,12 +88,12 @@ export class RequestStrategies {
     if (last.namespaces === 'kept' && request.items.some(hasNamespace) && isAboutNamespaces(refusal)) {
       return { ...last, namespaces: 'left-out' };
     }
-    const lane: Lane = last.lane === 'full' ? 'lite' : 'full';
-    if (lane === 'lite' && request.tools.some(isOnlyOnFull)) return null;
-    const isTried = tried.some((strategy) => strategy.lane === lane);
-    if (isTried || !this.#maySwitch(request.model) || !isAboutLane(refusal)) return null;
+    const requestFormat: RequestFormat = last.requestFormat === 'responses' ? 'codex' : 'responses';
+    if (requestFormat === 'codex' && request.tools.some(isResponsesOnly)) return null;
+    const isTried = tried.some((strategy) => strategy.requestFormat === requestFormat);
+    if (isTried || !this.#maySwitch(request.model) || !isAboutFormat(refusal)) return null;
     const { reasoning, customTools, namespaces } = last;
-    return { ...this.#on(lane, request, reasoning), customTools, namespaces };
+    return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces };
   }
 
   /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
@@ -102,54 +103,58 @@ export class RequestStrategies {
   }
 
   /** The last of these was taken, those before it were refused. */
-  worked(request: TurnRequest, tried: readonly RequestStrategy[]): void {
+  worked(turn: Turn, tried: readonly RequestStrategy[]): void {
+    const { request, context } = turn;
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
-      if (refused.lane !== last.lane) {
-        // One client's request must not take the lane, and what it alone can say, from all others.
-        if (this.#answered.get(`${refused.lane} ${request.model}`) !== undefined) continue;
-        this.#refusedLanes.set(circumstancesOf(request), refused.lane);
+      if (refused.requestFormat !== last.requestFormat) {
+        // One client's request must not take the request format, and what it alone can say, from all others.
+        if (this.#answered.get(`${refused.requestFormat} ${request.model}`) !== undefined) continue;
+        this.#refusedFormats.set(circumstancesOf(turn), refused.requestFormat);
       } else if (refused.instructions !== last.instructions) {
-        this.#asMessage.set(circumstancesOf(request), true);
+        this.#asMessage.set(circumstancesOf(turn), true);
       }
       this.#options.onLearnt(request.model, refused, last);
     }
-    const circumstances = circumstancesOf(request);
+    const circumstances = circumstancesOf(turn);
     if (tried.some(({ customTools }) => customTools !== last.customTools)) {
       this.#asFunctions.set(circumstances, true);
     }
     if (tried.some(({ namespaces }) => namespaces !== last.namespaces)) {
       this.#withoutNamespaces.set(circumstances, true);
     }
-    if (!this.#hasTwoLanes(request.model)) return;
-    this.#answered.set(`${last.lane} ${request.model}`, true);
-    this.#lanes.set(request.conversation, last.lane);
+    if (!this.#hasBothFormats(request.model)) return;
+    this.#answered.set(`${last.requestFormat} ${request.model}`, true);
+    this.#conversationFormats.set(context.conversation, last.requestFormat);
   }
 
-  #laneFor(request: TurnRequest): Lane {
-    const { lanes, hasRelay } = this.#options;
-    if (lanes === null || !lanes.isLite(request.model)) return 'full';
-    // Only a relay can give a model of the full lane its name back.
-    if (!hasRelay) return 'lite';
-    if (lanes.setting !== 'auto') return lanes.setting;
-    const refused = this.#refusedLanes.get(circumstancesOf(request));
-    // Who wants no answer without what only that lane can say gets it tried again.
+  #formatFor(turn: Turn): RequestFormat {
+    const { request, context } = turn;
+    const { formats, hasRelay } = this.#options;
+    if (formats === null || !formats.usesCodexFormat(request.model)) return 'responses';
+    // Only a relay can give a model of the Responses format its name back.
+    if (!hasRelay) return 'codex';
+    if (formats.setting !== 'auto') return formats.setting;
+    const refused = this.#refusedFormats.get(circumstancesOf(turn));
+    // Who wants no answer without what only that request format can say gets it tried again.
     const isWanted =
-      refused === 'full' &&
-      ((request.isStrict && needsFullLane(request)) || request.tools.some(isOnlyOnFull));
-    if (refused !== undefined && !isWanted) return refused === 'full' ? 'lite' : 'full';
-    return needsFullLane(request) ? 'full' : (this.#lanes.get(request.conversation) ?? 'lite');
+      refused === 'responses' &&
+      ((request.isStrict === true && needsResponsesFormat(request)) || request.tools.some(isResponsesOnly));
+    if (refused !== undefined && !isWanted) return refused === 'responses' ? 'codex' : 'responses';
+    return needsResponsesFormat(request)
+      ? 'responses'
+      : (this.#conversationFormats.get(context.conversation) ?? 'codex');
   }
 
-  #on(lane: Lane, request: TurnRequest, reasoning: RequestStrategy['reasoning']): RequestStrategy {
-    const { model } = request;
+  #on(requestFormat: RequestFormat, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
+    const { model } = turn.request;
     const { hasRelay } = this.#options;
-    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(request)) !== undefined;
-    const isMessage = lane === 'lite' || !hasRelay || isLearnt(this.#asMessage);
+    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(turn)) !== undefined;
+    const isMessage = requestFormat === 'codex' || !hasRelay || isLearnt(this.#asMessage);
     return {
-      lane,
-      slug: lane === 'full' && this.#hasTwoLanes(model) ? this.#fullSlug(model) : model,
+      requestFormat,
+      slug: requestFormat === 'responses' && this.#hasBothFormats(model) ? this.#responsesSlug(model) : model,
       instructions: isMessage ? 'message' : 'field',
       reasoning,
       // The app-server itself can tell of functions only.
@@ -158,25 +163,25 @@ export class RequestStrategies {
     };
   }
 
-  #fullSlug(model: string): string {
-    return this.#options.lanes?.fullSlug(model) ?? model;
+  #responsesSlug(model: string): string {
+    return this.#options.formats?.responsesSlug(model) ?? model;
   }
 
-  #hasTwoLanes(model: string): boolean {
-    const { lanes, hasRelay } = this.#options;
-    return hasRelay && lanes !== null && lanes.isLite(model);
+  #hasBothFormats(model: string): boolean {
+    const { formats, hasRelay } = this.#options;
+    return hasRelay && formats !== null && formats.usesCodexFormat(model);
   }
 
   #maySwitch(model: string): boolean {
-    return this.#hasTwoLanes(model) && this.#options.lanes?.setting === 'auto';
+    return this.#hasBothFormats(model) && this.#options.formats?.setting === 'auto';
   }
 }
 
 /** codex writes instructions as a message, whatever the model. */
 const ONLY_WITH_RELAY =
-  '(This model wants instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
+  '(This model needs instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
-/** Both lanes, instructions in both places, with and without reasoning, custom tools, namespaces: more is no answer. */
+/** Both request formats, instructions in both places, with and without reasoning, custom tools, namespaces: more is no answer. */
 const MAX_APPROACHES = 7;
 
 /** Reasoning of another account, or of a key that is gone. */
@@ -189,8 +194,8 @@ const isAboutInstructions = ({ status, message }: Failure): boolean =>
     message,
   );
 
-/** A refusal with a code of its own has a cause of its own; these words are about the lane all the same. */
-const isAboutLane = ({ kind, code, message }: Failure): boolean =>
+/** A refusal with a code of its own has a cause of its own; these words are about the request format all the same. */
+const isAboutFormat = ({ kind, code, message }: Failure): boolean =>
   kind === 'invalid_prompt' &&
   (code === 'invalid_prompt' ||
     /tool.?choice|parallel_tool_calls|additional_tools|\bdetail\b|reasoning\.context|\blite\b/i.test(

@@ -2,7 +2,7 @@ import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { Tool, ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { isTaken } from '../../codex/capabilities/tool-names.ts';
+import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
 import type { Emulation } from '../steps/emulate.ts';
 
 /** What any backend takes. */
@@ -17,7 +17,7 @@ export const safeNames: Emulation = {
     const { safe } = namesOf(request);
     return safe.size === 0 ? request : renamed(request, (name) => safe.get(name) ?? name);
   },
-  events(events, request) {
+  events(events, { request }) {
     const { own } = namesOf(request);
     return own.size === 0 ? events : ownNames(events, (name) => own.get(name) ?? name);
   },
@@ -36,7 +36,7 @@ const namesOf = (request: TurnRequest): Names => {
   // It counts for all names together: however many get in each other's way, each way is tried once.
   let nth = 1;
   for (const name of all) {
-    if (!isTaken(name)) continue;
+    if (!isReservedToolName(name)) continue;
     const other = (): string => `tool${nth === 1 ? '' : nth}_${name}`.slice(0, MAX_NAME);
     while (all.has(other()) || own.has(other())) nth += 1;
     safe.set(name, other());

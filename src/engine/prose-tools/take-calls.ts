@@ -1,6 +1,6 @@
 import { Accumulator } from '../../canonical/events/accumulate.ts';
 import {
-  endedWith,
+  endItem,
   isMessage,
   type ItemStatus,
   type Message,
@@ -148,11 +148,11 @@ export class CallTaking {
 
   *#close(message: OpenMessage, ended: ItemStatus): Generator<TurnEvent> {
     const status = message.isHalf ? 'incomplete' : ended;
-    const head = this.#all.headOf(message.id);
-    const said = this.#all.saidOf(message.id);
+    const head = this.#all.startedItem(message.id);
+    const said = this.#all.contentOf(message.id);
     if (!message.isOpen || head === null || said === null) return;
     message.isOpen = false;
-    yield { type: 'item-ended', item: endedWith(head, said, status) };
+    yield { type: 'item-ended', item: endItem(head, said, status) };
   }
 
   *#call(written: WrittenCall): Generator<TurnEvent> {

@@ -1,14 +1,14 @@
 import { failureOf, GatewayError } from '../../canonical/failure/failure.ts';
 import {
-  answerOf,
-  saidParts,
+  answerText,
+  messageParts,
   withParts,
   type Item,
   type Message,
   type Part,
 } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { TurnAccepted, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Plan } from '../engine.ts';
@@ -27,7 +27,7 @@ export interface ShortOptions extends ShortModel {
   /** What becomes of a request. */
   readonly plan: (request: TurnRequest) => Plan;
   /** What was written, as the caller wants it; null: that is none. */
-  readonly shape: (text: string) => string | null;
+  readonly clean: (text: string) => string | null;
   /** For all attempts together. */
   readonly limitMs: number;
   /** `why`: the error behind it, where there is one. */
@@ -91,7 +91,7 @@ const isAboutEffort = (why: unknown): boolean => failureOf(why).param?.startsWit
 const attempt = async (
   request: TurnRequest,
   effort: string | null,
-  { model, serviceTier, plan, shape }: ShortOptions,
+  { model, serviceTier, plan, clean }: ShortOptions,
   { signal, onSettled }: Running,
 ): Promise<Short> => {
   const planned = plan({
@@ -102,7 +102,7 @@ const attempt = async (
     serviceTier: serviceTier ?? request.serviceTier,
   });
   const lost = lostBy(request, effort);
-  if (planned.refused.length > 0 || refusedAmong(request, [...planned.ignored, ...lost]).length > 0)
+  if (planned.refused.length > 0 || rejectionsFor(request, [...planned.ignored, ...lost]).length > 0)
     return { result: 'refused' };
   const said = await heard(planned.run(signal, onSettled));
   if (said === 'too-much') return { result: 'unusable' };
@@ -110,8 +110,8 @@ const attempt = async (
   if (ended?.outcome.kind === 'failed') return failedBy(new GatewayError(ended.outcome.failure));
   if (accepted === null || ended?.outcome.kind !== 'completed') return { result: 'failed' };
   const ignored = [...accepted.ignored, ...lost];
-  if (refusedAmong(request, ignored).length > 0) return { result: 'refused' };
-  const text = shape(said.text);
+  if (rejectionsFor(request, ignored).length > 0) return { result: 'refused' };
+  const text = clean(said.text);
   if (text === null) return { result: 'unusable' };
   const begun: TurnAccepted = {
     ...accepted,
@@ -176,7 +176,7 @@ const heard = async (events: AsyncIterable<TurnEvent>): Promise<Heard | 'too-muc
     else if (event.type === 'item-delta' && event.at === 'text') chars += event.delta.length;
     else if (event.type === 'item-ended' && event.item.kind === 'message') {
       id ??= event.item.id;
-      text += answerOf(event.item);
+      text += answerText(event.item);
     }
     if (chars > MAX_CHARS) return 'too-much';
   }
@@ -185,7 +185,7 @@ const heard = async (events: AsyncIterable<TurnEvent>): Promise<Heard | 'too-muc
 
 const messageOf = (id: string, text: string): readonly TurnEvent[] => {
   const head: Message & { readonly id: string } = { kind: 'message', id, role: 'assistant', parts: [] };
-  const parts = saidParts({ text, refusal: null, annotations: [], logprobs: [] });
+  const parts = messageParts({ text, refusal: null, annotations: [], logprobs: [] });
   return [
     { type: 'item-started', item: head },
     { type: 'item-delta', itemId: id, at: 'text', delta: text },

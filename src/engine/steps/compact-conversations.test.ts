@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { planOf } from '../../../test/support/plan.ts';
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import { compacting, summaryRequest } from '../../canonical/request/compaction.ts';
+import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
+import { withCompactionTrigger, summaryRequest } from '../../canonical/request/compaction.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -43,9 +43,9 @@ const open = (support: CompactionSupport, ...attempts: readonly (readonly TurnEv
   return {
     requests,
     learnt,
-    plan: (request: TurnRequest) => engine.plan(request),
+    plan: (request: TurnRequest) => engine.plan(request, turnContext()),
     async run(request: TurnRequest) {
-      const plan = engine.plan(request);
+      const plan = engine.plan(request, turnContext());
       const settled: number[] = [];
       const events = await collect(
         plan.run(new AbortController().signal, () => void settled.push(requests.length)),
@@ -67,12 +67,17 @@ describe('compactConversations', () => {
 
   it('tells the compaction of the backend, and nothing around it', async () => {
     const { run } = open('native', [accepted, ...text('Hm.'), ...sealed, ended({ kind: 'completed' }, 10)]);
-    expect(await run(compacting(turnRequest({})))).toMatchObject({ events: COMPACTED, settled: [1] });
+    expect(await run(withCompactionTrigger(turnRequest({})))).toMatchObject({
+      events: COMPACTED,
+      settled: [1],
+    });
   });
 
   it('makes a summary of what the model says, without tools', async () => {
     const { run, requests } = open('unknown', TALK);
-    const request = compacting(turnRequest({ tools: [functionTool('f')], toolChoice: { mode: 'required' } }));
+    const request = withCompactionTrigger(
+      turnRequest({ tools: [functionTool('f')], toolChoice: { mode: 'required' } }),
+    );
     const { events, ignored } = await run(request);
     expect(types(events)).toEqual(['turn-accepted', 'item-started', 'item-ended', 'turn-ended']);
     expect(events[2]).toMatchObject({ item: { kind: 'compaction', summary: 'Tea.' } });
@@ -88,7 +93,7 @@ describe('compactConversations', () => {
     ['overlooks the trigger', TALK],
   ])('makes a summary where the backend %s, and keeps the place of the turn until then', async (_, first) => {
     const { run, plan, learnt, requests } = open('native', first, TALK, TALK);
-    const request = compacting(turnRequest({}));
+    const request = withCompactionTrigger(turnRequest({}));
     const { events, settled } = await run(request);
     expect(events[2]).toMatchObject({ item: { kind: 'compaction', summary: 'Tea.' } });
     expect(settled).toEqual([2]);
@@ -104,19 +109,25 @@ describe('compactConversations', () => {
     ['there is something sealed in it', refused("Invalid value: 'compaction_trigger'."), { items: [SEALED] }],
   ])('passes a refusal on where %s', async (_, first, different) => {
     const { run, learnt } = open('native', first, TALK);
-    expect(await run(compacting(turnRequest(different)))).toMatchObject({ events: first, settled: [1] });
+    expect(await run(withCompactionTrigger(turnRequest(different)))).toMatchObject({
+      events: first,
+      settled: [1],
+    });
     expect(learnt).toEqual([]);
   });
 
   it('fails where the backend compacts nothing, and a summary cannot be made', async () => {
     const { run } = open('native', TALK);
-    const { events } = await run(compacting(turnRequest({ items: [SEALED] })));
+    const { events } = await run(withCompactionTrigger(turnRequest({ items: [SEALED] })));
     expect(events.at(-1)).toMatchObject({ outcome: { kind: 'failed', failure: { kind: 'upstream_error' } } });
   });
 
   it('refuses what is sealed where the backend cannot read it', async () => {
     const { run } = open('none', TALK, TALK);
-    for (const request of [turnRequest({ items: [SEALED] }), compacting(turnRequest({ items: [SEALED] }))]) {
+    for (const request of [
+      turnRequest({ items: [SEALED] }),
+      withCompactionTrigger(turnRequest({ items: [SEALED] })),
+    ]) {
       expect(await run(request)).toMatchObject({
         refused: [{ path: { item: 0 }, kind: 'unsupported_value' }],
       });

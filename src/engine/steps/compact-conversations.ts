@@ -1,16 +1,22 @@
-import { asksForCompaction, isSealed, summaryRequest } from '../../canonical/request/compaction.ts';
+import {
+  asksForCompaction,
+  isEncryptedCompaction,
+  summaryRequest,
+} from '../../canonical/request/compaction.ts';
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { answerOf, type Produced, type Summary } from '../../canonical/request/item.ts';
+import { answerText, type Produced, type Summary } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { refusedAmong, type Refusal } from '../../canonical/failure/refusal.ts';
+import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { allTools, isForced } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn, type TurnContext } from '../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
 import type { Ambient, IdSource } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import type { Engine, Plan } from '../engine.ts';
+import { holdBack, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 
 export interface CompactionOptions {
@@ -32,21 +38,22 @@ const LEARNT_FOR_MS = 10 * 60_000;
 export const compactConversations = (engine: Engine, options: CompactionOptions): Engine => {
   const learnt = new Recent<true>(MAX_LEARNT, LEARNT_FOR_MS, options.ambient.clock);
   return {
-    plan(request) {
+    plan(request, context) {
+      const turn = { request, context };
       // It may have been one odd answer: what the backend has made before it can still read.
-      const support = learnt.get(circumstancesOf(request)) === undefined ? options.support : 'unknown';
+      const support = learnt.get(circumstancesOf(turn)) === undefined ? options.support : 'unknown';
       const unreadable = support === 'none' ? sealedIn(request) : [];
-      if (!asksForCompaction(request)) return refusing(engine.plan(request), unreadable);
-      const summary = (): Plan => summaryPlan(engine, request, options.ambient.ids);
+      if (!asksForCompaction(request)) return refusing(engine.plan(request, context), unreadable);
+      const summary = (): Plan => summaryPlan(engine, turn, options.ambient.ids);
       if (support !== 'native') return refusing(summary(), unreadable);
-      const native = planOf(engine, withoutForce(request));
+      const native = planOf(engine, withoutForce(request), context);
       return {
         ...native,
         run: (...how) =>
           untilCompacted(native, how, () => {
             const plan = refusing(summary(), sealedIn(request));
             if (plan.refused.length > 0) return null;
-            learnt.set(circumstancesOf(request), true);
+            learnt.set(circumstancesOf(turn), true);
             options.onLearnt(request.model);
             return plan;
           }),
@@ -55,14 +62,14 @@ export const compactConversations = (engine: Engine, options: CompactionOptions)
   };
 };
 
-const refusing = (plan: Plan, refused: readonly Refusal[]): Plan =>
+const refusing = (plan: Plan, refused: readonly Rejection[]): Plan =>
   refused.length === 0 ? plan : { ...plan, refused: [...plan.refused, ...refused] };
 
 /** What the model would not know of, because its backend cannot read it. */
-const sealedIn = ({ items }: TurnRequest): readonly Refusal[] =>
-  items.flatMap((item, index): readonly Refusal[] => {
-    if (!isSealed(item)) return [];
-    const why = 'is a compaction that another backend has made, and this one cannot read it';
+const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
+  items.flatMap((item, index): readonly Rejection[] => {
+    if (!isEncryptedCompaction(item)) return [];
+    const why = 'is a compaction of another backend, which this one cannot read';
     return [{ path: { item: index }, kind: 'unsupported_value', why }];
   });
 
@@ -72,13 +79,13 @@ interface Cleared {
   readonly ignored: readonly Path[];
 }
 
-const planOf = (engine: Engine, { request, ignored }: Cleared): Plan => {
-  const plan = engine.plan(request);
+const planOf = (engine: Engine, { request, ignored }: Cleared, context: TurnContext): Plan => {
+  const plan = engine.plan(request, context);
   if (ignored.length === 0) return plan;
   return {
     ...plan,
     ignored: [...plan.ignored, ...ignored],
-    refused: [...plan.refused, ...refusedAmong(request, ignored)],
+    refused: [...plan.refused, ...rejectionsFor(request, ignored)],
     async *run(...how) {
       for await (const event of plan.run(...how)) {
         yield event.type === 'turn-accepted' ? { ...event, ignored: [...event.ignored, ...ignored] } : event;
@@ -94,8 +101,8 @@ const withoutForce = (request: TurnRequest): Cleared =>
     : { request, ignored: [] };
 
 /**
- * The backend's own compaction. Nothing is told before it begins: a backend that does not know the trigger refuses
- * it, or answers the conversation, and then a summary is made.
+ * The backend's own compaction. Nothing is sent before it begins: a backend that does not know the trigger rejects it,
+ * or answers the conversation, and then a summary is made.
  */
 async function* untilCompacted(
   native: Plan,
@@ -103,23 +110,19 @@ async function* untilCompacted(
   otherwise: () => Plan | null,
 ): AsyncGenerator<TurnEvent> {
   const settling = new Settling(onSettled);
-  const held: TurnEvent[] = [];
-  const told = new Set<string>();
-  let lost: TurnEnded | null = null;
-  for await (const event of native.run(signal, settling.settle)) {
-    if (event.type === 'item-started' && event.item.kind === 'compaction') told.add(event.item.id);
+  const begun = new Set<string>();
+  const judge = (event: TurnEvent): Verdict => {
+    if (event.type === 'item-started' && event.item.kind === 'compaction') begun.add(event.item.id);
     const id = itemIdOf(event);
-    if (id !== null && !told.has(id)) continue;
-    held.push(event);
-    if (event.type === 'turn-accepted') continue;
-    if (event.type === 'turn-ended' && told.size === 0 && cameToNothing(event)) {
-      lost = event;
-      break;
-    }
-    settling.isLast();
-    yield* held.splice(0);
-  }
-  if (lost === null) return;
+    if (id !== null && !begun.has(id)) return 'drop';
+    if (event.type === 'turn-accepted') return 'hold';
+    const isLost = event.type === 'turn-ended' && begun.size === 0 && cameToNothing(event);
+    return isLost ? 'discard' : 'decide';
+  };
+  const events = native.run(signal, settling.settle);
+  const held = yield* holdBack(events, { judge, whenFull: 'discard', signal, settling });
+  const lost = held?.at(-1);
+  if (held === null || lost?.type !== 'turn-ended') return;
   const summary = otherwise();
   if (summary === null) {
     settling.isLast();
@@ -144,8 +147,8 @@ const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
   (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
 /** A turn like any other, whose text is the compaction. */
-const summaryPlan = (engine: Engine, request: TurnRequest, ids: IdSource): Plan => {
-  const plan = planOf(engine, forSummary(request));
+const summaryPlan = (engine: Engine, { request, context }: Turn, ids: IdSource): Plan => {
+  const plan = planOf(engine, forSummary(request), context);
   return { ...plan, run: (...how) => asSummary(plan.run(...how), ids) };
 };
 
@@ -185,7 +188,7 @@ async function* asSummary(events: AsyncIterable<TurnEvent>, ids: IdSource): Asyn
   const texts: string[] = [];
   for await (const event of events) {
     if (event.type === 'turn-accepted') yield event;
-    if (event.type === 'item-ended') texts.push(answerOf(event.item));
+    if (event.type === 'item-ended') texts.push(answerText(event.item));
     if (event.type !== 'turn-ended') continue;
     if (event.outcome.kind === 'failed' || event.outcome.kind === 'incomplete') {
       yield event;

@@ -5,25 +5,21 @@ import { isForced, type ToolChoice } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { Engine, Plan } from '../engine.ts';
-import { bytesOf } from '../attempt/mailbox.ts';
+import { holdBack, usageOf, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 
-/** Whoever writes more than this before its call makes none. A long thought in small pieces is some megabytes. */
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
-
 /**
- * A call that must come comes, or the turn fails. Backends ignore such a choice, or cannot be told: so the
- * beginning of an answer is held back until the call begins. Until then nothing is told, not even that the
- * turn was accepted. An answer without the call is seen by nobody and made once more.
+ * Makes a forced tool call happen, or the turn fail. Backends ignore such a choice, or have no field for it: so the
+ * beginning of an answer is held back until the call begins, even that the turn was accepted. An answer without the
+ * call is discarded, and the model is asked once more.
  */
 export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
-  plan(request) {
-    const plan = engine.plan(request);
+  plan(request, context) {
+    const plan = engine.plan(request, context);
     if (!isForced(request.toolChoice) || isOfBackend(request.toolChoice)) return plan;
     // Planned when it is run: by then more may be known of the backend.
-    const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }).run(...how);
+    const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }, context).run(...how);
     const meets = meetsChoice(request.toolChoice);
     return {
       ...plan,
@@ -32,7 +28,7 @@ export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
   },
 });
 
-/** A tool that the backend runs is the backend's to call: who names it knows what it is without. */
+/** The backend decides when to call a tool that it runs itself. */
 const isOfBackend = (choice: ToolChoice): boolean => choice.mode === 'named' && choice.tool.kind === 'hosted';
 
 interface Keeping {
@@ -48,70 +44,37 @@ async function* untilKept(
   let spent: Usage | null = null;
   for (const run of attempts) {
     const settling = new Settling(onSettled);
-    const beginning = new Beginning(meets);
-    for await (const event of run(signal, settling.settle)) {
-      const told = beginning.take(event);
-      if (beginning.isOver) settling.isLast();
-      for (const one of told) {
-        // All that was held back comes at once.
-        await yieldToLoop(signal);
-        yield one.type === 'turn-ended' ? { ...one, usage: addUsage(spent, one.usage) } : one;
-      }
-      if (beginning.isTooLong) break;
-    }
-    if (beginning.isOver) return;
-    spent = addUsage(spent, beginning.usage);
+    const judge = judgeBy(meets);
+    const events = run(signal, settling.settle);
+    const held = yield* holdBack(events, { judge, whenFull: 'discard', signal, settling, spent });
+    if (held === null) return;
+    spent = addUsage(spent, usageOf(held));
   }
   const outcome = { kind: 'failed', failure: failure('tool_choice_not_satisfied') } as const;
   yield { type: 'turn-ended', outcome, usage: spent, at: clock.now() };
 }
 
-/** The events of a turn up to the call that must come. */
-class Beginning {
-  readonly #meets: (item: Produced) => boolean;
+/** Holds events until the call begins, or until the turn ends in a way that another attempt would not change. */
+const judgeBy = (meets: Keeping['meets']): ((event: TurnEvent) => Verdict) => {
   /** Calls of other tools: the client has ruled them out. */
-  readonly #unwanted = new Set<string>();
-  #held: TurnEvent[] = [];
-  #bytes = 0;
-  #refuses = false;
-  isOver = false;
-  usage: Usage | null = null;
-
-  constructor(meets: (item: Produced) => boolean) {
-    this.#meets = meets;
-  }
-
-  get isTooLong(): boolean {
-    return !this.isOver && this.#bytes > MAX_HELD_BYTES;
-  }
-
-  /** What the client may be told after this event. */
-  take(event: TurnEvent): readonly TurnEvent[] {
-    if (this.#isUnwanted(event)) return [];
-    if (this.isOver) return [event];
-    this.#held.push(event);
-    this.#bytes += bytesOf(event);
-    if (event.type === 'turn-ended') this.usage = event.usage;
-    this.isOver = this.#isDecisive(event);
-    return this.isOver ? this.#held.splice(0) : [];
-  }
-
-  #isUnwanted(event: TurnEvent): boolean {
-    const itemId = itemIdOf(event);
-    if (itemId === null) return false;
-    const isOther =
-      event.type === 'item-started' && event.item.kind === 'tool-call' && !this.#meets(event.item);
-    if (isOther) this.#unwanted.add(itemId);
-    return this.#unwanted.has(itemId);
-  }
-
-  /** The call begins; or the turn ends in a way that another attempt would not mend, such as a refusal. */
-  #isDecisive(event: TurnEvent): boolean {
-    if (event.type === 'item-started') return this.#meets(event.item);
+  const unwanted = new Set<string>();
+  let isOver = false;
+  let refuses = false;
+  const isDecisive = (event: TurnEvent): boolean => {
+    if (event.type === 'item-started') return meets(event.item);
     if (event.type === 'item-ended') {
-      this.#refuses ||= event.item.kind === 'message' && wordsOf(event.item, 'refusal') !== '';
+      refuses ||= event.item.kind === 'message' && wordsOf(event.item, 'refusal') !== '';
     }
     if (event.type !== 'turn-ended') return false;
-    return this.#refuses || event.outcome.kind === 'failed' || event.outcome.kind === 'incomplete';
-  }
-}
+    return refuses || event.outcome.kind === 'failed' || event.outcome.kind === 'incomplete';
+  };
+  return (event) => {
+    if (event.type === 'item-started' && event.item.kind === 'tool-call' && !meets(event.item)) {
+      unwanted.add(event.item.id);
+    }
+    if (unwanted.has(itemIdOf(event) ?? '')) return 'drop';
+    if (isOver) return 'send';
+    isOver = isDecisive(event);
+    return isOver ? 'decide' : 'hold';
+  };
+};

@@ -15,7 +15,7 @@ import {
 } from '../../../test/support/told-items.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
-import { countTokens, encodingOf, headOf } from '../../tokenizer/encoding.ts';
+import { countTokens, encodingOf, textHead } from '../../tokenizer/encoding.ts';
 import { limitOutput } from './limit-output.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
@@ -167,7 +167,7 @@ describe('limitOutput with the real tokenizer', () => {
   const tokenizer: Tokenizer = {
     warmUp: () => {},
     count: async (text) => countTokens(text, encoding),
-    head: async (text, tokens) => headOf(text, tokens, encoding),
+    head: async (text, tokens) => textHead(text, tokens, encoding),
   };
 
   const word = fc.constantFrom(

@@ -1,5 +1,5 @@
 import { isToolCall, type Slot } from '../../canonical/request/item.ts';
-import { saysNothing, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isEmptyDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { cutDelta } from './cut-logprobs.ts';
 import type { Tokenizer } from '../tokenizer.ts';
@@ -46,8 +46,8 @@ export async function* limitOutput(
       continue;
     }
     const allowed = await budget.take(counted.of, counted.text, signal);
-    if (!budget.isSpent) {
-      if (event.type !== 'item-delta' || !saysNothing(event)) yield event;
+    if (!budget.isLimitReached) {
+      if (event.type !== 'item-delta' || !isEmptyDelta(event)) yield event;
       continue;
     }
     // A call is not begun with half its name.
@@ -78,7 +78,7 @@ class TokenBudget {
   #texts: { readonly itemId: string; text: string }[] = [];
   /** At most so many tokens are in them. */
   #atMost = 0;
-  isSpent = false;
+  isLimitReached = false;
 
   constructor(max: number, tokenizer: Tokenizer) {
     this.#max = max;
@@ -93,7 +93,7 @@ class TokenBudget {
   /** As much of a delta as the limit allows. */
   async take(itemId: string, delta: string, signal?: AbortSignal): Promise<string> {
     let allowed = '';
-    for (let at = 0; at < delta.length && !this.isSpent;) {
+    for (let at = 0; at < delta.length && !this.isLimitReached;) {
       signal?.throwIfAborted();
       const room = Math.floor((this.#max - this.#settled - this.#atMost - MARGIN) / MAX_BYTES);
       const end = wholeCharacters(delta, at + Math.max(room, PIECE_CHARS));
@@ -112,7 +112,7 @@ class TokenBudget {
     await this.#settleOthers();
     const count = await this.#tokenizer.count(last.text);
     if (this.#settled + count > this.#max) {
-      this.isSpent = true;
+      this.isLimitReached = true;
       const head = await this.#tokenizer.head(last.text, this.#max - this.#settled);
       return head.slice(before);
     }

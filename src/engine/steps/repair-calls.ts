@@ -6,10 +6,9 @@ import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { append } from '../../kit/collections/append.ts';
-import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { within } from '../../kit/async/within.ts';
 import type { Plan } from '../engine.ts';
-import { bytesOf } from '../attempt/mailbox.ts';
+import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 
 export interface RepairOptions {
@@ -51,24 +50,29 @@ async function* untilSound(
   options: Repairing,
 ): AsyncGenerator<TurnEvent> {
   const ids = new Set<string>();
-  /** What was said since: the answers that went wrong, and what the model was told of them. */
+  /** The answers that went wrong, and what the model was told about them. */
   const since: Item[] = [];
   let plan = first;
   let spent: Usage | null = null;
-  const counted = (event: TurnEvent): TurnEvent =>
-    event.type === 'turn-ended' ? { ...event, usage: addUsage(spent, event.usage) } : event;
-  /** The one before, in case that this one comes to nothing. */
-  let last: Attempt | null = null;
+  /** The rest of the answer before this one, in case that this one comes to nothing. */
+  let last: readonly TurnEvent[] | null = null;
   for (let left = options.attempts; ; left -= 1) {
     const settling = new Settling(onSettled);
-    const attempt: Attempt = new Attempt(options.holds, last === null);
+    const attempt = new Attempt(options.holds, last === null);
+    let held: readonly TurnEvent[] | null = [];
     try {
-      for await (const event of withOwnIds(plan.run(signal, settling.settle), ids)) {
-        for (const told of attempt.take(event)) yield counted(told);
-      }
+      held = yield* holdBack(withOwnIds(plan.run(signal, settling.settle), ids), {
+        judge: (event) => attempt.judge(event),
+        maxBytes: options.holds === 'calls' ? MAX_HELD_BYTES : undefined,
+        whenFull: 'decide',
+        signal,
+        settling,
+        spent,
+      });
     } catch (error) {
       if (last === null || signal.aborted || !(error instanceof GatewayError)) throw error;
     }
+    if (held === null) return;
     const problems = attempt.isSound ? await problemsIn(attempt.reply, options) : NONE;
     if (problems.size > 0 && left > 0) {
       const { items, usage } = attempt.reply;
@@ -76,47 +80,46 @@ async function* untilSound(
       append(since, items);
       append(since, outputsOf(items, problems));
       plan = options.plan({ ...request, items: [...request.items, ...since] });
-      last = attempt;
+      last = held;
       continue;
     }
-    const isLost = last !== null && !attempt.isSound && !attempt.isUnchecked;
+    const isLost = last !== null && !attempt.isSound;
     if (isLost || problems.size > 0) options.onRepair('passed_on');
-    else if (last !== null && !attempt.isUnchecked) options.onRepair('repaired');
+    else if (last !== null) options.onRepair('repaired');
     settling.isLast();
-    if (isLost) spent = addUsage(spent, attempt.usage);
-    for (const event of isLost && last !== null ? last.ending(spent) : attempt.held.map(counted)) {
-      // All that was held back comes at once.
-      await yieldToLoop(signal);
-      yield event;
-    }
+    if (isLost && last !== null) {
+      const usage = addUsage(spent, usageOf(held));
+      yield* release(
+        last.map((event) => (event.type === 'turn-ended' ? { ...event, usage } : event)),
+        signal,
+      );
+    } else yield* release(held, signal, spent);
     return;
   }
 }
 
-/** What is held back of a stream; beyond this it is told unchecked. */
+/** What is held back of a stream; beyond this it is sent unchecked. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** One answer of the model, and how much of it is held back. */
+/** One answer of the model, and what of it has to wait. */
 class Attempt {
   readonly #holds: RepairOptions['holds'];
   readonly #isFirst: boolean;
   readonly #all = new Accumulator();
   #hasCall = false;
   #hasEnded = false;
-  #bytes = 0;
-  /** Items of which the client knows: they are told to their end, whatever becomes of the calls beside them. */
-  readonly #told = new Set<string>();
-  held: TurnEvent[] = [];
-  isUnchecked = false;
+  #isHolding = false;
+  /** Items that the client has seen the start of: they are sent to their end, whatever becomes of the calls. */
+  readonly #sent = new Set<string>();
 
   constructor(holds: RepairOptions['holds'], isFirst: boolean) {
     this.#holds = holds;
     this.#isFirst = isFirst;
   }
 
-  /** It came to an end by which the client has its answer. */
+  /** Whether it ended in a way that gives the client its answer. */
   get isSound(): boolean {
-    if (!this.#hasEnded || this.isUnchecked) return false;
+    if (!this.#hasEnded) return false;
     const { kind } = this.reply.outcome;
     return kind === 'tool-calls' || kind === 'completed';
   }
@@ -125,46 +128,34 @@ class Attempt {
     return this.#all.reply();
   }
 
-  get usage(): Usage | null {
-    return this.#hasEnded ? this.reply.usage : null;
-  }
-
-  /** The rest of this answer, if another one that should have been better took so much in vain. */
-  ending(spent: Usage | null): readonly TurnEvent[] {
-    return this.held.map((event) => (event.type === 'turn-ended' ? { ...event, usage: spent } : event));
-  }
-
-  /** What may be told after this event. */
-  take(event: TurnEvent): readonly TurnEvent[] {
+  judge(event: TurnEvent): Verdict {
     this.#all.add(event);
-    if (event.type === 'turn-accepted') return this.#isFirst ? [event] : [];
-    if (this.isUnchecked || this.#told.has(itemIdOf(event) ?? '')) return [event];
+    if (event.type === 'turn-accepted') return this.#isFirst ? 'send' : 'drop';
+    if (this.#sent.has(itemIdOf(event) ?? '')) return 'send';
     this.#hasEnded ||= event.type === 'turn-ended';
-    const before = this.#mayTell(event) ? this.held.splice(0) : [];
-    if (!this.#isHeld(event)) return this.#tell([...before, event]);
-    this.held.push(event);
-    this.#bytes += bytesOf(event);
-    this.isUnchecked = this.#holds === 'calls' && this.#bytes > MAX_HELD_BYTES;
-    return this.isUnchecked ? this.held.splice(0) : this.#tell(before);
-  }
-
-  #tell(events: readonly TurnEvent[]): readonly TurnEvent[] {
-    for (const event of events) if (event.type === 'item-started') this.#told.add(event.item.id);
-    return events;
+    if (this.#mayRelease(event)) {
+      this.#isHolding = false;
+      return 'release';
+    }
+    if (!this.#isHeld(event)) return 'send';
+    this.#isHolding = true;
+    return 'hold';
   }
 
   /**
-   * Reasoning in a stream waits for what it led to: that of a call that is not told must not be told either,
-   * because a backend refuses reasoning which nothing follows.
+   * Reasoning in a stream waits for what it led to: that of a discarded call must be discarded too, because a backend
+   * rejects reasoning that nothing follows.
    */
-  #mayTell(event: TurnEvent): boolean {
+  #mayRelease(event: TurnEvent): boolean {
     if (event.type !== 'item-started' || this.#holds === 'answer') return false;
     this.#hasCall ||= event.item.kind === 'tool-call';
-    return !this.#hasCall && event.item.kind !== 'reasoning';
+    if (this.#hasCall || event.item.kind === 'reasoning') return false;
+    this.#sent.add(event.item.id);
+    return true;
   }
 
   #isHeld(event: TurnEvent): boolean {
-    if (this.#holds === 'answer' || this.#hasCall || this.held.length > 0) return true;
+    if (this.#holds === 'answer' || this.#hasCall || this.#isHolding) return true;
     return event.type === 'turn-ended' || (event.type === 'item-started' && event.item.kind === 'reasoning');
   }
 }

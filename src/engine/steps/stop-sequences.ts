@@ -1,5 +1,5 @@
 import { isToolCall } from '../../canonical/request/item.ts';
-import { saysNothing, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isEmptyDelta, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
@@ -41,7 +41,7 @@ export async function* stopAt(
     if (!isFound) {
       const logprobs = search.held === '' ? search.logprobs.rest() : search.logprobs.take(safe.length);
       const passed = withLogprobs({ ...event, delta: safe }, logprobs);
-      if (!saysNothing(passed)) yield passed;
+      if (!isEmptyDelta(passed)) yield passed;
       continue;
     }
     if (safe !== '') yield withLogprobs(textOf(event.itemId, safe), search.logprobs.take(safe.length));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Refusal } from '../../canonical/failure/refusal.ts';
+import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { ParsedRequest } from '../turn/endpoint.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
@@ -10,8 +10,8 @@ const ask = {
   nameOf: (path) => (typeof path === 'string' ? `my ${path}` : 'my item'),
 } as Partial<ParsedRequest> as ParsedRequest;
 const read = { ...ask, ignored: [] };
-const missed: Refusal = { path: 'truncation', kind: 'unsupported_parameter', why: 'has no effect here' };
-const wrong: Refusal = { path: { item: 0 }, kind: 'invalid_value', why: 'it is empty.' };
+const missed: Rejection = { path: 'truncation', kind: 'unsupported_parameter', why: 'has no effect here' };
+const wrong: Rejection = { path: { item: 0 }, kind: 'invalid_value', why: 'it is empty.' };
 
 describe('what has no effect', () => {
   it("is named in the caller's words", () => {

@@ -1,6 +1,6 @@
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { NO_EFFECT_IN_STRICT, type Refusal } from '../../canonical/failure/refusal.ts';
+import { NO_EFFECT_IN_STRICT, type Rejection } from '../../canonical/failure/rejection.ts';
 import type { ParsedRequest } from '../turn/endpoint.ts';
 
 /** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
@@ -12,7 +12,7 @@ export const namesWithoutEffect = (ask: ParsedRequest, ignored: readonly Path[])
 /** Why an ask is not answered, in the caller's words; null: it is. */
 export const refusalOf = (
   ask: ParsedRequest,
-  refused: readonly Refusal[],
+  refused: readonly Rejection[],
   isStrict: boolean,
 ): GatewayError | null => {
   const [unread] = isStrict ? ask.ignored : [];
@@ -23,10 +23,10 @@ export const refusalOf = (
   return first === undefined ? null : refusal(ask.nameOf(first.path), first.kind, first.why);
 };
 
-const refusal = (param: string, kind: Refusal['kind'], why: string): GatewayError =>
+const refusal = (param: string, kind: Rejection['kind'], why: string): GatewayError =>
   gatewayError(kind, { param, message: MESSAGES[kind](param, why) });
 
-const MESSAGES: Readonly<Record<Refusal['kind'], (param: string, why: string) => string>> = {
+const MESSAGES: Readonly<Record<Rejection['kind'], (param: string, why: string) => string>> = {
   invalid_value: (param, why) => `Invalid '${param}': ${why}`,
   unsupported_parameter: (param, why) => `Unsupported parameter: '${param}' ${why}.`,
   unsupported_value: (param, why) => `Unsupported value: '${param}' ${why}.`,

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { ClientSeen } from '../../openai/clients/recognise.ts';
+import type { DetectedClient } from '../../openai/clients/detect-client.ts';
 import { collect } from '../../../test/support/turn-events.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 
 const clock = { now: () => 1_800_000_000_000 };
-const client = (family: ClientSeen['family']): ClientSeen => ({ family, tier: 'header', reasons: [] });
-const tell = (error: unknown, family: ClientSeen['family'] = 'codex', stream = true): unknown => {
+const client = (name: DetectedClient['name']): DetectedClient => ({ name, source: 'header', reasons: [] });
+const record = (error: unknown, name: DetectedClient['name'] = 'codex', stream = true): unknown => {
   try {
-    return inWordsOfCodex({ client: client(family), stream }, clock)(error);
+    return inWordsOfCodex({ client: client(name), stream }, clock)(error);
   } catch (thrown) {
     return thrown;
   }
@@ -19,17 +19,17 @@ const TOO_LONG = gatewayError('context_length_exceeded');
 
 describe('inWordsOfCodex', () => {
   it('says when a limit is reset', () => {
-    const told = tell(USED_UP) as GatewayError;
+    const told = record(USED_UP) as GatewayError;
     expect(told.failure).toEqual({
       ...USED_UP.failure,
       type: 'usage_limit_reached',
       more: { resets_at: 1_800_000_060 },
     });
-    expect((tell(gatewayError('insufficient_quota')) as GatewayError).failure).not.toHaveProperty('more');
+    expect((record(gatewayError('insufficient_quota')) as GatewayError).failure).not.toHaveProperty('more');
   });
 
   it('says in the stream that the conversation is too long', async () => {
-    const [told] = tell(TOO_LONG) as readonly [{ readonly events: AsyncIterable<unknown> }];
+    const [told] = record(TOO_LONG) as readonly [{ readonly events: AsyncIterable<unknown> }];
     expect(await collect(told.events as never)).toEqual([
       {
         type: 'turn-ended',
@@ -42,9 +42,9 @@ describe('inWordsOfCodex', () => {
 
   it('leaves everything else as it is', () => {
     const other = gatewayError('upstream_error');
-    expect(tell(other)).toBe(other);
-    expect(tell(USED_UP, 'other')).toBe(USED_UP);
-    expect(tell(TOO_LONG, 'other')).toBe(TOO_LONG);
-    expect(tell(TOO_LONG, 'codex', false)).toBe(TOO_LONG);
+    expect(record(other)).toBe(other);
+    expect(record(USED_UP, 'other')).toBe(USED_UP);
+    expect(record(TOO_LONG, 'other')).toBe(TOO_LONG);
+    expect(record(TOO_LONG, 'codex', false)).toBe(TOO_LONG);
   });
 });

@@ -1,44 +1,44 @@
 import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
-import type { OpenTrace, Trace } from '../../canonical/context/trace.ts';
+import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
+import { MARKER_HEADERS } from '../../openai/clients/markers.ts';
 import { errorBody } from '../../openai/shared/error-body.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
 
-/** Where the stories of requests are written. */
+/** Where the traces of requests are written. */
 export interface Captures {
   /** Null: there is no room for one more. */
   open(requestId: string): OpenTrace | null;
 }
 
-type Handler = (http: Request, exchange: Exchange, trace: Trace | null) => Promise<Response>;
+type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Response>;
 
 /** A handler whose requests are written down from their first word to the last, where somebody wants that. */
 export const withTrace =
   (deps: { readonly captures: Captures | null }, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const trace = deps.captures?.open(exchange.requestId) ?? null;
-    if (trace === null) return handle(http, exchange, null);
+    if (trace === null) return handle(http, exchange, NO_TRACE);
     exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);
-    trace.tell('asked', { method: http.method, path: pathname, head: headOf(http.headers) });
+    trace.record('asked', { method: http.method, path: pathname, head: safeHeaders(http.headers) });
     try {
       return await handle(http, exchange, trace);
     } catch (error) {
       const failed = failureOf(error);
-      trace.tell('answered', { status: failed.status, body: errorBody(failed) });
+      trace.record('answered', { status: failed.status, body: errorBody(failed) });
       throw error;
     }
   };
 
 /** What a reader is given beside the headers. */
-export const tellBody = (trace: Trace, body: unknown, models: ModelNames): void => {
+export const recordBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';
-  trace.tell('body', {
+  trace.record('body', {
     body,
     models: {
       asked,
@@ -60,12 +60,12 @@ const HEADERS: ReadonlySet<string> = new Set([
   'version',
   'x-request-id',
   ...NAMING_HEADERS,
-  ...SIGN_HEADERS,
+  ...MARKER_HEADERS,
   ...TRACE_HEADERS,
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 
-const headOf = (headers: Headers): Record<string, string> =>
+const safeHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries(
     [...headers]
       .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError } from '@hono/node-server';
 
 import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
-import { noRoom } from '../../canonical/failure/resources.ts';
+import { resourceFailure } from '../../canonical/failure/resources.ts';
 import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-info.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from '../answer/error-response.ts';
@@ -43,7 +43,7 @@ const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
 };
 
 const NO_WAY: Failure = failure('method_not_allowed', {
-  message: 'Not allowed to CONNECT: this server is no way to others.',
+  message: 'CONNECT is not supported: this is not a forward proxy.',
 });
 
 type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response> | Response;
@@ -58,7 +58,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
 
   const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
     if (connections.isExcess(incoming.socket)) {
-      const response = refuse(noRoom(), http.headers.get('origin'));
+      const response = refuse(resourceFailure(), http.headers.get('origin'));
       response.headers.set('connection', 'close');
       return response;
     }

@@ -1,5 +1,5 @@
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
-import { recogniseClient } from '../../openai/clients/recognise.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { detectClient } from '../../openai/clients/detect-client.ts';
 import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
 import type { ParsedRequest } from '../turn/endpoint.ts';
 
@@ -9,7 +9,7 @@ interface ReadBody {
     readonly stream?: boolean | null | undefined;
     readonly n?: number | null | undefined;
   };
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly ignored: readonly string[];
   readonly names: ParameterNames;
 }
@@ -38,7 +38,7 @@ export const commonAsk = (
     choices: given.n ?? 1,
     model: given.model,
     stream: given.stream ?? false,
-    client: recogniseClient(headers, request),
+    client: detectClient(headers, request),
     ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
     nameOf: (path) => parameterName(path, names),
   };

@@ -1,4 +1,4 @@
-import { compacting } from '../../canonical/request/compaction.ts';
+import { withCompactionTrigger } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { projectCompaction } from '../../openai/responses/output/project-compaction.ts';
@@ -22,7 +22,7 @@ export const compactEndpoint = (options: ResponsesOptions): Endpoint => {
       };
       return {
         ...ask,
-        request: compacting(ask.request),
+        request: withCompactionTrigger(ask.request),
         // A conversation is compacted by the model that was requested, whatever it asks for at its end.
         sideRequest: null,
         project: ([reply]) => projectCompaction(reply, meta, ids),
@@ -36,6 +36,6 @@ const refuseStream = (body: unknown): void => {
   if (!isJsonObject(body) || body['stream'] !== true) return;
   throw gatewayError('unsupported_parameter', {
     param: 'stream',
-    message: "Unsupported parameter: 'stream'. A compacted conversation is always sent as a whole.",
+    message: "Unsupported parameter: 'stream'. A compacted conversation is never streamed.",
   });
 };

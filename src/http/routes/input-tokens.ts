@@ -1,9 +1,10 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
+import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { Limiter, type Refusal } from '../../kit/async/limiter.ts';
+import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Endpoint } from '../turn/endpoint.ts';
@@ -46,16 +47,14 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
-    const request = {
-      ...ask.request,
-      caller,
+    const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
+    const plan = deps.engine.plan(request, {
+      caller: { keyId: caller },
       conversation: '',
-      isStrict: deps.strictParams,
       // Nothing is sent to a model.
       budget: new ModelBudget(0),
-      insists: false,
-    };
-    const plan = deps.engine.plan(request);
+      trace: NO_TRACE,
+    });
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
     await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
@@ -84,7 +83,7 @@ const UNNAMED = 'unnamed';
 
 export interface CountLineOptions {
   readonly clock: Clock;
-  readonly onRefused: (why: Refusal) => void;
+  readonly onRefused: (why: LimiterRefusal) => void;
 }
 
 /** Where requests wait to be counted, fairly between keys. */

@@ -1,7 +1,7 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import { separateMessages } from '../../openai/dialects/separate-messages.ts';
@@ -39,10 +39,10 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
     const { request, ignored, client } = common;
-    const isForCodex = client.family === 'codex';
+    const isForCodex = client.name === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     // It puts the messages of an answer together as they come.
-    const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
+    const separate = client.name === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
@@ -74,7 +74,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      arrange: (events) => remember(separate(arrange(dialect.tell(events), layout, shown))),
+      arrange: (events) => remember(separate(arrange(dialect.transform(events), layout, shown))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };
@@ -85,8 +85,8 @@ type Events = AsyncIterable<TurnEvent>;
 const same = (events: Events): Events => events;
 
 const withoutTools = (
-  request: AskedTurn,
-): { readonly request: AskedTurn; readonly ignored: readonly string[] } => ({
+  request: TurnRequest,
+): { readonly request: TurnRequest; readonly ignored: readonly string[] } => ({
   request: { ...request, tools: [], toolChoice: { mode: 'auto' } },
   ignored: [
     ...(request.tools.length > 0 ? ['tools'] : []),

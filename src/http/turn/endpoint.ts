@@ -3,11 +3,11 @@ import type { Reply } from '../../canonical/events/accumulate.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { ClientSeen } from '../../openai/clients/recognise.ts';
+import type { DetectedClient } from '../../openai/clients/detect-client.ts';
 import type { SideRequest } from '../../openai/clients/side-request.ts';
 import type { Dialect } from '../../openai/dialects/dialect.ts';
 import type { FormEntry } from '../../openai/images/form.ts';
@@ -25,18 +25,18 @@ export interface RequestContext {
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface ParsedRequest {
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
   readonly id?: string;
   /** Asked beside it, and different from it in their items only. */
-  readonly further?: readonly AskedTurn[];
+  readonly further?: readonly TurnRequest[];
   /** How many answers to each request are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
   readonly model: string;
   readonly stream: boolean;
   /** Who asks, as far as that can be seen. */
-  readonly client: ClientSeen;
+  readonly client: DetectedClient;
   /** How calls are told in the answer; absent: its API has one way. */
   readonly dialect?: Dialect;
   /** Fields that this API does not read, by their place in the body. */
@@ -69,7 +69,7 @@ export interface Endpoint {
 }
 
 /** All that is asked, in the order of the answers. */
-export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<AskedTurn> => [
+export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<TurnRequest> => [
   request,
   ...further,
 ];

@@ -5,7 +5,7 @@ import { FairLine } from './fair-line.ts';
  * Why somebody was turned away: their key holds more than its share while the line is full, the line is
  * full, or the wait took too long.
  */
-export type Refusal = 'share' | 'full' | 'late';
+export type LimiterRefusal = 'share' | 'full' | 'late';
 
 export interface GateState {
   readonly inside: number;
@@ -19,7 +19,7 @@ export interface GateOptions {
   readonly maxWaiting: number;
   readonly waitMs: number;
   readonly clock: Clock;
-  readonly refuse: (why: Refusal, retryAfterSeconds: number) => Error;
+  readonly refuse: (why: LimiterRefusal, retryAfterSeconds: number) => Error;
   readonly onChange: (state: GateState) => void;
   /** Somebody who had to wait was let in. */
   readonly onWaited?: (ms: number) => void;
@@ -157,7 +157,7 @@ export class Limiter {
   }
 
   /** As long as the last one had to wait: what waits now is served at about that pace. */
-  #refusal(why: Refusal): Error {
+  #refusal(why: LimiterRefusal): Error {
     const seconds = Math.ceil(Math.min(this.#lastWaitMs, this.#options.waitMs) / 1000);
     return this.#options.refuse(why, Math.max(1, seconds));
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { saysNothing, type Item, type Part } from '../../canonical/request/item.ts';
+import { hasNoContent, type Item, type Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../shared/bounds.ts';
@@ -117,7 +117,7 @@ class MessageReader implements ReadMessages {
     if (given.audio !== undefined && given.audio !== null) {
       throw gatewayError('unsupported_value', {
         param: `${at}.audio`,
-        message: 'Audio answers are not stored here and cannot be referred to.',
+        message: 'Audio answers are not stored and cannot be referred to.',
       });
     }
     const calls = given.tool_calls ?? [];
@@ -128,7 +128,7 @@ class MessageReader implements ReadMessages {
     const parts: Part[] = [...withoutBreakpoints(read, `${at}.content`, this.unread)];
     if (typeof given.refusal === 'string') parts.push({ kind: 'refusal', text: given.refusal });
     // An empty answer of ours that comes back says nothing to the model.
-    if (!saysNothing(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
+    if (!hasNoContent(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
       const call = readToolCall(value, place, this.unread);

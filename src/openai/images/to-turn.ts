@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ImagePart, Part } from '../../canonical/request/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/models/model-names.ts';
 import type { HostedTool } from '../../canonical/request/tool.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
@@ -26,7 +26,7 @@ export interface ImageOptions {
 
 export interface ImageAsk {
   readonly given: (CreateImage | EditImage) & { readonly model: string };
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
@@ -94,7 +94,7 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
     names,
     ignored: [...unread, ...withoutEffect(given)],
     request: {
-      ...PLAIN_ASK,
+      ...PLAIN_REQUEST,
       model: model.model,
       instructions: INSTRUCTIONS,
       items: [{ kind: 'message', role: 'user', parts: [text, ...parts] }],
@@ -153,7 +153,7 @@ const imageOf = ({ image_url, file_id }: ImageRef, at: string): ImagePart => {
   if (typeof file_id !== 'string') throw missing(`${at}.image_url`);
   throw gatewayError('unsupported_value', {
     param: `${at}.file_id`,
-    message: 'Uploaded files are not supported here: there is no Files API. Send the image itself.',
+    message: 'Uploaded files are not supported: there is no Files API. Send the image itself.',
   });
 };
 

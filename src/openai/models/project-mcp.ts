@@ -23,7 +23,7 @@ export const projectMcpServers = (all: readonly Listed[]) => ({
     server_label: server.label,
     transport: server.transport.kind,
     status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.trouble}.` : null,
+    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
     tools: list.status === 'failed' ? [] : list.tools.map(projectMcpTool),
   })),
 });

@@ -1,5 +1,5 @@
 import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
-import { answerOf, isMessage } from '../../canonical/request/item.ts';
+import { answerText, isMessage } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { objectsIn, textIn } from '../../kit/json/json.ts';
 import { errorBody } from '../shared/error-body.ts';
@@ -20,7 +20,7 @@ const begun = ({ id, createdAt, model }: ReviewMeta) => ({
 });
 
 export const projectReview = (reply: Reply, meta: ReviewMeta) => {
-  const texts = reply.items.filter(isMessage).map(answerOf);
+  const texts = reply.items.filter(isMessage).map(answerText);
   const review = texts.map(readReview).find((one) => one !== null) ?? null;
   return {
     ...begun(meta),

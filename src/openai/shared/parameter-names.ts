@@ -1,4 +1,4 @@
-import type { PartPlace, Path, Setting } from '../../canonical/request/path.ts';
+import type { PartLocation, Path, Setting } from '../../canonical/request/path.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
@@ -10,7 +10,7 @@ export interface ParameterNames {
   readonly tool: (index: number) => string;
   readonly toolField: (index: number, field: string) => string;
   /** Where an API has a place of its own for parts. */
-  readonly part?: (place: PartPlace) => string;
+  readonly part?: (place: PartLocation) => string;
   readonly include: (value: string) => string;
   /** Where the fields of the output schema stand. */
   readonly formatPlace: string;
@@ -66,7 +66,7 @@ export const parameterName = (path: Path, names: ParameterNames): string => {
   return assertNever(path);
 };
 
-const partName = (place: PartPlace, names: ParameterNames): string =>
+const partName = (place: PartLocation, names: ParameterNames): string =>
   names.part?.(place) ?? `${placeOf(place.item, names)}.${place.of}[${place.part}]`;
 
 const placeOf = (item: number, { places, settings }: ParameterNames): string =>

@@ -26,17 +26,17 @@ export const DONE = '[DONE]';
 
 /** The text of a frame that holds a book, made in steps. */
 export function* encodeFrameSteps(frame: Frame): Sliced<readonly string[]> {
-  return [headOf(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
+  return [frameHead(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
 }
 
 /** The frame's whole text, so that it is written at once: a reader never sees half an event. */
 export const encodeFrame = (frame: Frame): string => {
   const data = frame.data === DONE ? DONE : JSON.stringify(frame.data);
-  return `${headOf(frame)}${data}\n\n`;
+  return `${frameHead(frame)}${data}\n\n`;
 };
 
 /** A note is a block of its own: simple parsers look at the first line of a block only. */
-const headOf = ({ event, note }: Frame): string => {
+const frameHead = ({ event, note }: Frame): string => {
   const head = event === null ? 'data: ' : `event: ${event}\ndata: `;
   return note === undefined ? head : `: ${note}\n\n${head}`;
 };

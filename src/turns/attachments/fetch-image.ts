@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../../canonical/failure/failure.ts';
-import { outOfResources } from '../../canonical/failure/resources.ts';
+import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
@@ -65,7 +65,7 @@ const readImage = async (
     throw invalidImage('The URL does not lead to an image: its content type is not an image type.', param);
   }
   if (!/^(?:identity)?$/i.test(headerOf(answer, 'content-encoding').trim())) {
-    throw invalidImage('The image at the URL is sent in a content encoding that was not asked for.', param);
+    throw invalidImage('The image at the URL has a content encoding that was not requested.', param);
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -126,7 +126,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
   return async (url, param, signal) => {
     const start = parseUrl(url, undefined, param).href;
     if (!options.enabled) {
-      throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
+      throw invalidImage('Fetching images by URL is disabled. Send the image as a data URL.', param);
     }
     signal.throwIfAborted();
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -136,7 +136,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       if (error instanceof GatewayError) throw error;
       // The client is gone: there is nobody to tell about the image.
       if (signal.aborted) throw error;
-      const ours = outOfResources(codeOf(error));
+      const ours = resourceFailureFor(codeOf(error));
       if (ours !== null) throw new GatewayError(ours, { cause: error });
       const message = timeout.aborted
         ? 'Timeout while downloading the image.'

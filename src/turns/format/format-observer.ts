@@ -1,4 +1,4 @@
-import { answerOf } from '../../canonical/request/item.ts';
+import { answerText } from '../../canonical/request/item.ts';
 import type { TurnObserver } from '../../observe/observer.ts';
 import type { FormatCheck } from './check-format.ts';
 
@@ -12,7 +12,7 @@ export const formatObserver = (
   return [
     {
       onEvent(event) {
-        if (event.type === 'item-ended') text += answerOf(event.item);
+        if (event.type === 'item-ended') text += answerText(event.item);
         if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
         void keepsFormat(text).then((kept) => kept === false && onMismatch());
       },

@@ -17,7 +17,7 @@ const read = (...chunks: readonly (string | Uint8Array)[]): UpstreamEvent[] => {
     onUpstreamEvent: (one) => signals.push(one),
     toFailure,
     signal,
-    onLife() {},
+    onActivity() {},
     mintCallId: () => 'call_ours',
   });
   reader.begin();
@@ -49,7 +49,7 @@ describe('reading an answer on its way', () => {
       onUpstreamEvent() {},
       toFailure,
       signal,
-      onLife() {},
+      onActivity() {},
       onUnreadable: (why) => reasons.push(why),
       mintCallId: () => 'call_ours',
     });
@@ -75,7 +75,7 @@ describe('reading an answer on its way', () => {
         onUpstreamEvent: (one) => signals.push(one),
         toFailure,
         signal,
-        onLife() {},
+        onActivity() {},
         onUnreadable: (why) => reasons.push(why),
         mintCallId: () => 'call_ours',
       });
@@ -253,7 +253,7 @@ describe('the end of an answer', () => {
         onUpstreamEvent() {},
         toFailure,
         signal,
-        onLife() {},
+        onActivity() {},
         mintCallId: () => 'call_ours',
       });
       void reader.push(Buffer.from(text));
@@ -272,14 +272,14 @@ describe('the end of an answer', () => {
 describe('a sign of life', () => {
   const markers = (...chunks: readonly string[]): number[] => {
     let count = 0;
-    const onLife = (): void => {
+    const onActivity = (): void => {
       count += 1;
     };
     const reader = new AnswerReader({
       onUpstreamEvent() {},
       toFailure,
       signal,
-      onLife,
+      onActivity,
       mintCallId: () => 'call_ours',
     });
     return chunks.map((chunk) => {

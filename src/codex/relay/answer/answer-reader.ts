@@ -5,7 +5,7 @@ import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts
 import { isContent, isRead } from '../../sources/answer-events.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { isKeepalive } from './keepalive.ts';
-import { PassedBytes } from './passed-bytes.ts';
+import { EventPassthrough } from './event-passthrough.ts';
 import { readEventSteps, type BeyondLimit } from './read-event.ts';
 import { EventRepairs, type Repair } from './repair-event.ts';
 import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
@@ -14,7 +14,7 @@ export interface AnswerReaderOptions {
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly toFailure: (event: JsonObject) => Failure;
   /** The backend is alive: more than a keepalive came. */
-  readonly onLife: () => void;
+  readonly onActivity: () => void;
   /** The request's: reading a long event stops when it is aborted. */
   readonly signal: AbortSignal;
   /** An event that would have been read is no JSON object, or beyond a limit; the nth one of its answer. */
@@ -37,12 +37,12 @@ export class AnswerReader {
   readonly #options: AnswerReaderOptions;
   readonly #onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly #events = new SseEvents({
-    wants: isRead,
+    keepsData: isRead,
     onEvent: (type, data) => this.#arrived.push([type, data]),
   });
   /** Events that have come and have not been read, with their types. */
   #arrived: (readonly [type: string | null, data: string | null])[] = [];
-  readonly #passed = new PassedBytes((bytes) => this.#take(() => this.#events.push(bytes)));
+  readonly #passed = new EventPassthrough((bytes) => this.#take(() => this.#events.push(bytes)));
   readonly #repairs: EventRepairs;
   /** What the app-server gets instead of the event that was just read. */
   #replacement: Uint8Array | null = null;
@@ -77,8 +77,8 @@ export class AnswerReader {
   }
 
   /** It says one thing and does not come to its end. */
-  get isEndless(): boolean {
-    return this.#events.isEndless;
+  get isOversized(): boolean {
+    return this.#events.isOversized;
   }
 
   begin(): void {
@@ -92,7 +92,7 @@ export class AnswerReader {
   push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const reading = this.#passed.push(chunk);
     const step = reading.next();
-    if (this.#events.isInLongLine) this.#options.onLife();
+    if (this.#events.isInLongLine) this.#options.onActivity();
     return step.done === true ? step.value : runSliced(reading, this.#options.signal);
   }
 
@@ -114,7 +114,7 @@ export class AnswerReader {
   }
 
   *#see(named: string | null, data: string | null): Sliced<void> {
-    if (!isKeepalive(named)) this.#options.onLife();
+    if (!isKeepalive(named)) this.#options.onActivity();
     if (this.#isReported) return;
     const { onEvent } = this.#options;
     if (named !== null && !isRead(named)) onEvent?.(named, null);

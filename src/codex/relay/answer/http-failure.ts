@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { isBlockPage } from '../../failures/block-page.ts';
-import { classify, NOTHING_SAID, type UpstreamSaid } from '../../failures/classify.ts';
+import { classify, NO_DETAILS, type ReportedError } from '../../failures/classify.ts';
 import { readError, readErrorBody, type UpstreamError } from '../../failures/read-error.ts';
 import { hostOf } from '../../failures/unreachable.ts';
 import { retryAfterOf } from '../request/headers.ts';
@@ -37,7 +37,7 @@ export const httpFailure = (
   { host, nowMs, secrets }: Source,
 ): Failure => {
   const mitigated = headers['cf-mitigated'];
-  const said: UpstreamSaid = {
+  const said: ReportedError = {
     ...withBothTimes(readErrorBody(body), nowMs),
     status,
     retryAfterSeconds: retryAfterOf(headers, nowMs),
@@ -53,8 +53,8 @@ export const streamFailure = (event: JsonObject, source: Source): Failure => {
   const nested = [response['error'], event['error']].find(isJsonObject);
   const read = readError(nested ?? { ...event, type: undefined });
   const status = [event['status'], event['status_code']].find((one) => typeof one === 'number' && one >= 400);
-  const said: UpstreamSaid = {
-    ...NOTHING_SAID,
+  const said: ReportedError = {
+    ...NO_DETAILS,
     ...withBothTimes(read, source.nowMs),
     status: typeof status === 'number' ? status : null,
     host: source.host,

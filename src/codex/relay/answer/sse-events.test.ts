@@ -6,7 +6,7 @@ type Seen = readonly [string | null, string | null];
 const read = (...chunks: readonly string[]): Seen[] => {
   const seen: Seen[] = [];
   const events = new SseEvents({
-    wants: (type) => type !== 'dull',
+    keepsData: (type) => type !== 'dull',
     onEvent: (type, data) => seen.push([type, data]),
   });
   for (const chunk of chunks) events.push(Buffer.from(chunk));

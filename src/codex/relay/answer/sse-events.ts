@@ -4,7 +4,7 @@ import { isLongEvent } from './read-event.ts';
 
 export interface SseListener {
   /** Whether the data of events of this name is to be kept; asked only of events that have a name. */
-  wants(type: string): boolean;
+  keepsData(type: string): boolean;
   /**
    * The type is null where neither the event's name nor its data says one. Data is null where nobody wants it,
    * or where it is too long to be kept.
@@ -15,7 +15,7 @@ export interface SseListener {
 /** Events are small, but for those that hold a whole answer. What is longer passes unread. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** No answer has an event like this. The app-server needs a minute for one, and four for one twice as long. */
-const ENDLESS_BYTES = 32 * 1024 * 1024;
+const OVERSIZED_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
 /** So much of a line that is too long is looked at for its type. */
 const HEAD_LENGTH = 1024;
@@ -47,8 +47,8 @@ export class SseEvents {
   }
 
   /** A line does not come to its end. */
-  get isEndless(): boolean {
-    return this.#isLongLine && this.#skippedBytes > ENDLESS_BYTES;
+  get isOversized(): boolean {
+    return this.#isLongLine && this.#skippedBytes > OVERSIZED_BYTES;
   }
 
   push(chunk: Uint8Array): void {
@@ -110,7 +110,7 @@ export class SseEvents {
   #dataLine(line: string): void {
     const isFirst = !this.#hasData;
     this.#hasData = true;
-    if (this.#name !== null && !this.#listener.wants(this.#name)) return;
+    if (this.#name !== null && !this.#listener.keepsData(this.#name)) return;
     const text = dataOf(line);
     if (isFirst) this.#data = text;
     else if (this.#data !== null) {

@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 
-import { endlessFailure, silentFailure, unfinishedFailure } from '../../failures/classify.ts';
+import { oversizedFailure, idleFailure, unfinishedFailure } from '../../failures/classify.ts';
 import { hostOf } from '../../failures/unreachable.ts';
 import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
-import { passOn } from './beginning.ts';
+import { replayThenRead } from './stream-start.ts';
 import { isConnectionError } from '../transport/connection.ts';
 import { callerHeaders } from '../request/headers.ts';
 import {
   isEventStream,
-  passedBack,
+  responseHeaders,
   toStreamFailure,
   type ForwardOptions,
-  type Hop,
+  type RelayedRequest,
   type ModelCall,
-} from '../server/hop.ts';
+} from '../server/relayed-request.ts';
 import { sourceOf } from './http-failure.ts';
 import type { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
@@ -26,45 +26,45 @@ const LINGER_MS = 500;
  * byte for byte, except for events that it would not accept, which are repaired. However the answer ends, that is told.
  */
 export const streamBack = async (
-  hop: Hop,
+  relayed: RelayedRequest,
   call: ModelCall | null,
-  { answer, chunks, beginning }: BegunAnswer,
+  { answer, chunks, streamStart }: BegunAnswer,
   idleTimeout: IdleTimeout,
   options: ForwardOptions,
 ): Promise<void> => {
-  const { outgoing, signal } = hop;
+  const { outgoing, signal } = relayed;
   let isLingering = false;
-  const onLife = (): void => {
+  const onActivity = (): void => {
     if (!isLingering) idleTimeout.heard();
-    call?.onLife('heard');
+    call?.onActivity('heard');
   };
   const reader =
     call === null
       ? null
-      : readerOf(hop, call, {
-          onLife,
+      : readerOf(relayed, call, {
+          onActivity,
           onUnreadable: options.onUnreadable,
           mintCallId: options.mintCallId,
           onRepaired: options.onRepaired,
-          onEvent: call.isTold ? (type, data) => call.tell('wire-said', { type, data }) : undefined,
+          onEvent: call.isTraced ? (type, data) => call.record('wire-said', { type, data }) : undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
-    const { secrets } = sourceOf(hop.target, hop.headers, hop.apiKey);
+    const { secrets } = sourceOf(relayed.target, relayed.headers, relayed.apiKey);
     call.headers = callerHeaders(answer.headers, secrets);
-    call.tell('wire-head', { status: answer.statusCode, head: call.headers });
+    call.record('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {
-    outgoing.writeHead(answer.statusCode, passedBack(hop, answer, options));
+    outgoing.writeHead(answer.statusCode, responseHeaders(relayed, answer, options));
     reader?.begin();
-    for await (const chunk of passOn(beginning ?? { held: [], pending: null }, chunks)) {
-      if (!isRead) onLife();
+    for await (const chunk of replayThenRead(streamStart ?? { held: [], pending: null }, chunks)) {
+      if (!isRead) onActivity();
       // First read, then passed on: what the app-server does about a chunk comes after we have told it.
       const reading = reader?.push(chunk);
       const read = reading instanceof Promise ? await reading : reading;
       const passed = isRead && read !== undefined ? read : chunk;
-      if (call !== null && reader?.isEndless === true) {
-        call.onUpstreamEvent({ kind: 'refused', failure: endlessFailure(hostOf(hop.target)) });
+      if (call !== null && reader?.isOversized === true) {
+        call.onUpstreamEvent({ kind: 'refused', failure: oversizedFailure(hostOf(relayed.target)) });
         reader.end('cut');
         // Now, and not behind what was said before: nobody reads that to its end.
         outgoing.destroy();
@@ -79,16 +79,16 @@ export const streamBack = async (
         idleTimeout.shorten(LINGER_MS);
       }
     }
-    reportUnfinished(hop, call, reader, isRead, options);
+    reportUnfinished(relayed, call, reader, isRead, options);
     const rest = reader?.end('cut');
     outgoing.end(isRead ? rest : undefined);
   } catch (error) {
     if (idleTimeout.isAtEnd && !isLingering) {
       call?.onUpstreamEvent({
         kind: 'refused',
-        failure: silentFailure(hostOf(hop.target), options.idleTimeoutMs),
+        failure: idleFailure(hostOf(relayed.target), options.idleTimeoutMs),
       });
-    } else if (!signal.aborted) reportUnfinished(hop, call, reader, isRead, options);
+    } else if (!signal.aborted) reportUnfinished(relayed, call, reader, isRead, options);
     const rest = reader?.end(signal.aborted ? 'left' : 'cut');
     if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
     // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
@@ -104,7 +104,7 @@ const NO_STREAM = 'answered with something other than an event stream';
 
 /** Tells the client why its answer is not complete, where the backend has given no reason. */
 const reportUnfinished = (
-  hop: Hop,
+  relayed: RelayedRequest,
   call: ModelCall | null,
   reader: AnswerReader | null,
   isStream: boolean,
@@ -112,14 +112,19 @@ const reportUnfinished = (
 ): void => {
   const cause = reader?.unfinished ?? null;
   if (call === null || cause === null) return;
-  const failed = unfinishedFailure(hostOf(hop.target), isStream ? cause : NO_STREAM);
+  const failed = unfinishedFailure(hostOf(relayed.target), isStream ? cause : NO_STREAM);
   onUnfinished?.(failed.message);
   call.onUpstreamEvent({ kind: 'refused', failure: failed });
 };
 
 const readerOf = (
-  hop: Hop,
+  relayed: RelayedRequest,
   { onUpstreamEvent }: ModelCall,
   listeners: Omit<AnswerReaderOptions, 'onUpstreamEvent' | 'toFailure' | 'signal'>,
 ): AnswerReader =>
-  new AnswerReader({ onUpstreamEvent, toFailure: toStreamFailure(hop), signal: hop.signal, ...listeners });
+  new AnswerReader({
+    onUpstreamEvent,
+    toFailure: toStreamFailure(relayed),
+    signal: relayed.signal,
+    ...listeners,
+  });

@@ -10,7 +10,7 @@ import {
   type HttpOptions,
 } from '../../../../test/support/mcp/http-server.ts';
 import { until } from '../../../../test/support/until.ts';
-import { startMcpRelay, type McpRelay, type ClientMcpRoute, type McpTarget } from './mcp-relay.ts';
+import { startMcpRelay, type McpRelay, type ClientMcpRoute, type McpUpstream } from './mcp-relay.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -40,7 +40,7 @@ const agent = (ca?: string): Agent => {
   return made;
 };
 
-const targetOf = (server: { readonly url: string }, more: Partial<McpTarget> = {}): McpTarget => ({
+const targetOf = (server: { readonly url: string }, more: Partial<McpUpstream> = {}): McpUpstream => ({
   url: server.url,
   headers: {},
   secrets: [],
@@ -113,14 +113,14 @@ describe('the relay to MCP servers', () => {
       ]);
     }
     expect(server.requests.at(-1)?.headers['mcp-session-id']).toBeDefined();
-    expect(mcpRoute.trouble).toBeNull();
+    expect(mcpRoute.lastError).toBeNull();
   });
 
   it('hides what the server repeats of its own secrets: the app-server would write it into its log', async () => {
     const server = await serve({ mood: 'broken' });
     const mcpRoute = (await openRelay()).open(targetOf(server, { secrets: ['of order'] }));
     const refused = await fetch(mcpRoute.address, { method: 'POST', body: '{}' });
-    expect([await refused.text(), mcpRoute.trouble]).toEqual(['out ***', 'answered HTTP 500: out ***']);
+    expect([await refused.text(), mcpRoute.lastError]).toEqual(['out ***', 'answered HTTP 500: out ***']);
   });
 
   it.each([
@@ -129,14 +129,14 @@ describe('the relay to MCP servers', () => {
     ['cuts', 'could not be reached: the connection was closed (UND_ERR_SOCKET)'],
   ] as const)(
     'tells what is wrong with a server that is %s, and forgets it when it is well',
-    async (mood, trouble) => {
+    async (mood, lastError) => {
       const server = await serve({ mood });
       const mcpRoute = (await openRelay()).open(targetOf(server));
       await failing(connect(mcpRoute));
-      expect(mcpRoute.trouble).toBe(trouble);
+      expect(mcpRoute.lastError).toBe(lastError);
       server.become('well');
       expect(await sum(await connect(mcpRoute))).toEqual(FIVE);
-      expect(mcpRoute.trouble).toBeNull();
+      expect(mcpRoute.lastError).toBeNull();
     },
   );
 
@@ -148,7 +148,7 @@ describe('the relay to MCP servers', () => {
     const silent = relay.open(targetOf(await serve({ mood: 'silent' }), { idleMs: 50 }));
     const all = [guarded, secure, nobody, silent];
     for (const mcpRoute of all) await failing(connect(mcpRoute));
-    expect(all.map(({ trouble }) => trouble)).toEqual([
+    expect(all.map(({ lastError }) => lastError)).toEqual([
       'refused the credentials (HTTP 401)',
       'could not be reached: its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
       'could not be reached: the connection was refused (ECONNREFUSED)',
@@ -172,7 +172,7 @@ describe('the relay to MCP servers', () => {
     let isGone = false;
     const server = await serve();
     const relay = await openRelay();
-    const mcpRoute = relay.open(targetOf(server, { onGone: () => (isGone = true) }));
+    const mcpRoute = relay.open(targetOf(server, { onClosed: () => (isGone = true) }));
     const connected = await connect(mcpRoute);
     connected.client.callTool({ name: 'slow', arguments: { ms: 60_000 } }).catch(() => {});
     const messages = () => server.requests.filter(({ method }) => method === 'POST');

@@ -5,9 +5,9 @@ import { request as send, type Dispatcher } from 'undici';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
-import { endToEnd, type Headers } from '../../end-to-end.ts';
-import { harmless } from '../../failures/harmless.ts';
-import { silentFor } from '../../failures/mcp-trouble.ts';
+import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
+import { safeMessage } from '../../failures/safe-message.ts';
+import { silentFor } from '../../failures/mcp-error.ts';
 import { readErrorBody } from '../../failures/read-error.ts';
 import { whyUnreachable } from '../../failures/unreachable.ts';
 import { newSecret, notFound, startLoopback } from '../../loopback.ts';
@@ -21,11 +21,11 @@ import { IdleTimeout } from '../transport/idle-timeout.ts';
  */
 export interface McpRelay {
   /** From now on the server is reached through the relay. Throws a GatewayError if there are too many. */
-  open(target: McpTarget): ClientMcpRoute;
+  open(target: McpUpstream): ClientMcpRoute;
   close(): Promise<void>;
 }
 
-export interface McpTarget {
+export interface McpUpstream {
   readonly url: string;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,14 +35,14 @@ export interface McpTarget {
   /** How long it may be silent while it owes an answer. */
   readonly idleMs: number;
   /** Nothing will be sent to it any more. */
-  readonly onGone?: () => void;
+  readonly onClosed?: () => void;
 }
 
 export interface ClientMcpRoute {
   /** What the app-server is told instead of the server's own address. It cannot be guessed. */
   readonly address: string;
   /** Why the last message to the server came to nothing, as the end of a sentence about it; null: it was answered. */
-  readonly trouble: string | null;
+  readonly lastError: string | null;
   /** What is under way is cut off, and nothing passes any more but the end of a session. */
   close(): void;
 }
@@ -55,16 +55,16 @@ export interface McpRelayOptions {
 }
 
 /** Clients may name servers too, a few for each turn that runs. */
-const MAX_PASSAGES = 4_096;
+const MAX_ROUTES = 4_096;
 /** The stream that a server may write to by itself is silent for as long as it likes: its thread ends it. */
-const FOREVER_MS = 2 ** 31 - 1;
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_QUOTED = 300;
 /** The app-server ends its session when its thread is closed, a moment after that was asked for. */
-const LAST_WORD_MS = 5_000;
+const SESSION_END_MS = 5_000;
 
 export const startMcpRelay = async ({
   onBug,
-  maxMcpRoutes = MAX_PASSAGES,
+  maxMcpRoutes = MAX_ROUTES,
 }: McpRelayOptions): Promise<McpRelay> => {
   const mcpRoutes = new Map<string, McpRoute>();
   const loopback = await startLoopback({
@@ -88,8 +88,8 @@ export const startMcpRelay = async ({
       mcpRoutes.set(handle, mcpRoute);
       return {
         address: `${loopback.origin}/${handle}`,
-        get trouble() {
-          return mcpRoute.trouble;
+        get lastError() {
+          return mcpRoute.lastError;
         },
         close() {
           mcpRoute.close(() => mcpRoutes.delete(handle));
@@ -105,12 +105,12 @@ export const startMcpRelay = async ({
 };
 
 class McpRoute {
-  readonly #target: McpTarget;
+  readonly #target: McpUpstream;
   readonly #closed = new AbortController();
   #forgetting: NodeJS.Timeout | undefined;
-  trouble: string | null = null;
+  lastError: string | null = null;
 
-  constructor(target: McpTarget) {
+  constructor(target: McpUpstream) {
     this.#target = target;
   }
 
@@ -118,18 +118,18 @@ class McpRoute {
     return method === 'DELETE' || !this.#closed.signal.aborted;
   }
 
-  close(onGone: () => void): void {
+  close(onClosed: () => void): void {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort();
     this.#forgetting = setTimeout(() => {
-      onGone();
+      onClosed();
       this.forget();
-    }, LAST_WORD_MS).unref();
+    }, SESSION_END_MS).unref();
   }
 
   forget(): void {
     clearTimeout(this.#forgetting);
-    this.#target.onGone?.();
+    this.#target.onClosed?.();
   }
 
   /** Passes one request on, and streams its answer back byte for byte. */
@@ -138,7 +138,7 @@ class McpRoute {
     const gone = new AbortController();
     outgoing.on('close', () => gone.abort());
     const left = method === 'DELETE' ? gone.signal : AbortSignal.any([gone.signal, this.#closed.signal]);
-    const idleTimeout = new IdleTimeout(method === 'GET' ? FOREVER_MS : this.#target.idleMs, left);
+    const idleTimeout = new IdleTimeout(method === 'GET' ? NO_TIMEOUT_MS : this.#target.idleMs, left);
     try {
       await this.#exchange(method, incoming, outgoing, idleTimeout);
     } catch (error) {
@@ -202,8 +202,8 @@ class McpRoute {
   }
 
   /** Only messages count: a server may have no stream of its own, and no end of sessions. */
-  #note(method: string, trouble: string | null): void {
-    if (method === 'POST') this.trouble = trouble;
+  #note(method: string, lastError: string | null): void {
+    if (method === 'POST') this.lastError = lastError;
   }
 }
 
@@ -214,7 +214,7 @@ const toServer = (headers: IncomingMessage['headers']): Headers =>
   Object.fromEntries(Object.entries(endToEnd(headers)).filter(([name]) => PASSED.test(name)));
 
 /** Names of headers are the same in any case, and none is to be sent twice. */
-const lowerCased = (headers: McpTarget['headers']): Headers =>
+const lowerCased = (headers: McpUpstream['headers']): Headers =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 /** Without what would lead the app-server to sign in by itself. */
@@ -224,7 +224,7 @@ const toAppServer = (answer: Dispatcher.ResponseData): Headers => {
 };
 
 const refusal = (status: number, body: string): string => {
-  const words = harmless(readErrorBody(body).message ?? '', [])
+  const words = safeMessage(readErrorBody(body).message ?? '', [])
     .trim()
     .slice(0, MAX_QUOTED);
   if (status === 401) return 'refused the credentials (HTTP 401)';

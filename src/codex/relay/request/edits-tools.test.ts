@@ -97,8 +97,8 @@ describe('sent edits', () => {
     expect(untold['tools']).toEqual([{ type: 'function', name: 'bare' }]);
   });
 
-  const onLite = (input: readonly JsonObject[], tools: readonly Tool[] = TOOLS): Json | undefined => {
-    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, lane: 'lite' as const } };
+  const inCodexFormat = (input: readonly JsonObject[], tools: readonly Tool[] = TOOLS): Json | undefined => {
+    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, requestFormat: 'codex' as const } };
     const limits = { ...everything, profile: CHATGPT };
     const edits = requestEdits(turnRequest({ tools }), shape, SESSION, limits);
     return edits.apply({ ...body, input }, { ...nothing, isFirstRequest: false })['input'];
@@ -111,11 +111,14 @@ describe('sent edits', () => {
   };
   const message = { type: 'message', role: 'user', content: [] };
 
-  it('put them into the first item on the lite lane, as codex does', () => {
+  it('put them into the first item in the codex format, as codex does', () => {
     const head = { type: 'additional_tools', role: 'developer' };
-    expect(onLite([message])).toEqual([{ ...head, id: 'at_session-1', tools: [functions, HOSTED] }, message]);
+    expect(inCodexFormat([message])).toEqual([
+      { ...head, id: 'at_session-1', tools: [functions, HOSTED] },
+      message,
+    ]);
     const own = { type: 'namespace', name: 'mcp__x', tools: [] };
-    expect(onLite([{ ...head, id: 'at_1', tools: [own] }, message])).toEqual([
+    expect(inCodexFormat([{ ...head, id: 'at_1', tools: [own] }, message])).toEqual([
       { ...head, id: 'at_1', tools: [functions, HOSTED, own] },
       message,
     ]);
@@ -124,8 +127,8 @@ describe('sent edits', () => {
   it('put tools without a namespace into one of the client that has codex’s name for it', () => {
     const raw = { type: 'namespace', name: 'functions', description: 'Mine.', tools: [CUSTOM] };
     const mine: Tool = { kind: 'namespace', name: 'functions', raw, members: [] };
-    expect(onLite([message], [mine])).toMatchObject([{ tools: [raw] }, {}]);
-    expect(onLite([message], [functionTool('bare'), mine])).toMatchObject([
+    expect(inCodexFormat([message], [mine])).toMatchObject([{ tools: [raw] }, {}]);
+    expect(inCodexFormat([message], [functionTool('bare'), mine])).toMatchObject([
       { tools: [{ ...raw, tools: [{ type: 'function', name: 'bare' }, CUSTOM] }] },
       {},
     ]);

@@ -32,10 +32,10 @@ describe('sent edits', () => {
     const apply = (
       instructions: string | null,
       profile: BackendLimits['profile'],
-      shape: Partial<ThreadShape> & { as?: 'message'; lane?: 'lite' } = {},
+      shape: Partial<ThreadShape> & { as?: 'message'; requestFormat?: 'codex' } = {},
     ): unknown => {
-      const { as = 'field', lane = 'full', ...rest } = shape;
-      const strategy: RequestStrategy = { ...SHAPE.strategy, instructions: as, lane };
+      const { as = 'field', requestFormat = 'responses', ...rest } = shape;
+      const strategy: RequestStrategy = { ...SHAPE.strategy, instructions: as, requestFormat };
       const edits = requestEdits(turnRequest({ instructions }), { ...SHAPE, strategy, ...rest }, SESSION, {
         profile,
         refuses: new Set(),
@@ -50,7 +50,7 @@ describe('sent edits', () => {
     expect(apply(null, CHATGPT)).toBe('');
     expect(apply('Be kind.', CHATGPT, { as: 'message' })).toBe(NEUTRAL_INSTRUCTIONS);
     expect(apply('Be kind.', CHATGPT, { developerInstructions: 'Be kind.' })).toBe('');
-    expect(apply('Be kind.', CHATGPT, { as: 'message', lane: 'lite' })).toBeUndefined();
+    expect(apply('Be kind.', CHATGPT, { as: 'message', requestFormat: 'codex' })).toBeUndefined();
   });
 
   it('give a model its own name back, wherever codex says it', () => {
@@ -69,8 +69,8 @@ describe('sent edits', () => {
     });
   });
 
-  it('leave to the lite lane what it has no place for', () => {
-    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, lane: 'lite' } } as const;
+  it('leave to the codex format what it has no place for', () => {
+    const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, requestFormat: 'codex' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
     const edits = requestEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
@@ -157,7 +157,7 @@ describe('sent edits', () => {
       format: { type: 'json_object' },
     });
     expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
-    const told = { ...SHAPE, saysVerbosity: true };
+    const told = { ...SHAPE, sendsVerbosity: true };
     const edits = requestEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });

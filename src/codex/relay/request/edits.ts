@@ -4,18 +4,18 @@ import type { OutputFormat, TurnRequest } from '../../../canonical/request/turn-
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
-import { tierAt } from '../../capabilities/tiers.ts';
-import { isAsked, plainValues } from '../../capabilities/wants.ts';
-import { hasPlaceFor } from '../../capabilities/way.ts';
+import { backendTier } from '../../capabilities/service-tiers.ts';
+import { isRequested, plainValues } from '../../capabilities/requested-fields.ts';
+import { supportsField } from '../../capabilities/field-support.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
 import type { Injected } from '../../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
 import type { McpShape } from './mcp-namespaces.ts';
-import { setOwnFields } from './own-fields.ts';
-import type { Answers } from './put-back.ts';
-import { toolChoiceField, writeTools } from './own-tools.ts';
+import { setClientFields } from './client-fields.ts';
+import type { TurnAnswers } from './turn-answers.ts';
+import { toolChoiceField, writeTools } from './client-tools.ts';
 
 /** What the app-server was given to make its model requests of. */
 export interface ThreadShape {
@@ -24,7 +24,7 @@ export interface ThreadShape {
   /** What the app-server itself puts in front of all that; null: nothing. */
   readonly developerInstructions: string | null;
   /** Whether the app-server says itself how much the model is to write. */
-  readonly saysVerbosity: boolean;
+  readonly sendsVerbosity: boolean;
   /** Null: there are no MCP servers. */
   readonly mcp: McpShape | null;
 }
@@ -40,7 +40,7 @@ export interface EditContext {
   readonly without: ReadonlySet<EditField>;
   /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
   readonly isFirstRequest: boolean;
-  readonly answers: Answers;
+  readonly answers: TurnAnswers;
   readonly onInput: (found: InputFindings) => void;
 }
 
@@ -66,7 +66,8 @@ export const requestEdits = (
 ): RequestEdits => {
   const { strategy } = shape;
   const plain = plainFields(request, profile);
-  const takes = (field: EditField): boolean => hasPlaceFor(field, { profile, lane: strategy.lane });
+  const takes = (field: EditField): boolean =>
+    supportsField(field, { profile, requestFormat: strategy.requestFormat });
   const asked = [...plain.keys(), ...structuralFields(request, shape)].filter(takes);
   const fields = new Set(asked.filter((field) => !refuses.has(field)));
   const exactWith = (without: ReadonlySet<EditField>): readonly JsonObject[] =>
@@ -88,7 +89,10 @@ export const requestEdits = (
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
       // codex sends these by itself: what the backend refuses must go.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
-      if (typeof edited['service_tier'] === 'string' && tierAt(edited['service_tier'], profile) === null) {
+      if (
+        typeof edited['service_tier'] === 'string' &&
+        backendTier(edited['service_tier'], profile) === null
+      ) {
         delete edited['service_tier'];
       }
       if (sets('prompt_cache_key')) edited['prompt_cache_key'] = session.cacheKey;
@@ -112,7 +116,7 @@ export const requestEdits = (
         Object.assign(
           edited,
           writeTools(body, tools, {
-            lane: strategy.lane,
+            requestFormat: strategy.requestFormat,
             profile,
             session: session.session,
             mcp: shape.mcp,
@@ -121,15 +125,15 @@ export const requestEdits = (
       }
       if (isJsonObject(body['client_metadata'])) {
         const own = sets('client_metadata') ? request.clientMetadata : null;
-        edited['client_metadata'] = { ...inSession(body['client_metadata'], session), ...own };
+        edited['client_metadata'] = { ...withSession(body['client_metadata'], session), ...own };
       }
-      if (sets('reasoning.context') && strategy.lane === 'full') {
+      if (sets('reasoning.context') && strategy.requestFormat === 'responses') {
         const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
         edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
       }
-      if (strategy.lane === 'full') setInstructions(edited, request, shape, profile);
+      if (strategy.requestFormat === 'responses') setInstructions(edited, request, shape, profile);
       if (!profile.isChatgpt) {
-        setOwnFields(edited, request, {
+        setClientFields(edited, request, {
           sets,
           isWithheld: (field) => asked.includes(field) && !sets(field),
         });
@@ -166,9 +170,9 @@ const setInstructions = (
 ): void => {
   const own = developerInstructions === null ? request.instructions : null;
   if (strategy.instructions === 'field') {
-    const text = own ?? (profile.wantsInstructions ? '' : null);
+    const text = own ?? (profile.requiresInstructions ? '' : null);
     if (text !== null) edited['instructions'] = text;
-  } else if (profile.wantsInstructions) {
+  } else if (profile.requiresInstructions) {
     edited['instructions'] = NEUTRAL_INSTRUCTIONS;
   }
 };
@@ -176,7 +180,7 @@ const setInstructions = (
 const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
 
 /** codex tells its backend the thread's id and the model's name here too. */
-const inSession = (metadata: JsonObject, session: Session): JsonObject =>
+const withSession = (metadata: JsonObject, session: Session): JsonObject =>
   Object.fromEntries(
     Object.entries(metadata).map(([name, value]) => [
       name,
@@ -185,16 +189,16 @@ const inSession = (metadata: JsonObject, session: Session): JsonObject =>
   );
 
 /** What a Responses backend takes at the least. */
-const LEAST_OUTPUT_TOKENS = 16;
+const MIN_OUTPUT_TOKENS = 16;
 
 /** Parameters that are a member of the request and nothing else. */
 const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap<EditField, Json> => {
   const plain = new Map<EditField, Json>(plainValues(request));
   // A smaller limit, which Chat allows, is kept by us.
-  if ((request.maxOutputTokens ?? 0) >= LEAST_OUTPUT_TOKENS) {
+  if ((request.maxOutputTokens ?? 0) >= MIN_OUTPUT_TOKENS) {
     plain.set('max_output_tokens', request.maxOutputTokens);
   }
-  const tier = tierAt(request.serviceTier, profile);
+  const tier = backendTier(request.serviceTier, profile);
   if (tier !== null) plain.set('service_tier', tier);
   return plain;
 };
@@ -212,12 +216,12 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
-    ['prompt_cache_breakpoint', isAsked('cache.breakpoints', request)],
-    ['call_fields', isAsked('callFields', request)],
+    ['prompt_cache_breakpoint', isRequested('cache.breakpoints', request)],
+    ['call_fields', isRequested('callFields', request)],
     ['reasoning.context', request.reasoning.context !== null],
-    ['reasoning.mode', isAsked('reasoning.mode', request)],
+    ['reasoning.mode', isRequested('reasoning.mode', request)],
     ['text.format', request.format.kind !== 'text'],
-    ['text.verbosity', request.verbosity !== null && !shape.saysVerbosity],
+    ['text.verbosity', request.verbosity !== null && !shape.sendsVerbosity],
   ];
   return asked.filter(([, isWanted]) => isWanted).map(([field]) => field);
 };

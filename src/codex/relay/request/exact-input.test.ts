@@ -4,7 +4,7 @@ import type { Item } from '../../../canonical/request/item.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { toInjectItems } from '../../translate/inject-items.ts';
 import { exactInput, restoreInput } from './exact-input.ts';
-import { Answers } from './put-back.ts';
+import { TurnAnswers } from './turn-answers.ts';
 
 const png = 'data:image/png;base64,AAAA';
 const items: readonly Item[] = [
@@ -50,7 +50,7 @@ const everything = {
 };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
 const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
-const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new Answers() };
+const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new TurnAnswers() };
 
 describe('exactInput', () => {
   it('is what the client itself would have sent', () => {

@@ -1,11 +1,11 @@
 import type { Item, Part } from '../../../canonical/request/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import { plainOutput } from './plain-output.ts';
-import type { Answers } from './put-back.ts';
+import type { TurnAnswers } from './turn-answers.ts';
 import { withTextFiles } from '../../translate/fit-files.ts';
 import {
   developerMessage,
-  placeOf,
+  placeholderId,
   toResponseItem,
   toContentItem,
   type Injected,
@@ -86,13 +86,13 @@ export interface RestoredInput {
 }
 
 /** What the app-server may put in front of the conversation because we asked it to. */
-export interface Front {
+export interface InputPrefix {
   /** A message with the developer instructions: this text. */
   readonly developerInstructions: string | null;
   /** The first model request of a thread ends with our last item; later ones go on behind it. */
   readonly isFirstRequest: boolean;
   /** What the model has put out in this turn. */
-  readonly answers: Answers;
+  readonly answers: TurnAnswers;
 }
 
 /**
@@ -102,9 +102,9 @@ export interface Front {
 export const restoreInput = (
   input: readonly Json[],
   exact: readonly JsonObject[],
-  front: Front,
+  front: InputPrefix,
 ): RestoredInput => {
-  const places = new Set(exact.map((_, place) => placeOf(place)));
+  const places = new Set(exact.map((_, place) => placeholderId(place)));
   const isOurs = (entry: Json): boolean =>
     isJsonObject(entry) && typeof entry['id'] === 'string' && places.has(entry['id']);
   const found = input.filter(isOurs).length;
@@ -118,7 +118,7 @@ export const restoreInput = (
   const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
   const expected = tools.length + instructions.length + behind.length + found;
   return {
-    input: [...tools, ...instructions, ...exact, ...front.answers.putBackInto(behind).map(plainOutput)],
+    input: [...tools, ...instructions, ...exact, ...front.answers.restoreInto(behind).map(plainOutput)],
     added: Math.max(0, input.length - expected),
     missing: exact.length - found,
     isLost: false,

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { TraceContext } from '../../../canonical/request/turn-request.ts';
+import type { TraceContext } from '../../../canonical/context/turn-context.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
-import { endToEnd, type Headers } from '../../end-to-end.ts';
+import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 
 /** What the app-server calls the thread and the model of a request, and what the backend is told. */
 export interface Session {
@@ -48,7 +48,7 @@ export const requestHeaders = (
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {
     if (typeof value === 'string' && isAboutSession(name)) {
-      passed[name] = ownNote(name, session.clientMetadata) ?? inBackendNames(value, session);
+      passed[name] = clientNote(name, session.clientMetadata) ?? inBackendNames(value, session);
     }
   }
   return passed;
@@ -59,7 +59,7 @@ const MAX_NOTE = 8 * 1024;
 const HEADER_VALUE = /^[\x20-\x7e]+$/;
 
 /** codex says the same about a turn in headers and in the body: a backend must not hear of two turns. */
-const ownNote = (name: string, notes: JsonObject | null): string | null => {
+const clientNote = (name: string, notes: JsonObject | null): string | null => {
   const own =
     name.startsWith('x-codex-') && notes !== null && Object.hasOwn(notes, name) ? notes[name] : null;
   return typeof own === 'string' && own.length <= MAX_NOTE && HEADER_VALUE.test(own) ? own : null;

@@ -11,7 +11,7 @@ export interface McpShape {
   /** codex's own tools for the resources of servers, where a client asks for them. */
   offersResource(name: string): boolean;
   /** The turn has made as many calls as it may. */
-  isSpent(): boolean;
+  isLimitReached(): boolean;
 }
 
 /** With MCP servers come three tools that nobody asked for. */
@@ -28,7 +28,7 @@ export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly
     const { type, name } = tool;
     if (typeof name !== 'string') return [tool];
     if (type === 'function' && RESOURCE_TOOLS.has(name)) {
-      return shape.offersResource(name) && !shape.isSpent() ? [tool] : [];
+      return shape.offersResource(name) && !shape.isLimitReached() ? [tool] : [];
     }
     if (type !== 'namespace' || !Array.isArray(tool['tools'])) return [tool];
     const members = (tool['tools'] as readonly Json[]).flatMap((member) => restored(member, name, shape));
@@ -40,7 +40,7 @@ const restored = (member: Json, namespace: string, shape: McpShape): readonly Js
   if (!isJsonObject(member) || typeof member['name'] !== 'string') return [member];
   const tool = shape.offered(namespace, member['name']);
   if (tool === undefined) return [member];
-  if (tool === null || shape.isSpent()) return [];
+  if (tool === null || shape.isLimitReached()) return [];
   return [
     tool !== 'many' && isJsonObject(tool.inputSchema) ? { ...member, parameters: tool.inputSchema } : member,
   ];

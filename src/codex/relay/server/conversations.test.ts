@@ -23,7 +23,7 @@ const start = (max?: number): Promise<Conversations> =>
   openConversations({
     file,
     ...(max === undefined ? {} : { max }),
-    onTrouble: (error) => void troubles.push(error),
+    onError: (error) => void troubles.push(error),
   });
 
 /** What another start knows of the first `count` conversations. */

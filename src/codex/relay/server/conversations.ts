@@ -19,7 +19,7 @@ export interface ConversationsOptions {
   readonly max?: number;
   readonly now?: () => number;
   /** Told once: ids are not kept over a restart, and everything else goes on. */
-  readonly onTrouble: (error: unknown) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 const MAX_CONVERSATIONS = 10_000;
@@ -30,7 +30,7 @@ const CLOSE_WAIT_MS = 2_000;
 
 export const openConversations = async (options: ConversationsOptions): Promise<Conversations> => {
   const { file, max = MAX_CONVERSATIONS, now = Date.now } = options;
-  const log = new ConversationLog(file, max, options.onTrouble);
+  const log = new ConversationLog(file, max, options.onError);
   /** In the order of their last use. `line`: the number of the newest line about it, among all of them. */
   const known = new Map<string, { readonly id: string; readonly line: number }>();
   let lines = 0;
@@ -69,17 +69,17 @@ export const openConversations = async (options: ConversationsOptions): Promise<
 class ConversationLog {
   readonly #file: string;
   readonly #max: number;
-  readonly #onTrouble: (error: unknown) => void;
+  readonly #onError: (error: unknown) => void;
   #unwritten = new Map<string, string>();
   #writing: Promise<void> | null = null;
   /** The last line may have been cut off: by a full disk, or by the end of the process. */
   #isTorn = true;
-  #isTroubled = false;
+  #hasReportedError = false;
 
-  constructor(file: string, max: number, onTrouble: (error: unknown) => void) {
+  constructor(file: string, max: number, onError: (error: unknown) => void) {
     this.#file = file;
     this.#max = max;
-    this.#onTrouble = onTrouble;
+    this.#onError = onError;
   }
 
   /** The newest lines, oldest first; what is no line of ours is passed over. */
@@ -91,7 +91,7 @@ class ConversationLog {
       await chmod(this.#file, 0o600).catch(() => {});
       return entries;
     } catch (error) {
-      this.#trouble(error);
+      this.#report(error);
       return new Map();
     }
   }
@@ -122,7 +122,7 @@ class ConversationLog {
         // Tried again with the next one: a disk that was full may have room by then.
         this.#unwritten = newest([...batch, ...this.#unwritten], this.#max);
         this.#isTorn = true;
-        this.#trouble(error);
+        this.#report(error);
         return;
       }
     }
@@ -165,10 +165,10 @@ class ConversationLog {
     }
   }
 
-  #trouble(error: unknown): void {
-    if (this.#isTroubled) return;
-    this.#isTroubled = true;
-    this.#onTrouble(error);
+  #report(error: unknown): void {
+    if (this.#hasReportedError) return;
+    this.#hasReportedError = true;
+    this.#onError(error);
   }
 }
 

@@ -4,11 +4,16 @@ import type { Dispatcher } from 'undici';
 
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
-import { silentFailure } from '../../failures/classify.ts';
+import { idleFailure } from '../../failures/classify.ts';
 import { hostOf, unreachable } from '../../failures/unreachable.ts';
-import { codeOf, isConnectionError, isLasting, readShortBody } from '../transport/connection.ts';
+import { codeOf, isConnectionError, isPermanent, readShortBody } from '../transport/connection.ts';
 import { callerHeaders } from '../request/headers.ts';
-import { passedBack, type ForwardOptions, type Hop, type ModelCall } from './hop.ts';
+import {
+  responseHeaders,
+  type ForwardOptions,
+  type RelayedRequest,
+  type ModelCall,
+} from './relayed-request.ts';
 import { httpFailure, sourceOf } from '../answer/http-failure.ts';
 import { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { EditField } from '../../capabilities/profile.ts';
@@ -28,81 +33,83 @@ const MAX_WITHHELD = 8;
 const NOTHING = Buffer.alloc(0);
 
 /** Passes a request of the app-server on, and streams the answer back byte for byte. */
-export const forward = async (hop: Hop, call: ModelCall | null, options: ForwardOptions): Promise<void> => {
+export const forward = async (
+  relayed: RelayedRequest,
+  call: ModelCall | null,
+  options: ForwardOptions,
+): Promise<void> => {
   const startedAt = performance.now();
-  const host = hostOf(hop.target);
+  const host = hostOf(relayed.target);
   const refused: EditField[] = [];
   let retries = 0;
   // codex itself tries again what it asks for beside the model.
-  const maxRetries = hop.purpose === 'model' ? RETRIES : 0;
+  const maxRetries = relayed.purpose === 'model' ? RETRIES : 0;
   const timeLeft = (): number =>
-    retries < maxRetries && call?.budget.isSpent !== true
+    retries < maxRetries && call?.budget.isLimitReached !== true
       ? RETRY_WITHIN_MS - (performance.now() - startedAt)
       : 0;
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
-    await pause(retries, seconds, reason, hop, options);
+    await pause(retries, seconds, reason, relayed, options);
   };
   const attempt = async (idleTimeout: IdleTimeout): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     if (call !== null && !call.budget.take()) {
-      noAnswer(hop, call, call.budget.exceeded());
+      noAnswer(relayed, call, call.budget.exceeded());
       return 'over';
     }
     try {
-      begun = await sendOnce({ hop, call, retryWithinMs: timeLeft(), idleTimeout, options });
+      begun = await sendOnce({ relayed, call, retryWithinMs: timeLeft(), idleTimeout, options });
     } catch (error) {
       const code = codeOf(error);
-      if (hop.signal.aborted) {
-        hop.outgoing.destroy();
+      if (relayed.signal.aborted) {
+        relayed.outgoing.destroy();
         return 'over';
       }
       if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
       // Nobody should wait as long once more.
-      if (!idleTimeout.isAtEnd && !isLasting(code) && timeLeft() > 0) {
+      if (!idleTimeout.isAtEnd && !isPermanent(code) && timeLeft() > 0) {
         await again(0, code);
         return 'again';
       }
-      const failed = idleTimeout.isAtEnd
-        ? silentFailure(host, options.idleTimeoutMs)
-        : unreachable(host, code);
-      noAnswer(hop, call, failed);
+      const failed = idleTimeout.isAtEnd ? idleFailure(host, options.idleTimeoutMs) : unreachable(host, code);
+      noAnswer(relayed, call, failed);
       return 'over';
     }
-    const { answer, beginning } = begun;
+    const { answer, streamStart } = begun;
     const { statusCode } = answer;
     if (call !== null && statusCode >= 300 && statusCode < 400) {
       await begun.chunks.return?.();
-      noAnswer(hop, call, redirected(host));
+      noAnswer(relayed, call, redirected(host));
       return 'over';
     }
-    if (beginning?.failure?.kind === 'upstream_overloaded' && timeLeft() > 0) {
+    if (streamStart?.failure?.kind === 'upstream_overloaded' && timeLeft() > 0) {
       await begun.chunks.return?.();
       await again(0, 'overloaded');
       return 'again';
     }
     if (statusCode < 400) {
-      if (hop.purpose === 'model') options.onServed();
+      if (relayed.purpose === 'model') options.onServed();
       if (call !== null) {
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs);
       }
-      hop.body = NOTHING;
-      await streamBack(hop, call, begun, idleTimeout, options);
+      relayed.body = NOTHING;
+      await streamBack(relayed, call, begun, idleTimeout, options);
       return 'over';
     }
     const said = await readShortBody(answer);
-    const error = call === null ? said : withoutSecrets(hop, said);
-    const failed = failureIn(hop, answer, error);
+    const error = call === null ? said : withoutSecrets(relayed, said);
+    const failed = failureIn(relayed, answer, error);
     const isBlocked = failed.kind === 'upstream_blocked';
-    if (hop.purpose === 'model' && isBlocked) options.onBlocked();
-    if (hop.purpose === 'model' && !isBlocked) options.onServed();
+    if (relayed.purpose === 'model' && isBlocked) options.onBlocked();
+    if (relayed.purpose === 'model' && !isBlocked) options.onServed();
     const retryAfter = failed.retryAfterSeconds ?? 0;
-    if (isPassingStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
+    if (isTransientStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
       await again(retryAfter, `status ${statusCode}`);
       return 'again';
     }
-    call?.tell('wire-refused', {
+    call?.record('wire-refused', {
       host,
       status: statusCode,
       head: pickedHeaders(answer.headers),
@@ -115,11 +122,11 @@ export const forward = async (hop: Hop, call: ModelCall | null, options: Forward
       return 'again';
     }
     call?.onUpstreamEvent({ kind: 'refused', failure: failed });
-    errorBack(hop, answer, error, options);
+    errorBack(relayed, answer, error, options);
     return 'over';
   };
   for (;;) {
-    const idleTimeout = new IdleTimeout(options.idleTimeoutMs, hop.signal);
+    const idleTimeout = new IdleTimeout(options.idleTimeoutMs, relayed.signal);
     try {
       if ((await attempt(idleTimeout)) === 'over') return;
     } finally {
@@ -135,35 +142,39 @@ const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
 };
 
 /** Some backends quote the account. Neither codex, who tells it in its own words, nor a story is to do so. */
-const withoutSecrets = ({ target, headers, apiKey }: Hop, body: Buffer): Buffer => {
+const withoutSecrets = ({ target, headers, apiKey }: RelayedRequest, body: Buffer): Buffer => {
   const said = body.toString('utf8');
   const hidden = hideSecrets(sourceOf(target, headers, apiKey).secrets)(said);
   return hidden === said ? body : Buffer.from(hidden);
 };
 
-const failureIn = (hop: Hop, { statusCode, headers }: Dispatcher.ResponseData, body: Buffer): Failure => {
+const failureIn = (
+  relayed: RelayedRequest,
+  { statusCode, headers }: Dispatcher.ResponseData,
+  body: Buffer,
+): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };
-  const source = sourceOf(hop.target, hop.headers, hop.apiKey);
+  const source = sourceOf(relayed.target, relayed.headers, relayed.apiKey);
   const failed = httpFailure(answer, source);
   return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers, source.secrets) } };
 };
 
 const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | null => {
   if ((status !== 400 && status !== 422) || call.withheld.size >= MAX_WITHHELD) return null;
-  if (call.budget.isSpent) return null;
+  if (call.budget.isLimitReached) return null;
   const field = refusedField(body.toString('utf8'), call.edits.fields);
   return field === null || call.withheld.has(field) ? null : field;
 };
 
 const errorBack = (
-  hop: Hop,
+  relayed: RelayedRequest,
   answer: Dispatcher.ResponseData,
   body: Buffer,
   options: ForwardOptions,
 ): void => {
-  const { 'content-length': _, ...headers } = passedBack(hop, answer, options);
-  hop.outgoing.writeHead(answer.statusCode, headers);
-  hop.outgoing.end(body);
+  const { 'content-length': _, ...headers } = responseHeaders(relayed, answer, options);
+  relayed.outgoing.writeHead(answer.statusCode, headers);
+  relayed.outgoing.end(body);
 };
 
 /** The app-server would follow it, past us and with the client's request in its hands. */
@@ -173,25 +184,25 @@ const redirected = (host: string): Failure =>
   });
 
 /** There is no answer that could be passed on. */
-const noAnswer = (hop: Hop, call: ModelCall | null, failed: Failure): void => {
+const noAnswer = (relayed: RelayedRequest, call: ModelCall | null, failed: Failure): void => {
   call?.onUpstreamEvent({ kind: 'refused', failure: failed });
-  hop.outgoing.writeHead(502, { 'content-type': 'application/json' });
-  hop.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
+  relayed.outgoing.writeHead(502, { 'content-type': 'application/json' });
+  relayed.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
 };
 
 const pause = async (
   retry: number,
   atLeastSeconds: number,
   reason: string,
-  hop: Hop,
+  relayed: RelayedRequest,
   options: ForwardOptions,
 ): Promise<void> => {
   options.onRetry(reason);
   const jittered = RETRY_DELAY_MS * 2 ** (retry - 1) * (0.5 + Math.random());
-  const wait = sleep(Math.max(jittered, atLeastSeconds * 1000), undefined, { signal: hop.signal });
+  const wait = sleep(Math.max(jittered, atLeastSeconds * 1000), undefined, { signal: relayed.signal });
   // Aborted while waiting: the next attempt to send finds that out.
   await wait.catch(() => {});
 };
 
 /** A moment later it may be different. */
-const isPassingStatus = (status: number): boolean => status >= 500 && status !== 501;
+const isTransientStatus = (status: number): boolean => status >= 500 && status !== 501;

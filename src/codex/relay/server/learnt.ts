@@ -1,9 +1,10 @@
-import { isDemanded } from '../../../canonical/failure/refusal.ts';
-import { circumstancesOf, type TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { mustHaveEffect } from '../../../canonical/failure/rejection.ts';
+import { circumstancesOf, type Turn } from '../../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { Recent } from '../../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
-import { wantsOf } from '../../capabilities/wants.ts';
+import { requestedFields } from '../../capabilities/requested-fields.ts';
 
 /** Model names come from clients: what is remembered about them has an end. */
 const MAX_LEARNT = 10_000;
@@ -21,22 +22,22 @@ export class LearntRefusals {
   }
 
   /** True: this is news. */
-  remember(request: TurnRequest, field: EditField): boolean {
+  remember(turn: Turn, field: EditField): boolean {
     if (NOT_LEARNT.has(field)) return false;
-    const key = keyOf(circumstancesOf(request), field);
+    const key = keyOf(circumstancesOf(turn), field);
     const isNews = this.#refused.get(key) === undefined;
     this.#refused.set(key, true);
     return isNews;
   }
 
   /** What is not worth trying for this request. */
-  refusedFor(request: TurnRequest): ReadonlySet<EditField> {
-    const circumstances = circumstancesOf(request);
+  refusedFor(turn: Turn): ReadonlySet<EditField> {
+    const circumstances = circumstancesOf(turn);
     const refused = EDIT_FIELDS.filter(
       (field) => this.#refused.get(keyOf(circumstances, field)) !== undefined,
     );
     if (refused.length === 0) return new Set();
-    const demanded = demandedFields(request);
+    const demanded = demandedFields(turn.request);
     return new Set(refused.filter((field) => !demanded.has(field)));
   }
 }
@@ -46,7 +47,7 @@ const keyOf = (circumstances: string, field: EditField): string => `${field} ${c
 /** The fields without which the caller would get no answer: they are tried again. */
 const demandedFields = (request: TurnRequest): ReadonlySet<EditField> =>
   new Set(
-    wantsOf(request)
-      .filter(({ path }) => isDemanded(request, path))
+    requestedFields(request)
+      .filter(({ path }) => mustHaveEffect(request, path))
       .map(({ field }) => field),
   );

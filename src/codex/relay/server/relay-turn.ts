@@ -2,10 +2,10 @@ import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { EditField } from '../../capabilities/profile.ts';
-import { unsaidOf } from '../../capabilities/wants.ts';
-import type { WireReport, UpstreamEvent } from '../../sources/upstream-event.ts';
+import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
+import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import type { AffinityKey } from '../request/affinity.ts';
 import {
   requestEdits,
@@ -15,29 +15,28 @@ import {
   type RequestEdits,
 } from '../request/edits.ts';
 import type { Session } from '../request/headers.ts';
-import { Answers } from '../request/put-back.ts';
-import type { ModelCall } from './hop.ts';
+import { TurnAnswers } from '../request/turn-answers.ts';
+import type { ModelCall } from './relayed-request.ts';
 
-export interface RelayTurnOptions {
+export interface RelayTurnOptions extends Turn {
   readonly threadId: string;
-  readonly request: TurnRequest;
   readonly shape: ThreadShape;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  readonly onLife: (sign: 'sent' | 'heard') => void;
+  readonly onActivity: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
   readonly signIn: () => Failure | null;
 }
 
 /** One turn as the relay knows it: what to set on its model requests, and who hears of the answers. */
-export class RelayTurn implements WireReport, ModelCall {
+export class RelayTurn implements RelayReport, ModelCall {
   readonly session: Session;
   readonly model: string;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  readonly onLife: (sign: 'sent' | 'heard') => void;
+  readonly onActivity: (sign: 'sent' | 'heard') => void;
   readonly edits: RequestEdits;
-  readonly answers = new Answers();
+  readonly answers = new TurnAnswers();
   readonly #options: RelayTurnOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
@@ -50,7 +49,7 @@ export class RelayTurn implements WireReport, ModelCall {
   headers: Readonly<Record<string, string>> = {};
 
   constructor(options: RelayTurnOptions) {
-    const { threadId, request, shape, affinity, limits } = options;
+    const { threadId, request, context, shape, affinity, limits } = options;
     const session = {
       threadId,
       session: affinity.session,
@@ -58,15 +57,15 @@ export class RelayTurn implements WireReport, ModelCall {
       model: request.model,
       clientMetadata: request.clientMetadata,
       // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
-      ...(request.traceContext === undefined || limits.profile.isChatgpt
+      ...(context.traceContext === undefined || limits.profile.isChatgpt
         ? {}
-        : { traceContext: request.traceContext }),
+        : { traceContext: context.traceContext }),
     };
     this.#options = options;
     this.model = request.model;
     this.session = session;
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
-    this.onLife = options.onLife;
+    this.onActivity = options.onActivity;
     this.onUpstreamEvent = (signal) => {
       if (signal.kind === 'answer-started') {
         this.#hasAnswer = true;
@@ -74,14 +73,14 @@ export class RelayTurn implements WireReport, ModelCall {
       }
       if (signal.kind === 'answer-ended') this.#answering.resolve();
       this.answers.see(signal);
-      if (signal.kind !== 'answer-said' && this.isTold)
-        this.tell('wire-signal', { signal: toldSignal(signal) });
+      if (signal.kind !== 'answer-said' && this.isTraced)
+        this.record('wire-signal', { signal: toldSignal(signal) });
       options.onUpstreamEvent(signal);
     };
   }
 
   get budget(): ModelBudget {
-    return this.#options.request.budget;
+    return this.#options.context.budget;
   }
   get signal(): AbortSignal {
     return this.#cut.signal;
@@ -108,8 +107,8 @@ export class RelayTurn implements WireReport, ModelCall {
   get ignored(): readonly Path[] {
     const { request, shape } = this.#options;
     const isSaid = (field: EditField): boolean =>
-      this.#sets(field) || (field === 'text.verbosity' && shape.saysVerbosity);
-    return [...unsaidOf(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
+      this.#sets(field) || (field === 'text.verbosity' && shape.sendsVerbosity);
+    return [...ineffectiveSettings(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
   }
 
   onInput(found: InputFindings): void {
@@ -117,12 +116,12 @@ export class RelayTurn implements WireReport, ModelCall {
     this.#options.onInput(found);
   }
 
-  get isTold(): boolean {
-    return this.#options.request.trace !== undefined;
+  get isTraced(): boolean {
+    return this.#options.context.trace.isRecording;
   }
 
-  tell(kind: TraceKind, facts: object): void {
-    this.#options.request.trace?.tell(kind, { thread: this.#options.threadId, ...facts });
+  record(kind: TraceKind, facts: object): void {
+    if (this.isTraced) this.#options.context.trace.record(kind, { thread: this.#options.threadId, ...facts });
   }
 
   withhold(field: EditField): void {

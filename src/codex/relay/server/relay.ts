@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Turn, TurnContext } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../../kit/json/json-bytes.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../../loopback.ts';
-import type { WireReport, UpstreamEvent } from '../../sources/upstream-event.ts';
+import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
 import type { InputFindings, ThreadShape } from '../request/edits.ts';
 import { forward } from './forward.ts';
-import type { ForwardOptions, Hop } from './hop.ts';
+import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
@@ -21,9 +22,9 @@ export interface Relay {
   readonly addresses: RelayAddresses;
   readonly profile: BackendProfile;
   /** What the backend is known to refuse of a request like this. */
-  refusedFor(request: TurnRequest): ReadonlySet<EditField>;
+  refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
   /** Model requests of this thread are ours from now on. */
-  open(threadId: string, ask: RelayAsk): RelayTurnHandle;
+  open(threadId: string, ask: RelayTurnParams): RelayTurnHandle;
   close(): Promise<void>;
 }
 
@@ -37,23 +38,22 @@ export interface RelayAddresses {
 
 export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | null };
 
-export interface RelayAsk {
-  readonly request: TurnRequest;
+export interface RelayTurnParams extends Turn {
   readonly shape: ThreadShape;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   /** A model request is sent, or its backend is heard. */
-  readonly onLife: (sign: 'sent' | 'heard') => void;
+  readonly onActivity: (sign: 'sent' | 'heard') => void;
 }
 
 export interface RelayTurnHandle {
-  readonly report: WireReport;
+  readonly report: RelayReport;
   /**
    * Somebody hears what the model says. Until then nobody has ended the turn at an answer that calls a tool of the
    * client, so what the app-server asks the model about that answer waits.
    */
   begin(): void;
   /** The answer that is here is the last one: the model is not to be asked again. */
-  askNoMore(): void;
+  refuseFurtherRequests(): void;
   /** The thread is let go: what still runs for it upstream is cut off. */
   close(): void;
 }
@@ -86,7 +86,7 @@ const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
-  const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly request: TurnRequest }>();
+  const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly turn: Turn }>();
   const closed = new Set<string>();
   const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
@@ -97,8 +97,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     forgetOldest(closed, MAX_CLOSED_THREADS);
   };
   const serve = async (rest: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const way = wayOf(rest, options.targets);
-    if (way === null) {
+    const route = routeOf(rest, options.targets);
+    if (route === null) {
       notFound(outgoing);
       return;
     }
@@ -108,12 +108,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       gone(outgoing);
       return;
     }
-    if (way.name === 'account' && way.path === SETTINGS_PATH && incoming.method === 'GET') {
+    if (route.name === 'account' && route.path === SETTINGS_PATH && incoming.method === 'GET') {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
       return;
     }
-    if (way.name === 'refresh') {
-      const renewal = { url: way.target, headers: incoming.headers, body: await readBody(incoming, null) };
+    if (route.name === 'refresh') {
+      const renewal = { url: route.target, headers: incoming.headers, body: await readBody(incoming, null) };
       const { status, body } = await renewals.renew(renewal);
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
       return;
@@ -121,10 +121,11 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const left = new AbortController();
     outgoing.on('close', () => left.abort());
     // Only requests to the model are ours: a thread has others, such as for its compaction.
-    const isModelRequest = way.name === 'model' && incoming.method === 'POST' && way.path === '/responses';
-    const turn = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
-    const relayTurn = turn?.relayTurn ?? null;
-    if (way.name === 'model' && incoming.method === 'POST' && relayTurn === null) {
+    const isModelRequest =
+      route.name === 'model' && incoming.method === 'POST' && route.path === '/responses';
+    const open = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
+    const relayTurn = open?.relayTurn ?? null;
+    if (route.name === 'model' && incoming.method === 'POST' && relayTurn === null) {
       options.onUnplaced();
       // Not the turn's own request, but caused by it, and paid for like one.
       if (relayTurns.get(threadId)?.relayTurn.budget.take() === false) {
@@ -152,12 +153,12 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       outgoing.destroy();
       return;
     }
-    const apiKey = way.name === 'model' ? options.apiKey : null;
-    const hop = toHop(way, incoming, { isModelRequest, apiKey, body, signal, outgoing });
+    const apiKey = route.name === 'model' ? options.apiKey : null;
+    const relayed = toRelayedRequest(route, incoming, { isModelRequest, apiKey, body, signal, outgoing });
     const onLearnt = (model: string, field: EditField): void => {
-      if (turn !== null && learnt.remember(turn.request, field)) options.onLearnt(model, field);
+      if (open !== null && learnt.remember(open.turn, field)) options.onLearnt(model, field);
     };
-    await forward(hop, relayTurn, { ...options, onLearnt });
+    await forward(relayed, relayTurn, { ...options, onLearnt });
   };
 
   const loopback = await startLoopback({
@@ -176,23 +177,24 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
     },
     profile: options.profile,
-    refusedFor: (request) => learnt.refusedFor(request),
-    open(threadId, { request, shape, ...listeners }) {
+    refusedFor: (request, context) => learnt.refusedFor({ request, context }),
+    open(threadId, { request, context, shape, ...listeners }) {
+      const turn = { request, context };
       const relayTurn = new RelayTurn({
         threadId,
-        request,
+        ...turn,
         shape,
-        affinity: affinityKey(request, options.affinity),
-        limits: { profile: options.profile, refuses: learnt.refusedFor(request) },
+        affinity: affinityKey(turn, options.affinity),
+        limits: { profile: options.profile, refuses: learnt.refusedFor(turn) },
         ...listeners,
         onInput: options.onInput,
         signIn: () => renewals.failure,
       });
-      relayTurns.set(threadId, { relayTurn, request });
+      relayTurns.set(threadId, { relayTurn, turn });
       return {
         report: relayTurn,
         begin: () => relayTurn.begin(),
-        askNoMore: () => letGo(threadId),
+        refuseFurtherRequests: () => letGo(threadId),
         close() {
           letGo(threadId);
           relayTurn.cut();
@@ -203,16 +205,23 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   };
 };
 
-const toHop = (
-  { target, path }: Way,
+const toRelayedRequest = (
+  { target, path }: RelayRoute,
   { method = 'POST', headers }: IncomingMessage,
   {
     isModelRequest,
     ...rest
-  }: Pick<Hop, 'apiKey' | 'body' | 'signal' | 'outgoing'> & {
+  }: Pick<RelayedRequest, 'apiKey' | 'body' | 'signal' | 'outgoing'> & {
     readonly isModelRequest: boolean;
   },
-): Hop => ({ ...rest, purpose: isModelRequest ? 'model' : 'other', method, target, path, headers });
+): RelayedRequest => ({
+  ...rest,
+  purpose: isModelRequest ? 'model' : 'other',
+  method,
+  target,
+  path,
+  headers,
+});
 
 /** The thread whose turn a request belongs to: a reviewer has a thread of its own, below ours. */
 const turnThreadOf = (headers: IncomingHttpHeaders): string =>
@@ -229,7 +238,7 @@ const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
   revoke: 'revoke',
 };
 
-interface Way {
+interface RelayRoute {
   readonly name: keyof RelayAddresses;
   readonly target: string;
   /** Behind the name, with its slash and query. */
@@ -237,7 +246,7 @@ interface Way {
 }
 
 /** Where a request of the app-server is to go; null: nowhere. */
-const wayOf = (rest: string, targets: RelayTargets): Way | null => {
+const routeOf = (rest: string, targets: RelayTargets): RelayRoute | null => {
   for (const name of Object.keys(SEGMENTS) as (keyof RelayAddresses)[]) {
     const target = targets[name];
     const path = rest.slice(SEGMENTS[name].length);

@@ -28,8 +28,14 @@ const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 export const isTimeout = (code: string): boolean => TIMEOUTS.has(code);
 
 /** Those that no second try a moment later would change; nobody should wait for one. */
-const LASTING = new Set([...TIMEOUTS, 'UND_ERR_INVALID_ARG', 'ERR_INVALID_URL', 'ECONNREFUSED', 'ENOTFOUND']);
-export const isLasting = (code: string): boolean => LASTING.has(code) || isCertificateError(code);
+const PERMANENT = new Set([
+  ...TIMEOUTS,
+  'UND_ERR_INVALID_ARG',
+  'ERR_INVALID_URL',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+]);
+export const isPermanent = (code: string): boolean => PERMANENT.has(code) || isCertificateError(code);
 
 /** Errors of a connection have a code, and aborts a name; anything else is a mistake of ours. */
 export const isConnectionError = (error: unknown): boolean =>

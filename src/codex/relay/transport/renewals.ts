@@ -18,7 +18,7 @@ export interface RenewalsOptions {
   /** A page of Cloudflare's came instead of an answer. */
   readonly onBlocked: () => void;
   /** The login is renewed far too often; this time it was not. */
-  readonly onRenewalHeld: () => void;
+  readonly onRenewalThrottled: () => void;
   /** Where the login is kept. */
   readonly login: RenewedLogin;
 }
@@ -43,9 +43,9 @@ export interface RenewalAnswer {
 }
 
 /** A login is renewed every few hours; a start, or two workers at once, may need some more. */
-const SENT_AT_ONCE = 6;
+const SEND_BURST = 6;
 /** As many turns may find at the same time that their token has ended. */
-const ASKED_AT_ONCE = 256;
+const ASK_BURST = 256;
 const ONE_MORE_EVERY_MS = 30_000;
 /** A token that was given out this recently is not renewed again: its app-server gets the same answer once more. */
 const SHARED_FOR_MS = 10_000;
@@ -55,7 +55,7 @@ const TIMEOUT_MS = 30_000;
 const FAILURE_COUNTS_MS = 60_000;
 
 /** As of a service that is down for a moment: codex goes on with the tokens that it has. */
-const HELD: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
+const THROTTLED: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
 
 /** A successful renewal, under the refresh token that it used up and under the one that it gave. */
 interface Remembered {
@@ -71,8 +71,8 @@ interface Remembered {
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
-  readonly #sent = new Allowance(SENT_AT_ONCE);
-  readonly #asked = new Allowance(ASKED_AT_ONCE);
+  readonly #sent = new TokenBucket(SEND_BURST);
+  readonly #asked = new TokenBucket(ASK_BURST);
   readonly #underWay = new Map<string, Promise<RenewalAnswer>>();
   readonly #used = new Map<string, Remembered>();
   readonly #given = new Map<string, Remembered>();
@@ -90,7 +90,7 @@ export class Renewals {
   }
 
   async renew(renewal: Renewal): Promise<RenewalAnswer> {
-    if (!this.#asked.take()) return this.#held();
+    if (!this.#asked.take()) return this.#throttled();
     const token = refreshTokenIn(renewal.body.toString('utf8'));
     const remembered = this.#remembered(token);
     if (remembered !== null) return remembered;
@@ -104,7 +104,7 @@ export class Renewals {
   async #renewOnce(token: string, renewal: Renewal): Promise<RenewalAnswer> {
     const known = await this.#successorOf(token);
     if (known !== null) return known;
-    if (!this.#sent.take()) return this.#held();
+    if (!this.#sent.take()) return this.#throttled();
     const answer = await this.#send(renewal);
     if (answer.status < 400) {
       await this.#options.login.renewed(token === '' ? null : token, answer.body.toString('utf8'));
@@ -138,9 +138,9 @@ export class Renewals {
     return body === null ? null : { status: 200, body };
   }
 
-  #held(): RenewalAnswer {
-    this.#options.onRenewalHeld();
-    return HELD;
+  #throttled(): RenewalAnswer {
+    this.#options.onRenewalThrottled();
+    return THROTTLED;
   }
 
   /** Sent once: its old token may be void even if the answer got lost on the way. */
@@ -199,7 +199,7 @@ const refreshTokenIn = (body: string): string => textIn(parseJsonObject(body) ??
 const isTimeUp = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 /** So many at once, and then one more now and then. */
-class Allowance {
+class TokenBucket {
   readonly #most: number;
   #left: number;
   #countedAtMs = Date.now();

@@ -1,17 +1,17 @@
 import { request as send, type Dispatcher } from 'undici';
 
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { readBeginning, type Beginning } from '../answer/beginning.ts';
+import { readStreamStart, type StreamStart } from '../answer/stream-start.ts';
 import type { EditContext } from '../request/edits.ts';
-import type { Headers } from '../../end-to-end.ts';
+import type { Headers } from '../../end-to-end-headers.ts';
 import { requestHeaders } from '../request/headers.ts';
 import {
   isEventStream,
   toStreamFailure,
   type ForwardOptions,
-  type Hop,
+  type RelayedRequest,
   type ModelCall,
-} from '../server/hop.ts';
+} from '../server/relayed-request.ts';
 import { readModelBody, writeModelBody } from '../request/model-body.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
 import { releasedBody } from './released-body.ts';
@@ -23,12 +23,12 @@ const HOLD_MS = 3_000;
 export interface BegunAnswer {
   readonly answer: Dispatcher.ResponseData;
   readonly chunks: AsyncIterator<Buffer>;
-  readonly beginning: Beginning | null;
+  readonly streamStart: StreamStart | null;
   readonly firstByteMs: number;
 }
 
 export interface Sending {
-  readonly hop: Hop;
+  readonly relayed: RelayedRequest;
   readonly call: ModelCall | null;
   /** Within this time an answer that says only that it failed may still be asked for again. */
   readonly retryWithinMs: number;
@@ -37,14 +37,18 @@ export interface Sending {
 }
 
 export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
-  const { hop, call, retryWithinMs, idleTimeout, options } = sending;
+  const { relayed, call, retryWithinMs, idleTimeout, options } = sending;
   const sentAt = performance.now();
-  const url = hop.target + hop.path;
-  const headers = withCookies(requestHeaders(hop.headers, call?.session ?? null, hop.apiKey), url, options);
-  const content = await contentOf(hop, call, headers);
-  call?.onLife('sent');
+  const url = relayed.target + relayed.path;
+  const headers = withCookies(
+    requestHeaders(relayed.headers, call?.session ?? null, relayed.apiKey),
+    url,
+    options,
+  );
+  const content = await contentOf(relayed, call, headers);
+  call?.onActivity('sent');
   const answer = await send(url, {
-    method: hop.method,
+    method: relayed.method,
     ...content,
     signal: idleTimeout.signal,
     dispatcher: options.dispatcher,
@@ -55,38 +59,40 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   idleTimeout.heard();
   options.cookies?.keep(url, answer.headers['set-cookie']);
   const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  if (answer.statusCode >= 400) return { answer, chunks, beginning: null, firstByteMs: 0 };
+  if (answer.statusCode >= 400) return { answer, chunks, streamStart: null, firstByteMs: 0 };
   // A backend that breaks off here has said nothing yet: the request may be sent again.
   const first = await chunks.next();
   const firstByteMs = performance.now() - sentAt;
-  const beginning =
+  const streamStart =
     call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
-      ? await readBeginning(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
-          toFailure: toStreamFailure(hop),
-          onLife: () => idleTimeout.heard(),
+      ? await readStreamStart(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
+          toFailure: toStreamFailure(relayed),
+          onActivity: () => idleTimeout.heard(),
         })
       : { held: [], pending: Promise.resolve(first), failure: null };
-  return { answer, chunks, beginning, firstByteMs };
+  return { answer, chunks, streamStart, firstByteMs };
 };
 
 /** The body as it is sent. It is read anew for every attempt: what was read of it would be as large again. */
 const contentOf = async (
-  hop: Hop,
+  relayed: RelayedRequest,
   call: ModelCall | null,
   headers: Headers,
 ): Promise<Pick<Dispatcher.RequestOptions, 'body' | 'headers'>> => {
-  if (hop.method === 'GET' || hop.method === 'HEAD') return { headers, body: null };
-  const body = call === null ? null : await readModelBody(hop.body, hop.signal);
+  if (relayed.method === 'GET' || relayed.method === 'HEAD') return { headers, body: null };
+  const body = call === null ? null : await readModelBody(relayed.body, relayed.signal);
   const edited =
-    call === null || body === null ? hop.body : await writeModelBody(editedBody(body, call), hop.signal);
+    call === null || body === null
+      ? relayed.body
+      : await writeModelBody(editedBody(body, call), relayed.signal);
   return { headers: { ...headers, 'content-length': String(edited.length) }, body: releasedBody(edited) };
 };
 
 export const editedBody = (body: JsonObject, call: ModelCall): JsonObject => {
   const { isFirstRequest, withheld } = call;
   const edited = call.edits.apply(body, editContext(call));
-  if (call.isTold) {
-    call.tell('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
+  if (call.isTraced) {
+    call.record('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
   }
   return edited;
 };

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import {
-  saysNothing,
+  hasNoContent,
   type HostedCall,
   type Item,
   type ItemNotes,
@@ -65,7 +65,7 @@ const readItem = (value: unknown, at: string, { unread, references }: Reading): 
 };
 
 const unlessEmpty = (item: Item): Item | null =>
-  item.kind === 'message' && item.role === 'assistant' && saysNothing(item.parts) ? null : item;
+  item.kind === 'message' && item.role === 'assistant' && hasNoContent(item.parts) ? null : item;
 
 const typeOf = (value: unknown, at: string): ItemType => {
   if (!isJsonObject(value)) throw notAnObject(at, value);

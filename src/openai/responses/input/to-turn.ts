@@ -1,9 +1,9 @@
-import { isTrigger } from '../../../canonical/request/compaction.ts';
+import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
-import type { AskedTurn } from '../../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../../shared/client-prompt.ts';
 import type { ParameterNames } from '../../shared/parameter-names.ts';
@@ -24,7 +24,7 @@ import { quoted } from '../../../kit/text/quote.ts';
 
 export interface ResponsesAsk {
   readonly given: CreateResponse;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
@@ -159,10 +159,10 @@ const checkInput = ({ items, places }: ReadItems): void => {
 
 /** A conversation is compacted as a whole. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
-  const index = items.findIndex(isTrigger);
+  const index = items.findIndex(isCompactionTrigger);
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
   const param = places[index] ?? 'input';
-  const why = index === items.length - 1 ? 'there is nothing in front of it' : 'it must be the final item';
+  const why = index === items.length - 1 ? 'it is the only item' : 'it must be the final item';
   throw gatewayError('invalid_value', {
     param,
     message: `Invalid '${param}': a compaction_trigger asks for a compaction of the input, and ${why}.`,

@@ -1,5 +1,5 @@
 import type { Reply } from '../../../canonical/events/accumulate.ts';
-import { staysBesideCompaction } from '../../../canonical/request/compaction.ts';
+import { isKeptByCompaction } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { rawOf, type Item, type Message, type Part } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
@@ -22,7 +22,7 @@ export const projectCompaction = (reply: Reply, meta: CompactionMeta, ids: IdSou
     object: 'response.compaction' as const,
     created_at: meta.createdAt,
     output: [
-      ...meta.items.filter(staysBesideCompaction).flatMap((item) => projectKept(item, ids)),
+      ...meta.items.filter(isKeptByCompaction).flatMap((item) => projectKept(item, ids)),
       ...compactions.map((item) => projectItem(item, { includeEncryptedReasoning: false })),
     ],
     usage: projectUsage(reply.usage, meta.usagePolicy),

@@ -35,7 +35,7 @@ export interface ResponseMeta {
 
 export type ResponseBody = ReturnType<typeof responseFields> & {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  readonly output: readonly OutputItem[];
+  readonly output: readonly OutputItemJson[];
 };
 
 /** The response as it stands in `response.created` and `response.in_progress`. */
@@ -197,7 +197,7 @@ export const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePol
   };
 };
 
-export type OutputItem = ReturnType<typeof projectItem>;
+export type OutputItemJson = ReturnType<typeof projectItem>;
 
 /** An item as the Responses API writes it; one that is open has only what is known since its start. */
 export const projectItem = (

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { rendered } from '../../../../test/support/rendered.ts';
 import { END, messageStarted, textDelta, callTold } from '../../../../test/support/told-items.ts';
-import { saidParts } from '../../../canonical/request/item.ts';
+import { messageParts } from '../../../canonical/request/item.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
 
 /** The laws hold for any turn (test/laws); here stand the exact frames of each kind of item. */
@@ -24,7 +24,7 @@ describe('items', () => {
       kind: 'message',
       id: 'm',
       role: 'assistant',
-      parts: saidParts({ text, refusal, annotations: [], logprobs: [] }),
+      parts: messageParts({ text, refusal, annotations: [], logprobs: [] }),
       phase: 'commentary',
       status: 'completed',
     },

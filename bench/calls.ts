@@ -1,0 +1,181 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Session, type Profiler } from 'node:inspector/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { fileURLToPath } from 'node:url';
+
+import { createApp, type App } from '../src/compose/app.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { createLogger } from '../src/observe/log.ts';
+import { startBenchModel } from './model.ts';
+import { promptOf } from './workload.ts';
+
+/**
+ * Counts what one streamed request costs in this process: async generators, accumulators, and calls of functions of
+ * `src`, from the HTTP handler to the last frame. Counts do not depend on the load of the machine, so a change of
+ * the path shows where timings would not. V8 counts each resumption of a generator or async function as a call.
+ */
+
+const { values: flags } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    /** Prints so many of the functions that are called most. */
+    top: { type: 'string', default: '0' },
+  },
+});
+
+const KEY = 'sk-bench-key-0123456789';
+const SRC = path.join(import.meta.dirname, '../src/');
+const DELTAS = 16;
+/** As a client with a long conversation sends it. */
+const LONG_ITEMS = 6_001;
+/** The first requests start threads and compile code. */
+const WARM_UP = 3;
+
+interface Counts {
+  readonly items: number;
+  readonly frames: number;
+  readonly generators: number;
+  readonly accumulators: number;
+  readonly calls: number;
+  readonly busiest: readonly string[];
+}
+
+/** Counts generators by the objects whose `next` is called: V8 has no counter for them. */
+const watchGenerators = (): { taken(): number } => {
+  // oxlint-disable-next-line require-yield -- Only its prototype is wanted.
+  const prototype = Object.getPrototypeOf(Object.getPrototypeOf((async function* () {})())) as {
+    next: (this: object, ...values: unknown[]) => unknown;
+  };
+  const { next } = prototype;
+  let seen = new Set<object>();
+  prototype.next = function counted(...values) {
+    seen.add(this);
+    return next.apply(this, values);
+  };
+  return {
+    taken() {
+      const { size } = seen;
+      seen = new Set();
+      return size;
+    },
+  };
+};
+
+const bodyOf = (items: number): object => {
+  const turns = Array.from({ length: items - 1 }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: `Message ${index} of a long conversation.`,
+  }));
+  const last = { role: 'user', content: promptOf({ model: 'gpt-5.5', deltas: DELTAS }) };
+  return { model: 'gpt-5.5', input: [...turns, last], stream: true };
+};
+
+const ask = async (app: App, items: number): Promise<number> => {
+  const response = await app.fetch(
+    new Request('http://127.0.0.1/v1/responses', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify(bodyOf(items)),
+    }),
+  );
+  const text = await response.text();
+  if (!text.includes('event: response.completed')) throw new Error(`no answer: ${text.slice(0, 500)}`);
+  return text.split('\n\n').length - 1;
+};
+
+const sources = new Map<string, string>();
+const sourceOf = async (url: string): Promise<string> => {
+  const known = sources.get(url) ?? (await readFile(fileURLToPath(url), 'utf8'));
+  sources.set(url, known);
+  return known;
+};
+
+interface Called {
+  readonly name: string;
+  readonly count: number;
+}
+
+const calledOf = async (scripts: readonly Profiler.ScriptCoverage[]): Promise<readonly Called[]> => {
+  const called: Called[] = [];
+  for (const { url, functions } of scripts) {
+    if (!url.startsWith('file:') || !fileURLToPath(url).startsWith(SRC)) continue;
+    const source = await sourceOf(url);
+    const file = fileURLToPath(url).slice(SRC.length);
+    for (const { functionName, ranges } of functions) {
+      const [whole] = ranges;
+      if (whole === undefined || whole.count === 0) continue;
+      const line = source.slice(0, whole.startOffset).split('\n').length;
+      called.push({ name: `${file}:${line} ${functionName}`, count: whole.count });
+    }
+  }
+  return called;
+};
+
+/** V8's name of what runs for each object of a class with fields. */
+const FIELDS = '<instance_members_initializer>';
+const ACCUMULATOR = 'canonical/events/accumulate.ts';
+
+/** Of the two classes of that file, the one that begins later in it. */
+const accumulatorsAmong = (called: readonly Called[]): number =>
+  called.findLast(({ name }) => name.startsWith(`${ACCUMULATOR}:`) && name.endsWith(FIELDS))?.count ?? 0;
+
+const measure = async (): Promise<readonly Counts[]> => {
+  const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-calls-'));
+  const model = await startBenchModel();
+  const config = loadConfig({
+    PORT: '0',
+    PROXY_API_KEY: KEY,
+    PROXY_STATE_DIR: stateDir,
+    PROXY_UPSTREAM_BASE_URL: model.baseUrl,
+    PROXY_CODEX_WORKDIR: path.join(stateDir, 'work'),
+  });
+  const logger = createLogger({ level: 'silent', secrets: [], destination: { write() {} } });
+  const generators = watchGenerators();
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  const app = await createApp(config, { environment: process.env, logger });
+  try {
+    const results: Counts[] = [];
+    for (const items of [1, LONG_ITEMS]) {
+      for (let nth = 0; nth < WARM_UP; nth += 1) await ask(app, items);
+      // Threads are let go after the answer.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 500);
+      });
+      generators.taken();
+      await session.post('Profiler.takePreciseCoverage');
+      const frames = await ask(app, items);
+      const { result } = await session.post('Profiler.takePreciseCoverage');
+      const called = await calledOf(result);
+      results.push({
+        items,
+        frames,
+        generators: generators.taken(),
+        accumulators: accumulatorsAmong(called),
+        calls: called.reduce((sum, { count }) => sum + count, 0),
+        busiest: called
+          .toSorted((one, other) => other.count - one.count)
+          .slice(0, Number(flags.top))
+          .map(({ name, count }) => `${String(count).padStart(8)}  ${name}`),
+      });
+    }
+    return results;
+  } finally {
+    await app.stop(5_000);
+    await model.close();
+    await rm(stateDir, { recursive: true, force: true });
+  }
+};
+
+const counts = await measure();
+if (flags.json) process.stdout.write(`${JSON.stringify(counts, null, 2)}\n`);
+else {
+  for (const { busiest, ...figures } of counts) {
+    const said = Object.entries(figures).map(([name, value]) => `${value.toLocaleString('en')} ${name}`);
+    process.stdout.write([said.join(', '), ...busiest, ''].join('\n'));
+  }
+}

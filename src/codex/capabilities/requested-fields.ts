@@ -1,0 +1,58 @@
+import type { Path, Setting } from '../../canonical/request/path.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Json } from '../../kit/json/json.ts';
+import type { EditField } from './profile.ts';
+import { SETTINGS } from './settings.ts';
+import { isSpecialTier } from './service-tiers.ts';
+
+/** Something that a caller misses if no field of the backend's request says it. */
+export interface RequestedField {
+  readonly path: Path;
+  readonly field: EditField;
+}
+
+const NAMES = Object.keys(SETTINGS) as readonly Setting[];
+
+/** Settings that are a member of the backend's request and nothing else. */
+export const plainValues = (request: TurnRequest): readonly (readonly [EditField, Json])[] =>
+  NAMES.flatMap((name) => {
+    const rule = SETTINGS[name];
+    if ('always' in rule) return [];
+    const value = rule.value?.(request) ?? null;
+    return value === null ? [] : [[rule.field, value] as const];
+  });
+
+/** What a request asks for that only the backend's own request can say. */
+export const requestedFields = (request: TurnRequest): readonly RequestedField[] => [
+  ...NAMES.flatMap((path): readonly RequestedField[] => {
+    const rule = SETTINGS[path];
+    if ('always' in rule || rule.otherwise !== 'ignored') return [];
+    if (path === 'include') {
+      return request.include.map((include) => ({ path: { include }, field: rule.field }));
+    }
+    const value = rule.value?.(request) ?? null;
+    const isRequested = rule.isRequested?.(request) ?? (value !== null && value !== rule.defaultValue);
+    return isRequested && (rule.matters?.(request) ?? true) ? [{ path, field: rule.field }] : [];
+  }),
+  ...(isSpecialContext(request) ? [{ path: 'reasoning.context', field: 'reasoning.context' } as const] : []),
+  ...(request.verbosity === null ? [] : [{ path: 'verbosity', field: 'text.verbosity' } as const]),
+  ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
+];
+
+/** `auto` leaves it to the model, as silence does. */
+const isSpecialContext = ({ reasoning }: TurnRequest): boolean => (reasoning.context ?? 'auto') !== 'auto';
+
+/** What of it has no effect, if these are the fields that say something. */
+export const ineffectiveSettings = (
+  request: TurnRequest,
+  says: (field: EditField) => boolean,
+): readonly Path[] =>
+  requestedFields(request)
+    .filter(({ field }) => !says(field))
+    .map(({ path }) => path);
+
+/** Whether a request asks for something that no field of its backend holds as it is. */
+export const isRequested = (setting: Setting, request: TurnRequest): boolean => {
+  const rule = SETTINGS[setting];
+  return 'field' in rule && rule.isRequested?.(request) === true;
+};

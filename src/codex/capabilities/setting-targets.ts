@@ -1,0 +1,42 @@
+import type { Setting } from '../../canonical/request/path.ts';
+import { SETTINGS } from './settings.ts';
+
+/** Where a setting of a turn request goes. */
+export interface SettingTargets {
+  /** Parameters of the app-server's methods; empty: JSON-RPC has none. */
+  readonly rpc: readonly string[];
+  /** The field of the model request; null: none. */
+  readonly wire: string | null;
+}
+
+/** Settings that the app-server has a parameter for. All others exist only in the model request. */
+const RPC: Readonly<Partial<Record<Setting, readonly string[]>>> = {
+  model: ['thread/start.model'],
+  instructions: ['thread/inject_items.items', 'thread/start.developerInstructions'],
+  items: ['thread/inject_items.items', 'thread/start.developerInstructions'],
+  tools: ['thread/start.dynamicTools'],
+  toolChoice: ['thread/start.dynamicTools'],
+  'reasoning.effort': ['turn/start.effort'],
+  'reasoning.summary': ['turn/start.summary'],
+  format: ['turn/start.outputSchema'],
+  verbosity: ['thread/start.config'],
+  serviceTier: ['thread/start.serviceTier'],
+};
+
+/** The fields of settings that `SETTINGS` has no edit for: the app-server, or the relay as a whole, writes them. */
+const WIRE: Readonly<Partial<Record<Setting, string>>> = {
+  model: 'model',
+  instructions: 'instructions',
+  items: 'input',
+  tools: 'tools',
+  'reasoning.effort': 'reasoning.effort',
+  'reasoning.summary': 'reasoning.summary',
+  format: 'text.format',
+  verbosity: 'text.verbosity',
+  serviceTier: 'service_tier',
+};
+
+export const settingTargets = (setting: Setting): SettingTargets => {
+  const rule = SETTINGS[setting];
+  return { rpc: RPC[setting] ?? [], wire: 'field' in rule ? rule.field : (WIRE[setting] ?? null) };
+};

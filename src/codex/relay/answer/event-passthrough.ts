@@ -1,0 +1,82 @@
+import type { Sliced } from '../../../kit/async/event-loop.ts';
+import { MAX_EVENT_BYTES } from './sse-events.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const NOTHING = new Uint8Array(0);
+
+/**
+ * The bytes of an event stream that are passed on while it is read. The bytes of an event are held back until the
+ * event is complete, so that it can be replaced; everything else passes unchanged.
+ */
+export class EventPassthrough {
+  readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
+  /** The bytes of the event that is not complete yet. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  /** The event is too long to be held: its beginning has been passed on. */
+  #isPartlyPassed = false;
+  #isLineEmpty = true;
+  #wasCr = false;
+
+  /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
+  constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
+    this.#read = read;
+  }
+
+  /** Returns what to pass on now. */
+  *push(chunk: Uint8Array): Sliced<Uint8Array> {
+    const passed: Uint8Array[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      if (!this.#endsEvent(chunk[at])) continue;
+      yield* this.#event(chunk.subarray(from, at + 1), passed);
+      from = at + 1;
+    }
+    if (from < chunk.length) yield* this.#hold(chunk.subarray(from), passed);
+    return joined(passed);
+  }
+
+  /** The stream has ended: returns the bytes of an incomplete event. */
+  rest(): Uint8Array {
+    return joined(this.#take());
+  }
+
+  /** An empty line ends an event. Lines end in LF, CRLF or CR. */
+  #endsEvent(byte: number | undefined): boolean {
+    const isSecondHalf = byte === LF && this.#wasCr;
+    this.#wasCr = byte === CR;
+    if (isSecondHalf) return false;
+    const isLineEnd = byte === LF || byte === CR;
+    const isEnd = isLineEnd && this.#isLineEmpty;
+    this.#isLineEmpty = isLineEnd;
+    return isEnd;
+  }
+
+  *#event(bytes: Uint8Array, passed: Uint8Array[]): Sliced<void> {
+    const replacement = yield* this.#read(bytes);
+    this.#held.push(bytes);
+    const original = this.#take();
+    passed.push(replacement === null || this.#isPartlyPassed ? joined(original) : replacement);
+    this.#isPartlyPassed = false;
+  }
+
+  *#hold(bytes: Uint8Array, passed: Uint8Array[]): Sliced<void> {
+    yield* this.#read(bytes);
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    if (!this.#isPartlyPassed && this.#heldBytes <= MAX_EVENT_BYTES) return;
+    this.#isPartlyPassed = true;
+    passed.push(joined(this.#take()));
+  }
+
+  #take(): Uint8Array[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
+  }
+}
+
+const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  parts.length < 2 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);

@@ -1,0 +1,90 @@
+import { isClientCall } from '../../../canonical/request/tool.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { readItem } from '../../sources/read-item.ts';
+import type { UpstreamEvent } from '../../sources/upstream-event.ts';
+
+/** The items of one answer, in order: those that codex leaves out or thins out whole, of all others the type. */
+type Answer = (JsonObject & { readonly type: string })[];
+
+/**
+ * What the model put out so far in a turn. codex does not know what hosted tools do and leaves it out when it
+ * asks the model again in the same turn, so it is put back.
+ */
+export class TurnAnswers {
+  readonly #all: Answer[] = [];
+
+  see(signal: UpstreamEvent): void {
+    if (signal.kind === 'answer-started') this.#all.push([]);
+    const current = this.#all.at(-1);
+    if (current === undefined) return;
+    if (signal.kind === 'answer-said' && signal.type === 'response.output_item.done') {
+      note(current, signal.data['item']);
+    }
+    if (signal.kind !== 'answer-ended') return;
+    // codex forgets an answer that came to nothing. Of one that it left because somebody steers it keeps whole items.
+    if (signal.how === 'cut' || signal.how === 'incomplete') this.#all.pop();
+    else if (signal.how === 'completed' && current.length === 0) {
+      const output = signal.response?.['output'];
+      if (Array.isArray(output)) for (const item of output as readonly Json[]) note(current, item);
+    }
+  }
+
+  /** What stands behind the client's items in codex's next request, with what it left out. */
+  restoreInto(behind: readonly Json[]): readonly Json[] {
+    if (!this.#all.some((answer) => answer.some(isWhole))) return behind;
+    const places = placesByType(behind);
+    const whole: Json[] = [];
+    let next = 0;
+    const passTo = (place: number): void => {
+      for (; next < place; next += 1) whole.push(behind[next] ?? null);
+    };
+    const placeOf = (type: string): number | undefined => {
+      const left = places.get(type) ?? [];
+      while ((left.at(-1) ?? next) < next) left.pop();
+      return left.pop();
+    };
+    for (const answer of this.#all) {
+      // Outputs belong to the answer before.
+      let outputs = next;
+      while (typeOf(behind[outputs]).endsWith('_output')) outputs += 1;
+      passTo(outputs);
+      const answered = new Set(
+        answer.flatMap(({ type, call_id: id }) => (type.endsWith('_output') ? [id] : [])),
+      );
+      for (const item of answer) {
+        const place = placeOf(item.type);
+        if (place !== undefined) passTo(place);
+        if (!isWhole(item)) passTo(next + (place === undefined ? 0 : 1));
+        // What nobody has answered would be refused.
+        else if (place !== undefined || !isClientCall(item.type) || answered.has(item['call_id'])) {
+          whole.push(item);
+          if (place !== undefined) next += 1;
+        }
+      }
+    }
+    passTo(behind.length);
+    return whole;
+  }
+}
+
+const note = (answer: Answer, item: Json | undefined): void => {
+  if (!isJsonObject(item)) return;
+  const type = typeOf(item);
+  const read = KEPT.has(type) ? null : readItem(item);
+  answer.push(read !== null && typeof read === 'object' && 'raw' in read ? read.raw : { type });
+};
+
+/** codex keeps most of what models put out, and nothing of it has to be read here. */
+const KEPT: ReadonlySet<string> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+
+/** Of the others there is nothing but their type. */
+const isWhole = (item: JsonObject): boolean => Object.keys(item).length > 1;
+
+/** The last one first. */
+const placesByType = (items: readonly Json[]): ReadonlyMap<string, number[]> =>
+  Map.groupBy([...items.keys()].toReversed(), (place) => typeOf(items[place]));
+
+const typeOf = (item: Json | undefined): string => {
+  const type = isJsonObject(item) ? item['type'] : undefined;
+  return typeof type === 'string' ? type : '';
+};

@@ -1,0 +1,159 @@
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { addUsage, type Usage } from '../../canonical/events/usage.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
+import { bytesOf } from '../attempt/mailbox.ts';
+import type { Settling } from './settling.ts';
+
+/**
+ * What happens to an event while it is open whether the answer is used.
+ * - `send`: it is sent at once, before everything that is held.
+ * - `hold`: it waits.
+ * - `drop`: it is never sent.
+ * - `release`: everything that is held is sent, then this event.
+ * - `decide`: the same, and the answer is used: the turn will not be run again.
+ * - `discard`: the turn is left here, and nothing more of it is sent.
+ */
+export type Verdict = 'send' | 'hold' | 'drop' | 'release' | 'decide' | 'discard';
+
+export interface HoldRules {
+  /** Called for every event, also for those after `decide`. */
+  readonly judge: (event: TurnEvent) => Verdict;
+  /** What happens once more than the limit is held: `discard`, or `decide` without asking any further. */
+  readonly whenFull: 'decide' | 'discard';
+  readonly maxBytes?: number | undefined;
+  /** Everything is sent, undecided, when so much time has passed; null: there is time. */
+  readonly withinMs?: number | null;
+  readonly signal?: AbortSignal;
+  /** Of the run that is judged. */
+  readonly settling?: Settling;
+  /** What discarded answers have cost; the end of this one includes it. */
+  readonly spent?: Usage | null;
+}
+
+/** A long answer in small deltas takes some megabytes. */
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Holds events of a turn back until it is known whether they are the answer. Returns what is still held when the turn
+ * ends or is discarded, for the caller to release or forget; null if the answer was decided and therefore sent.
+ */
+export async function* holdBack(
+  events: AsyncIterable<TurnEvent>,
+  rules: HoldRules,
+): AsyncGenerator<TurnEvent, readonly TurnEvent[] | null> {
+  const { judge, whenFull, signal, settling, spent = null } = rules;
+  const held = new HeldEvents(rules.maxBytes ?? MAX_HELD_BYTES);
+  const time = new TimeLimit(rules.withinMs ?? null);
+  const iterator = events[Symbol.asyncIterator]();
+  let isDecided = false;
+  let mayJudge = true;
+  try {
+    let next = iterator.next();
+    for (;;) {
+      const step = await time.race(next);
+      if (step === null) {
+        isDecided = true;
+        mayJudge = false;
+        yield* release(held.takeAll(), signal, spent);
+        continue;
+      }
+      if (step.done === true) return isDecided ? null : held.takeAll();
+      const event = step.value;
+      let verdict = mayJudge ? judge(event) : 'send';
+      if (verdict === 'hold' || verdict === 'discard') held.push(event);
+      if (verdict === 'hold' && held.isFull) {
+        verdict = whenFull;
+        mayJudge = false;
+      }
+      if (verdict === 'discard') return held.takeAll();
+      if (verdict === 'decide') {
+        isDecided = true;
+        time.stop();
+        settling?.isLast();
+      }
+      if (verdict === 'release' || verdict === 'decide') yield* release(held.takeAll(), signal, spent);
+      // The event that fills the limit was held, and has been sent with the rest.
+      const isSent = verdict === 'send' || verdict === 'release' || (verdict === 'decide' && mayJudge);
+      if (isSent) yield withSpent(event, spent);
+      next = iterator.next();
+    }
+  } finally {
+    time.stop();
+    await iterator.return?.();
+  }
+}
+
+/** Sends events that were held. There may be many, so other requests get their share of the loop. */
+export async function* release(
+  events: readonly TurnEvent[],
+  signal?: AbortSignal,
+  spent: Usage | null = null,
+): AsyncGenerator<TurnEvent> {
+  for (const event of events) {
+    await yieldToLoop(signal);
+    yield withSpent(event, spent);
+  }
+}
+
+/** The usage of a turn that was discarded; null: it had not ended. */
+export const usageOf = (held: readonly TurnEvent[]): Usage | null => {
+  const last = held.at(-1);
+  return last?.type === 'turn-ended' ? last.usage : null;
+};
+
+const withSpent = (event: TurnEvent, spent: Usage | null): TurnEvent =>
+  event.type === 'turn-ended' && spent !== null ? { ...event, usage: addUsage(spent, event.usage) } : event;
+
+class HeldEvents {
+  readonly #maxBytes: number;
+  #events: TurnEvent[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes > this.#maxBytes;
+  }
+
+  push(event: TurnEvent): void {
+    this.#events.push(event);
+    this.#bytes += bytesOf(event);
+  }
+
+  takeAll(): readonly TurnEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    this.#bytes = 0;
+    return events;
+  }
+}
+
+/** Ends the wait for something once. */
+class TimeLimit {
+  #late: Promise<null> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(withinMs: number | null) {
+    if (withinMs === null) return;
+    const late = Promise.withResolvers<null>();
+    this.#late = late.promise;
+    this.#timer = setTimeout(late.resolve, withinMs, null);
+  }
+
+  /** Null: the time is up, which is said only once. */
+  async race<Value>(work: Promise<Value>): Promise<Value | null> {
+    if (this.#late === null) return work;
+    // It is waited for again when the time is up.
+    work.catch(() => {});
+    const first = await Promise.race([work, this.#late]);
+    if (first === null) this.stop();
+    return first;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#late = null;
+  }
+}
