@@ -51,7 +51,7 @@ export const createSideTurns =
   (ask, { request, context }, { ignored, prepare, exchange }) => {
     const side = ask.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
-    const { kind, shape } = side;
+    const { kind, clean } = side;
     exchange.note({ intercept: kind });
     const ordinary: Plan = {
       ignored,
@@ -64,7 +64,7 @@ export const createSideTurns =
       answerShortly(ordinary, request, {
         ...shortModelOf(names, titleModel, request.model),
         plan: (other) => engine.plan(other, context),
-        shape,
+        clean,
         limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
         onResult(result, why) {
           metrics.sideRequests.inc({ kind, result });
