@@ -8,15 +8,15 @@ export class UntrustedPath extends Error {}
 
 const MAX_LINKS = 20;
 const STICKY = 0o1000;
-/** The owner of everything that has no owner in this user namespace. */
+/** The uid of files without an owner in this user namespace. */
 const NO_OWNER = 65_534;
 
 /**
- * What another user may do to this file or folder; null: nothing. What does not exist is trusted if nobody else
- * may create it. A symbolic link is trusted if its owner is, and its target too. Root is trusted.
+ * What another user may do to this path; null: nothing. A path that does not exist is trusted if no one else
+ * may create it. A symbolic link is trusted if its owner and its target are. Root is trusted.
  */
 export const untrusted = async (file: string): Promise<string | null> => {
-  // Windows has other rights.
+  // Windows has different permissions.
   if (process.getuid === undefined) return null;
   return look(path.resolve(file), { uid: process.getuid(), links: 0 });
 };
@@ -61,7 +61,7 @@ const partsOf = (file: string): readonly string[] => {
   return parent === file ? [file] : [...partsOf(parent), file];
 };
 
-/** Pure. `isWhole`: it is the path itself, not a folder on the way to it. */
+/** Pure. `isWhole`: it is the path itself, not a parent folder. */
 export const problemOf = (
   part: string,
   { uid: owner, gid, mode, isLink }: Rights,
@@ -74,12 +74,12 @@ export const problemOf = (
       `Run chown -R ${uid} ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
     );
   }
-  // The rights of a link mean nothing.
+  // The permissions of a link are irrelevant.
   if (isLink) return null;
   // A private group has the number of its user, who is its only member.
   const group = gid === uid || gid === 0 ? 0 : mode & 0o020;
   const writable = (isWhole ? group : 0) | (mode & 0o002);
-  // In a folder like /tmp everybody may create files, but not replace those of others.
+  // In a sticky folder like /tmp any user may create files, but not replace those of others.
   if (writable === 0 || (!isWhole && (mode & STICKY) !== 0)) return null;
   return (
     `Other users may write to ${part}: they could read the secrets of this server or run programs as its user. ` +

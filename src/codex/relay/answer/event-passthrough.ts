@@ -6,25 +6,28 @@ const CR = 0x0d;
 const NOTHING = new Uint8Array(0);
 
 /**
- * The bytes of an event stream that are passed on while it is read. The bytes of an event are held back until the
- * event is complete, so that it can be replaced; everything else passes unchanged.
+ * Passes on the bytes of an event stream while it is read. The bytes of an event are held back until it is
+ * complete, so that it can be replaced; everything else passes unchanged.
  */
 export class EventPassthrough {
   readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
-  /** The bytes of the event that is not complete yet. */
+  /** The bytes of the incomplete event. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** The event is too long to be held: its beginning has been passed on. */
+  /** The event is too long to hold: its start has been passed on. */
   #isPartlyPassed = false;
   #isLineEmpty = true;
   #wasCr = false;
 
-  /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
+  /**
+   * `read` gets all bytes in order and returns the replacement of the event that they complete; null: keep
+   * the event.
+   */
   constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
     this.#read = read;
   }
 
-  /** Returns what to pass on now. */
+  /** Returns the bytes to pass on now. */
   *push(chunk: Uint8Array): Sliced<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;
