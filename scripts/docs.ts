@@ -12,6 +12,7 @@ import { describeConfig } from '../src/config/describe.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
+import { describeConfigFile } from './pages/config-schema.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
 import { describeChatTranslation, describeResponsesTranslation } from './pages/translation.ts';
@@ -76,6 +77,7 @@ const describeDifferences = (): string =>
   ].join('\n');
 
 const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/config.schema.json': describeConfigFile,
   'docs/configuration.md': describeConfig,
   'docs/errors.md': describeFailures,
   'docs/exactness.md': describeDifferences,
@@ -88,7 +90,12 @@ const PAGES: Readonly<Record<string, () => string>> = {
 
 /** Every generated page by its path in the project. */
 export const printPages = (): ReadonlyMap<string, string> =>
-  new Map(Object.entries(PAGES).map(([file, print]) => [file, `${HEADER}\n\n${print().trimEnd()}\n`]));
+  new Map(
+    Object.entries(PAGES).map(([file, print]) => [
+      file,
+      `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`,
+    ]),
+  );
 
 const write = async (pages: ReadonlyMap<string, string>): Promise<void> => {
   for (const [file, text] of pages) await writeFile(path.join(ROOT, file), text);

@@ -90,6 +90,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       clock: { now: notCalled },
       codexAccount: notCalled,
       settings: {},
+      sources: {},
       codexVersion: '',
       takesFeedback: false,
     },

@@ -1,7 +1,6 @@
-import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
-import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { settingTargets } from '../../src/codex/capabilities/setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
@@ -53,7 +52,10 @@ const fieldTable = (table: Readonly<Record<string, ParameterRow>>): readonly str
   '',
 ];
 
-const sampleTable = (samples: readonly Sample[], toTurn: (body: object) => AskedTurn): readonly string[] => [
+const sampleTable = (
+  samples: readonly Sample[],
+  toTurn: (body: object) => TurnRequest,
+): readonly string[] => [
   '| what the client sends | what is injected |',
   '|---|---|',
   ...samples.map(({ shows, before, body }) => {
@@ -64,14 +66,9 @@ const sampleTable = (samples: readonly Sample[], toTurn: (body: object) => Asked
 ];
 
 const PLAIN: TurnRequest = {
-  ...PLAIN_ASK,
+  ...PLAIN_REQUEST,
   model: 'MODEL',
   items: [],
-  caller: '',
-  conversation: '',
-  isStrict: false,
-  budget: new ModelBudget(0),
-  insists: false,
 };
 
 const callParameters = (): readonly string[] => {

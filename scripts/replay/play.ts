@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import type { Item } from '../../src/canonical/request/item.ts';
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
@@ -42,6 +44,7 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
+    isRecording: true,
     record: (kind, facts) => {
       // As it would have been written, and read again.
       told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
@@ -90,7 +93,6 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
       { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
       { engine, models, logger, metrics },
     ),
-    forms: { read: async () => [] },
     formats,
     captures: { open: () => now },
     items: {
@@ -126,8 +128,12 @@ const headersOf = (head: JsonObject): Record<string, string> => {
   return { ...(rest as Record<string, string>), 'content-type': 'application/json' };
 };
 
+/** No file can be in a file. */
+const NO_STATE = join(import.meta.filename, 'state');
+
 const configOf = (trace: readonly Told[]): Config => {
-  const config: Record<string, unknown> = { ...loadConfig({}) };
+  // The defaults, whatever the config file of this user says.
+  const config: Record<string, unknown> = { ...loadConfig({ PROXY_STATE_DIR: NO_STATE }) };
   for (const [slice, values] of Object.entries(objectIn(factsOf(trace, 'settings'), 'config'))) {
     const own = config[slice];
     if (typeof own === 'object' && !Array.isArray(own)) config[slice] = { ...own, ...(values as object) };
@@ -175,7 +181,7 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
           of: () => ({
             remember() {},
             refused() {},
-            recall: ({ items }) =>
+            recall: ({ request: { items } }) =>
               recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
           }),
         },

@@ -37,12 +37,13 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
     addresses: { model: '', account: '', refresh: '', revoke: '' },
     profile,
     refusedFor: () => known,
-    open(threadId, { request, shape, ...listeners }) {
+    open(threadId, { request, context, shape, ...listeners }) {
+      const turn = { request, context };
       const relayTurn = new RelayTurn({
         threadId,
-        request,
+        ...turn,
         shape,
-        affinity: affinityKey(request, {
+        affinity: affinityKey(turn, {
           conversations: { idOf: () => session, close: async () => {} },
           cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
         }),

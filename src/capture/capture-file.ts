@@ -43,6 +43,7 @@ interface Told {
  * wait: what is told is kept here until it is written, and if that takes too long the story ends.
  */
 export class CaptureFile implements OpenTrace {
+  readonly isRecording = true;
   readonly #options: CaptureFileOptions;
   readonly #startedMs: number;
   #told: Told[] = [];

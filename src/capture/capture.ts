@@ -62,6 +62,7 @@ export const openCapture = async ({
       open.add(trace);
       trace.record('settings', settings);
       return {
+        isRecording: true,
         record: (kind, facts) => trace.record(kind, facts),
         next: () => trace.next(),
         async end(facts) {

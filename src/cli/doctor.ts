@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
 import type { BackendState } from '../compose/banner.ts';
-import { loadConfig } from '../config/load.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
@@ -25,6 +24,7 @@ import {
   type Answer,
 } from './doctor/turns.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
+import { loadSettings } from './load-settings.ts';
 
 const START_LIMIT_MS = 60_000;
 const TURN_LIMIT_MS = 90_000;
@@ -57,7 +57,7 @@ const loginCommandOf = ({ environment }: CommandContext): string =>
 /** The rest of what costs nothing. */
 const askAround = async (report: Report, world: CommandContext): Promise<void> => {
   const { environment } = world;
-  const config = loadConfig(environment);
+  const config = await loadSettings(environment);
   await report.ask(stateCheck(config.state.dir));
   await report.ask(loginCheck({ config, now: new Date(), loginCommand: loginCommandOf(world) }));
   await report.ask(serverCheck(config.http));

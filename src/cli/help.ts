@@ -1,16 +1,17 @@
 import { SETTINGS } from '../config/schema.ts';
+import type { SettingRow } from '../config/setting-row.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './table.ts';
 
-/** The settings that a newcomer meets first; the others are in the docs. */
-const FIRST_SETTINGS = [
-  'PORT',
-  'PROXY_API_KEY',
-  'CODEX_HOME',
-  'PROXY_UPSTREAM_BASE_URL',
-  'PROXY_UPSTREAM_API_KEY',
-  'PROXY_STATE_DIR',
-] as const satisfies readonly (keyof typeof SETTINGS)[];
+/** The everyday settings, each with the first sentence of its description; the docs have the others. */
+const everyday = (): readonly (readonly [string, string])[] =>
+  Object.entries<SettingRow>(SETTINGS)
+    .filter(([, { group }]) => group === 'everyday')
+    .map(([name, { description }]) => [name, firstSentence(description)]);
+
+/** Without the links of the docs. */
+const firstSentence = (text: string): string =>
+  (text.split(/(?<=[.])\s/)[0] ?? '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 
 const table = (rows: readonly (readonly [string, string])[]): readonly string[] => {
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -34,10 +35,10 @@ export const helpText = (): string =>
       ['--version', 'the versions of this server and of codex'],
     ]),
     '',
-    'Settings are environment variables, such as',
+    'Settings are environment variables, or keys of a config file. Most people need only these:',
     '',
-    ...table(FIRST_SETTINGS.map((name) => [name, SETTINGS[name].description] as const)),
+    ...table(everyday()),
     '',
-    'All of them: docs/configuration.md',
+    'All settings, and the config file: docs/configuration.md',
     '',
   ].join('\n');

@@ -21,8 +21,8 @@ export interface Invocation {
 
 const NAME = 'codex-app-server-proxy';
 
-/** Names a login to sign in to, or where our own is kept: a command without them would mean another one. */
-const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR'];
+/** Settings that decide which login a command means. */
+const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR', 'PROXY_CONFIG'];
 
 /** The doctor checks what the server would do with its settings, so it gets all that may be shown. */
 const carriedTo = (command: string): readonly string[] =>

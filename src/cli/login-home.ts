@@ -2,18 +2,18 @@ import path from 'node:path';
 
 import { findCodexBinary } from '../codex/binary.ts';
 import type { SignIn } from '../codex/login/sign-in.ts';
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { CommandContext } from './command.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
+import { loadSettings } from './load-settings.ts';
 
 /** The home whose login the server would use. `~/.codex` is only looked at when it is the named one. */
 export const loginHomeOf = (config: Config): string =>
   config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
 
-export const signInOptions = (world: CommandContext): SignIn & { readonly config: Config } => {
+export const signInOptions = async (world: CommandContext): Promise<SignIn & { readonly config: Config }> => {
   const { environment } = world;
-  const config = loadConfig(environment);
+  const config = await loadSettings(environment);
   const device = commandLine(thisInvocation(environment), 'login', '--device');
   return {
     config,

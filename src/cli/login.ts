@@ -15,7 +15,7 @@ const NETWORK =
   'If auth.openai.com could not be reached: HTTPS_PROXY, and SSL_CERT_FILE for certificates, are used here too.\n';
 
 export const login: Run = async (flags, world) => {
-  const { config, ...options } = signInOptions(world);
+  const { config, ...options } = await signInOptions(world);
   world.say(`Signing in for ${options.loginHome}\n`);
   const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
   if (code !== 0) {

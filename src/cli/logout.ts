@@ -3,7 +3,7 @@ import type { Run } from './command.ts';
 import { signInOptions } from './login-home.ts';
 
 export const logout: Run = async (_flags, world) => {
-  const options = signInOptions(world);
+  const options = await signInOptions(world);
   const code = await signOut(options);
   world.say(
     code === 0

@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
 import { banner } from '../compose/banner.ts';
-import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
@@ -15,6 +14,7 @@ import { createLogSink, type LogSink } from '../observe/log-sink.ts';
 import type { Run, CommandContext } from './command.ts';
 import { explainListening, PlainError } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
+import { loadSettings } from './load-settings.ts';
 import { logLines } from './log-lines.ts';
 import { watchParent } from './parent-ended.ts';
 import { watchSignals } from './signals.ts';
@@ -24,7 +24,7 @@ import { standardOutput } from './standard-output.ts';
 const LAST_LINES_MS = 2_000;
 
 export const serve: Run = async (_flags, world) => {
-  const config = loadConfig(world.environment);
+  const config = await loadSettings(world.environment);
   if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
   const sink = createLogSink(standardOutput());
   const stopWatching = watchParent({

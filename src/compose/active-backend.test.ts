@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { planOf } from '../../test/support/plan.ts';
 import { collect } from '../../test/support/turn-events.ts';
-import { turnRequest } from '../../test/support/turn-request.ts';
+import { turnContext, turnRequest } from '../../test/support/turn-request.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Plan } from '../engine/engine.ts';
@@ -95,7 +95,8 @@ const choiceOf = (backend: Backend, identity: string, revision = ''): Choice => 
   revision,
   make: async () => backend,
 });
-const run = (on: ActiveBackend): Promise<TurnEvent[]> => collect(on.engine.plan(turnRequest()).run(never));
+const run = (on: ActiveBackend): Promise<TurnEvent[]> =>
+  collect(on.engine.plan(turnRequest(), turnContext()).run(never));
 
 describe('the switchboard', () => {
   it('serves turns by what is chosen now, and lets the one before finish', async () => {
@@ -106,7 +107,7 @@ describe('the switchboard', () => {
     expect(noted.switches).toEqual([]);
     await change(() => choiceOf(two, '2'));
     expect(await run(on)).toEqual([said('two'), ended]);
-    expect(on.engine.plan(turnRequest()).ignored).toEqual([{ include: 'two' }]);
+    expect(on.engine.plan(turnRequest(), turnContext()).ignored).toEqual([{ include: 'two' }]);
     expect(noted).toEqual({ switches: ['two'], troubles: [] });
     // It waits for its turns as long as they take.
     expect(one.closed).toBeGreaterThan(1_000_000);
@@ -151,7 +152,7 @@ describe('the switchboard', () => {
     const { active: on, change } = await start(choiceOf(one, '1'));
     letGo = change(() => choiceOf(two, '2'));
     let settled = 0;
-    const turn = on.engine.plan(turnRequest()).run(never, () => {
+    const turn = on.engine.plan(turnRequest(), turnContext()).run(never, () => {
       settled += 1;
     });
     expect([await collect(turn), settled]).toEqual([[said('two'), ended], 1]);

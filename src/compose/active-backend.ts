@@ -88,9 +88,9 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
 
   return {
     engine: {
-      plan(request) {
+      plan(...turn) {
         const asked = current.backend;
-        const planned = asked.engine.plan(request);
+        const planned = asked.engine.plan(...turn);
         return {
           ...planned,
           async *run(signal, onSettled) {
@@ -108,7 +108,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
                   throw error;
               }
               ({ backend } = current);
-              plan = backend.engine.plan(request);
+              plan = backend.engine.plan(...turn);
             }
           },
         };

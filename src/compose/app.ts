@@ -8,7 +8,7 @@ import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { openConversations } from '../codex/relay/server/conversations.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
-import { shownSettings } from '../config/shown-settings.ts';
+import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
@@ -20,7 +20,6 @@ import { createAgentPinner } from '../network/pinned-agent.ts';
 import { createAuthenticator } from '../http/guards/authenticate.ts';
 import { dialectsOf } from '../http/turn/dialects.ts';
 import { createCors } from '../http/guards/cors.ts';
-import { createForms } from '../http/body/read-form.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
@@ -91,7 +90,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
     onChange: (bytes) => metrics.bytesRemembered.set(bytes),
   });
   const threads = openThreads(config, logger, metrics);
-  const { tokenizer, guide, formats, forms } = threads;
+  const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
   const active = await openActiveBackend({
     config,
@@ -118,7 +117,6 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         engine: active.engine,
         models: active.models,
         tokens: tokenizer,
-        forms,
         formats,
         sideTurns: createSideTurns(
           { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
@@ -143,6 +141,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         codexModels: () => active.backend.codexModels(),
         clock: systemAmbient.clock,
         settings: shownSettings(config),
+        sources: shownSources(config),
         codexVersion: homes.binary.version,
         takesFeedback: config.codex.feedback,
       },
@@ -219,14 +218,12 @@ const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
       logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
     },
   });
-  const forms = createForms();
   return {
     tokenizer,
     guide,
     formats,
-    forms,
     async close() {
-      await Promise.all([forms.close(), formats.close(), tokenizer.close(), guide.close()]);
+      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
     },
   };
 };

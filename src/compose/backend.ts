@@ -238,15 +238,17 @@ export const engineOf = (
     keepSecrets(secretsOf(config)),
   );
   return {
-    plan(request) {
-      request.trace?.record('backend', {
-        backend: chosen.kind,
-        isChatgpt,
-        hasRelay: relay !== null,
-        refuses: [...(relay?.refusedFor(request) ?? [])],
-        ...modelFacts(offered.current(), request.model),
-      });
-      return whole.plan(request);
+    plan(request, context) {
+      const { trace } = context;
+      if (trace.isRecording)
+        trace.record('backend', {
+          backend: chosen.kind,
+          isChatgpt,
+          hasRelay: relay !== null,
+          refuses: [...(relay?.refusedFor(request, context) ?? [])],
+          ...modelFacts(offered.current(), request.model),
+        });
+      return whole.plan(request, context);
     },
   };
 };

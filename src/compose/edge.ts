@@ -63,7 +63,7 @@ export const turnDeps = (
   metrics: Metrics,
   /** Those who watch every turn. */
   standing: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'forms' | 'formats' | 'captures' | 'sideTurns'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
   items: new RecentItems({

@@ -2,155 +2,193 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { SettingRow } from './setting-row.ts';
-import { baseUrl, directory, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
+import { baseUrl, filePath, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
 
-/** The documents of the project name it. On Linux anybody may create it first. */
+/** The requirement documents name it. On Linux any user may create it first. */
 export const DEFAULT_WORK_DIR =
   process.platform === 'win32' ? join(tmpdir(), 'codex-work') : '/tmp/codex-work';
 
-/** What stands behind: the backend, the app-server, files and logs. */
+/** The backend side: the provider or login, the app-server, files and logs. */
 export const BACKEND_SETTINGS = {
   PROXY_UPSTREAM_BASE_URL: {
+    group: 'everyday',
     slice: 'upstream',
     field: 'baseUrl',
     type: baseUrl,
     default: null,
-    description: 'The base URL of a provider with a Responses API; it goes before the Codex login.',
+    description:
+      'The base URL of a provider with a Responses API, such as `https://api.openai.com/v1`. If set, this provider answers and the Codex login is not used.',
   },
   PROXY_UPSTREAM_API_KEY: {
+    group: 'everyday',
     slice: 'upstream',
     field: 'apiKey',
     type: secret,
     default: null,
     secret: true,
     description:
-      'The key for that provider. The relay sets it; without the relay codex gets it by environment. It is never written to a file.',
+      'The API key for that provider. The relay adds it to requests; with `PROXY_WIRE=off` codex gets it in its environment. This server never writes it to a file.',
   },
   CODEX_HOME: {
+    group: 'everyday',
     slice: 'upstream',
     field: 'codexHome',
-    type: directory,
+    type: filePath,
     default: null,
-    description: 'A codex home whose login is used; `~/.codex` is not touched unless it is named here.',
+    description:
+      'A codex home whose login this server uses, such as `~/.codex`. If not set, the server uses its own login from `npm run login` and does not read `~/.codex`.',
   },
   PROXY_DEMO: {
+    group: 'deployment',
     slice: 'upstream',
     field: 'demoEnabled',
     type: yesOrNo,
     default: 'true',
-    description: 'Whether the scripted demo model answers when there is neither a provider nor a login.',
+    description:
+      'Whether the built-in demo model answers when there is neither a provider nor a login. Set `false` in production: requests then get `sign_in_required`.',
   },
   PROXY_WIRE: {
+    group: 'documents',
     slice: 'upstream',
     field: 'wire',
     type: oneOf(['on', 'off']),
     default: 'on',
     description:
-      'Whether the relay stands between the app-server and its backend, and sets what the app-server has no field for.',
+      'Whether the relay runs between the app-server and its backend (`on`). With `off` only JSON-RPC is used, and parameters that the app-server has no field for have no effect.',
   },
   PROXY_UPSTREAM_PARAMS: {
+    group: 'deployment',
     slice: 'upstream',
     field: 'params',
     type: paramList,
     default: null,
     description:
-      'The parameters that the backend takes, such as `temperature,top_p`, or `all`, or `none`; by default they are known or found out. `compaction_trigger` says that it compacts conversations itself.',
+      'The request parameters that the backend accepts, such as `temperature,top_p`, or `all`, or `none`. If not set, the server knows them or learns them from errors. Add `compaction_trigger` for a backend that compacts conversations itself.',
   },
   PROXY_UPSTREAM_IDLE_TIMEOUT_MS: {
+    group: 'tuning',
     slice: 'upstream',
     field: 'idleTimeoutMs',
     type: wholeNumber(1, MAX_TIMER_MS),
     default: '300000',
     unit: 'ms',
     description:
-      'How long the backend may be silent: until its answer begins, and between two events of it. Keepalives do not count.',
+      'How long the backend may send nothing, before its answer and between two events, until the request fails with `upstream_timeout`. Keepalives do not count as events.',
   },
   PROXY_TURN_TIMEOUT_MS: {
+    group: 'deployment',
     slice: 'upstream',
     field: 'turnTimeoutMs',
     type: wholeNumber(0, MAX_TIMER_MS),
     default: '0',
     unit: 'ms',
-    description: 'How long a whole answer may take; 0: as long as it takes.',
+    description: 'How long a whole answer may take until it fails with `turn_timeout`. 0: no limit.',
   },
   PROXY_CHATGPT_BASE_URL: {
+    group: 'deployment',
     slice: 'upstream',
     field: 'chatgptBaseUrl',
     type: baseUrl,
     default: 'https://chatgpt.com/backend-api',
-    description: 'Where the backend of a ChatGPT login is, for networks that reach it at another address.',
+    description:
+      'The address of the backend for a ChatGPT login. Change it only if your network reaches that backend at another address.',
   },
   PROXY_CHATGPT_LANE: {
+    group: 'tuning',
     slice: 'upstream',
     field: 'chatgptLane',
     type: oneOf(['auto', 'full', 'lite']),
     default: 'auto',
     description:
-      "Which form requests of a ChatGPT login have: codex's own for the model (`lite` for newer ones), unless the request needs what that form cannot say; or always the plain one (`full`); or never (`lite`).",
+      "The request format for a ChatGPT login. `lite` is codex's own format for newer models, `full` is the format of the public Responses API. `auto` uses codex's own unless a request needs something that it cannot express.",
   },
   PROXY_REASONING_MEMORY_MB: {
+    group: 'tuning',
     slice: 'upstream',
     field: 'reasoningMemoryMb',
     type: wholeNumber(0, 1_000_000),
     default: '64',
     unit: 'MB',
     description:
-      'How much reasoning is remembered, in memory and for an hour, so that it goes back to the model with the outputs of its tool calls when a client does not send it; 0: none.',
+      'Memory for reasoning of recent answers. It is kept for one hour and sent back to the model with tool outputs when a client leaves it out. 0: off.',
   },
   PROXY_STATE_DIR: {
+    group: 'everyday',
     slice: 'state',
     field: 'dir',
-    type: directory,
+    type: filePath,
     default: '~/.codex-app-server-proxy',
-    description: 'Where the key, the login and the data of this server are kept.',
+    description:
+      'The folder for the API key, the login and the other files of this server. If it contains a `config.json`, that is the config file; such a file cannot set this folder.',
+  },
+  PROXY_CONFIG: {
+    group: 'everyday',
+    slice: 'state',
+    field: 'configFile',
+    type: filePath,
+    default: null,
+    defaultInDocs: '`config.json` in `PROXY_STATE_DIR`, if it exists',
+    environmentOnly: true,
+    description: 'A JSON file with settings; see [config file](#config-file). The environment wins.',
   },
   PROXY_SANDBOX_MODE: {
+    group: 'documents',
     slice: 'codex',
     field: 'sandboxMode',
     type: oneOf(['read-only', 'workspace-write', 'danger-full-access']),
     default: 'read-only',
-    description: "What codex's own tools may write to, where they are on.",
+    noEffect: "codex's own tools are switched off",
+    description:
+      "The sandbox that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
   },
   PROXY_APPROVAL_POLICY: {
+    group: 'documents',
     slice: 'codex',
     field: 'approvalPolicy',
     type: oneOf(['never', 'on-request', 'untrusted']),
     default: 'never',
-    description: 'When codex asks before it runs a tool of its own.',
+    noEffect: "codex's own tools are switched off",
+    description:
+      "The approval policy that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
   },
   PROXY_CODEX_WORKDIR: {
+    group: 'documents',
     slice: 'codex',
     field: 'workDir',
-    type: directory,
+    type: filePath,
     default: DEFAULT_WORK_DIR,
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description:
-      'The working directory that codex is told. If another user owns the default or may write to it, `work` in the state directory is used instead.',
+      'The working directory in `thread/start`. If another user owns the default or can write to it, the server uses `work` in the state directory instead.',
   },
   PROXY_ENABLE_FEEDBACK: {
+    group: 'deployment',
     slice: 'codex',
     field: 'feedback',
     type: yesOrNo,
     default: 'false',
     description:
-      'Whether `POST /v1/codex/feedback` is served, which sends what a client writes to the makers of codex. Nothing is sent without such a request.',
+      'Whether `POST /v1/codex/feedback` is served. It sends the text of a client to the makers of codex; nothing is sent without such a request.',
   },
   PROXY_MCP_CONFIG: {
+    group: 'everyday',
     slice: 'mcp',
     field: 'configFile',
-    type: directory,
+    type: filePath,
     default: null,
     description:
-      'A JSON file with the MCP servers that requests may use, in the usual `mcpServers` form; see [MCP servers](mcp.md).',
+      'A JSON file with the MCP servers that requests may use, in the usual `mcpServers` form; see [MCP servers](mcp.md). The config file can list them itself, under `mcpServers`.',
   },
   PROXY_MCP_CLIENT_SERVERS: {
+    group: 'deployment',
     slice: 'mcp',
     field: 'clientServers',
     type: yesOrNo,
     default: 'false',
-    description: 'Whether a request may also name an MCP server by its URL, which this server then talks to.',
+    description: 'Whether a request may name an MCP server by URL. This server then connects to that URL.',
   },
   PROXY_MCP_CLIENT_PRIVATE: {
+    group: 'deployment',
     slice: 'mcp',
     field: 'clientPrivate',
     type: yesOrNo,
@@ -158,82 +196,90 @@ export const BACKEND_SETTINGS = {
     description: 'Whether such a URL may lead to a private, loopback or link-local address.',
   },
   PROXY_WORKERS: {
+    group: 'deployment',
     slice: 'worker',
     field: 'count',
     type: wholeNumber(1, 64),
     default: '1',
     unit: 'processes',
-    description: 'How many app-servers share the requests.',
+    description: 'How many app-server processes share the requests. Each needs about 170 MB of memory.',
   },
   PROXY_WORKER_HANG_TIMEOUT_MS: {
+    group: 'tuning',
     slice: 'worker',
     field: 'hangTimeoutMs',
     type: wholeNumber(1_000, MAX_TIMER_MS),
     default: '10000',
     unit: 'ms',
-    description:
-      'How long an app-server may leave a question unanswered, while nothing else comes from it, before it is ended and replaced.',
+    description: 'How long an app-server may answer nothing at all before it is killed and replaced.',
   },
   PROXY_WORKER_MAX_THREADS: {
+    group: 'tuning',
     slice: 'worker',
     field: 'maxThreads',
     type: wholeNumber(1, 1_000_000),
     default: '500',
     unit: 'threads',
-    description: 'How many threads that no request uses an app-server may hold before it is replaced.',
+    description: 'How many unused threads an app-server may hold before it is replaced.',
   },
   PROXY_WORKER_MAX_RSS_MB: {
+    group: 'tuning',
     slice: 'worker',
     field: 'maxRssMb',
     type: wholeNumber(1, 1_000_000),
     default: '1024',
     unit: 'MB',
-    description: 'How much memory an app-server may hold before it is replaced.',
+    description: 'How much memory an app-server may use before it is replaced.',
   },
   PROXY_WORKER_MAX_HOME_MB: {
+    group: 'tuning',
     slice: 'worker',
     field: 'maxHomeMb',
     type: wholeNumber(16, 1_000_000),
     default: '128',
     unit: 'MB',
-    description:
-      'How much an app-server may write to its home, mostly logs of its own, before it is replaced.',
+    description: 'How much an app-server may write to its home, mostly its own logs, before it is replaced.',
   },
   PROXY_LOG_LEVEL: {
+    group: 'everyday',
     slice: 'log',
     field: 'level',
     type: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     default: 'info',
-    description: 'The least important level that is logged.',
+    description: 'The lowest level that is logged.',
   },
   PROXY_LOG_FORMAT: {
+    group: 'deployment',
     slice: 'log',
     field: 'format',
     type: oneOf(['auto', 'json', 'pretty']),
     default: 'auto',
     description:
-      'How log lines look: one JSON object each (`json`), short lines for people (`pretty`), or `pretty` in a terminal and `json` elsewhere (`auto`). `NO_COLOR` removes the colours.',
+      'The form of log lines: one JSON object each (`json`) or short lines for people (`pretty`). `auto` is `pretty` in a terminal and `json` elsewhere. `NO_COLOR` removes the colours.',
   },
   PROXY_LOG_CONTENT: {
+    group: 'deployment',
     slice: 'log',
     field: 'content',
     type: yesOrNo,
     default: 'false',
-    description: 'Whether prompts and answers are logged too.',
+    description: 'Whether the log also contains prompts and answers, up to 4,000 characters per text.',
   },
   PROXY_ENABLE_METRICS: {
+    group: 'deployment',
     slice: 'log',
     field: 'metrics',
     type: yesOrNo,
     default: 'true',
-    description: 'Whether `GET /metrics` is served, with a key, or without one from this machine itself.',
+    description: 'Whether `GET /metrics` is served. It needs a key, except from this machine itself.',
   },
   PROXY_CAPTURE_DIR: {
+    group: 'deployment',
     slice: 'log',
     field: 'captureDir',
-    type: directory,
+    type: filePath,
     default: null,
     description:
-      'A directory that takes the whole story of each request that runs turns, a file each, without secrets but with content. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
+      'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
   },
 } as const satisfies Record<string, SettingRow>;

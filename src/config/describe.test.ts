@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeConfig } from './describe.ts';
 import { SETTINGS } from './schema.ts';
+import { GROUPS, type SettingRow } from './setting-row.ts';
 
 describe('describeConfig', () => {
   it('has one row for every setting', () => {
@@ -9,13 +10,20 @@ describe('describeConfig', () => {
     expect(keys).toHaveLength(Object.keys(SETTINGS).length);
   });
 
+  it('lists the settings by group, about ten of them for every day', () => {
+    const groups = Object.values<SettingRow>(SETTINGS).map(({ group }) => group);
+    expect(groups.filter((group) => group === 'everyday')).toHaveLength(10);
+    const headings = [...describeConfig().matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([...Object.values(GROUPS).map(({ title }) => title), 'Config file']);
+  });
+
   it('gives default, allowed values, unit and meaning', () => {
     const lines = describeConfig().split('\n');
     expect(lines).toContain(
-      '| `PROXY_DRAIN_TIMEOUT_MS` | `30000` | a whole number from 0 to 2147483647 (ms) | How long running answers may take to finish after SIGTERM before they are interrupted. |',
+      '| `PROXY_DRAIN_TIMEOUT_MS` | `drainTimeoutMs` | `30000` | a whole number from 0 to 2147483647 (ms) | How long running answers may take to finish after SIGTERM before they are interrupted. |',
     );
     expect(lines).toContain(
-      '| `PROXY_UPSTREAM_API_KEY` (secret) | not set | visible ASCII characters without spaces | The key for that provider. The relay sets it; without the relay codex gets it by environment. It is never written to a file. |',
+      '| `PROXY_UPSTREAM_API_KEY` (secret) | `upstreamApiKey` | not set | visible ASCII characters without spaces | The API key for that provider. The relay adds it to requests; with `PROXY_WIRE=off` codex gets it in its environment. This server never writes it to a file. |',
     );
   });
 });

@@ -1,9 +1,13 @@
-import { readMcpFile, type McpFile } from './mcp-file.ts';
-import { SETTINGS } from './schema.ts';
-import { SLICES, type SettingRow } from './setting-row.ts';
-import type { Config } from './schema.ts';
+import path from 'node:path';
 
-/** Everything that is wrong with the environment, at once. */
+import { isJsonObject } from '../kit/json/json.ts';
+import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
+import { NO_SERVERS, readMcpFile, readMcpServers, type McpFile } from './mcp-file.ts';
+import { SETTINGS, type Config, type SettingName, type Source } from './schema.ts';
+import { fileKeyOf, SLICES, type SettingRow } from './setting-row.ts';
+import { absolutePath } from './value.ts';
+
+/** Lists everything that is wrong with the settings. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -16,19 +20,72 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-type Read = { readonly value: unknown } | { readonly problem: string };
+type Parsed = { readonly value: unknown } | { readonly problem: string };
 
-/** A URL may hold a password where none is allowed: the message about it must not show it. */
-const shown = (row: SettingRow, text: string): string =>
-  row.secret ? 'the value (not shown)' : JSON.stringify(text.replace(/\/\/[^/]*@/, '//***@'));
+const rowOf = (name: SettingName): SettingRow => SETTINGS[name];
+const NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-const readSetting = (name: string, row: SettingRow, given: string | undefined): Read => {
-  // `KEY=` in an env file means that nobody chose a value.
-  const text = given === undefined || given.trim() === '' ? row.default : given.trim();
-  if (text === null) return { value: null };
-  const parsed = row.type.schema.safeParse(text);
-  if (parsed.success) return { value: parsed.data };
-  return { problem: `${name}: ${shown(row, text)} is not allowed; allowed is ${row.type.allowed}.` };
+/** `KEY=` in an env file counts as not set. */
+const textOf = (env: Environment, name: string): string | null => env[name]?.trim() || null;
+
+const MAX_SHOWN = 200;
+
+/** Hides secrets, and the password that a URL may contain by mistake. */
+const shown = (row: SettingRow, value: unknown): string => {
+  if (row.secret) return 'the value (not shown)';
+  const text = JSON.stringify(value).replace(/\/\/[^/]*@/, '//***@');
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`;
+};
+
+/** `base`: the folder for relative paths. */
+const checked = (row: SettingRow, value: unknown, base: string): Parsed => {
+  // zod drops this key from a record.
+  const isOdd = isJsonObject(value) && Object.hasOwn(value, '__proto__');
+  const parsed = row.type.schema.safeParse(isOdd ? null : value);
+  if (!parsed.success) return { problem: shown(row, value) };
+  return { value: row.type.isPath ? absolutePath(parsed.data as string, base) : parsed.data };
+};
+
+const fromText = (row: SettingRow, text: string): Parsed => {
+  const parsed = checked(row, row.type.decode?.(text) ?? text, process.cwd());
+  return 'problem' in parsed ? { problem: shown(row, text) } : parsed;
+};
+
+interface Read {
+  readonly parsed: Parsed;
+  readonly source: Source;
+}
+
+const readSetting = (name: SettingName, env: Environment, file: ConfigFile | null): Read => {
+  const row = rowOf(name);
+  const text = textOf(env, name);
+  if (text !== null) {
+    const parsed = fromText(row, text);
+    return { source: 'environment', parsed: explained(parsed, name, row.type.allowed) };
+  }
+  if (file?.values.has(name) === true) {
+    const parsed = checked(row, file.values.get(name), path.dirname(file.path));
+    const place = fileProblem(file.path, fileKeyOf(name));
+    const { allowed, allowedInFile = allowed } = row.type;
+    return { source: 'config file', parsed: explained(parsed, place, allowedInFile) };
+  }
+  const parsed = row.default === null ? { value: null } : fromText(row, row.default);
+  return { source: 'default', parsed: explained(parsed, name, row.type.allowed) };
+};
+
+const explained = (parsed: Parsed, place: string, allowed: string): Parsed =>
+  'problem' in parsed
+    ? { problem: `${place}: ${parsed.problem} is not allowed; allowed is ${allowed}.` }
+    : parsed;
+
+/** The file of `PROXY_CONFIG`, or else `config.json` in the state directory; null: there is none. */
+const openConfigFile = (env: Environment): ConfigFile | null => {
+  const named = textOf(env, 'PROXY_CONFIG');
+  const { parsed } = readSetting(named === null ? 'PROXY_STATE_DIR' : 'PROXY_CONFIG', env, null);
+  // Reading all settings reports this problem.
+  if ('problem' in parsed) return null;
+  const found = parsed.value as string;
+  return readConfigFile(named === null ? configFileIn(found) : found, named !== null);
 };
 
 const unknownKeys = (env: Environment): string[] =>
@@ -37,17 +94,27 @@ const unknownKeys = (env: Environment): string[] =>
     .toSorted()
     .map((name) => `${name} is not a setting of this server and has no effect.`);
 
-/** Whoever sets it means a provider, and would wonder why another backend answers. */
-const keyOfNobody = (upstream: Record<string, unknown> | undefined): string[] =>
+const withoutEffect = (sources: Readonly<Record<string, Source>>): string[] =>
+  NAMES.flatMap((name) => {
+    const { noEffect } = rowOf(name);
+    return noEffect === undefined || sources[name] === 'default'
+      ? []
+      : [`${name} has no effect: ${noEffect}.`];
+  });
+
+/** Warns about a provider's key without a provider: another backend would answer. */
+const keyWithoutProvider = (upstream: Record<string, unknown> | undefined): string[] =>
   (upstream?.['apiKey'] ?? null) !== null && (upstream?.['baseUrl'] ?? null) === null
     ? ['PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.']
     : [];
 
-const NO_SERVERS: McpFile = { servers: [], problems: [], warnings: [] };
-
-const mcpFileOf = (mcp: Record<string, unknown> | undefined, env: Environment): McpFile => {
-  const file = mcp?.['configFile'];
-  return typeof file === 'string' ? readMcpFile(file, env) : NO_SERVERS;
+/** A file that is named wins over the servers in the config file: the environment can name one. */
+const readServers = (named: unknown, file: ConfigFile | null, env: Environment): McpFile => {
+  if (typeof named === 'string') return readMcpFile(named, env);
+  const entries = file?.mcpServers ?? null;
+  return file === null || entries === null
+    ? NO_SERVERS
+    : readMcpServers(entries, { prefix: `Config file ${file.path}`, file: file.path, environment: env });
 };
 
 const deepFreeze = <T>(value: T): T => {
@@ -58,18 +125,30 @@ const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
+/** Reads the environment and the config file. Throws `ConfigError` if anything is not allowed. */
 export const loadConfig = (env: Environment): Config => {
-  const slices: Record<string, Record<string, unknown>> = {};
-  for (const slice of Object.keys(SLICES)) slices[slice] = {};
-  const problems: string[] = [];
-  for (const [name, row] of Object.entries<SettingRow>(SETTINGS)) {
-    const read = readSetting(name, row, env[name]);
-    if ('problem' in read) problems.push(read.problem);
-    else Object.assign(slices[row.slice] ?? {}, { [row.field]: read.value });
+  const file = openConfigFile(env);
+  const slices: Record<string, Record<string, unknown>> = Object.fromEntries(
+    SLICES.map((slice) => [slice, {}]),
+  );
+  const sources: Record<string, Source> = {};
+  const problems = [...(file?.problems ?? [])];
+  for (const name of NAMES) {
+    const { slice, field } = rowOf(name);
+    const { parsed, source } = readSetting(name, env, file);
+    sources[name] = source;
+    if ('problem' in parsed) problems.push(parsed.problem);
+    else Object.assign(slices[slice] ?? {}, { [field]: parsed.value });
   }
-  const mcp = mcpFileOf(slices['mcp'], env);
+  Object.assign(slices['state'] ?? {}, { configFile: file?.path ?? null });
+  const mcp = readServers(slices['mcp']?.['configFile'], file, env);
   problems.push(...mcp.problems);
   if (problems.length > 0) throw new ConfigError(problems);
-  const warnings = [...unknownKeys(env), ...keyOfNobody(slices['upstream']), ...mcp.warnings];
-  return deepFreeze({ ...slices, mcpServers: mcp.servers, warnings }) as unknown as Config;
+  const warnings = [
+    ...unknownKeys(env),
+    ...withoutEffect(sources),
+    ...keyWithoutProvider(slices['upstream']),
+    ...mcp.warnings,
+  ];
+  return deepFreeze({ ...slices, mcpServers: mcp.servers, sources, warnings }) as unknown as Config;
 };

@@ -132,9 +132,9 @@ describe('the file of PROXY_MCP_CONFIG', () => {
       { a: { type: 'sse', url: 'http://h' } },
       '`mcpServers.a.type` is `sse`, the transport before streamable HTTP, which is not served',
     ],
-    [{ a: { command: '' } }, '`mcpServers.a.command` must be a text'],
-    [{ a: { command: 'x', args: 'y' } }, '`mcpServers.a.args` must be an array of texts'],
-    [{ a: { command: 'x', env: { A: 1 } } }, '`mcpServers.a.env` must be an object of texts'],
+    [{ a: { command: '' } }, '`mcpServers.a.command` must be a non-empty string'],
+    [{ a: { command: 'x', args: 'y' } }, '`mcpServers.a.args` must be an array of strings'],
+    [{ a: { command: 'x', env: { A: 1 } } }, '`mcpServers.a.env` must be an object of strings'],
     [
       { a: { command: 'x', tool_timeout_sec: 0 } },
       '`mcpServers.a.tool_timeout_sec` must be a number from 1 to 3600',
@@ -158,13 +158,13 @@ describe('the file of PROXY_MCP_CONFIG', () => {
 
   it('refuses what is no such file, without quoting it', () => {
     expect(problemsOf(() => loadText('{"mcpServers": hunter2'))).toEqual([
-      `PROXY_MCP_CONFIG: ${file} is not JSON.`,
+      `PROXY_MCP_CONFIG: ${file} is not valid JSON: see line 1, column 16.`,
     ]);
     expect(problemsOf(() => loadText('[]'))).toEqual([
       `PROXY_MCP_CONFIG: ${file} must be an object with the member \`mcpServers\`, an object.`,
     ]);
     expect(problemsOf(() => loadConfig({ PROXY_MCP_CONFIG: directory }))).toEqual([
-      `PROXY_MCP_CONFIG: ${directory} is not a file.`,
+      `PROXY_MCP_CONFIG: ${directory} is a folder, not a file.`,
     ]);
     expect(problemsOf(() => loadConfig({ PROXY_MCP_CONFIG: `${file}.not` }))).toEqual([
       `PROXY_MCP_CONFIG: ${file}.not cannot be read: ENOENT.`,

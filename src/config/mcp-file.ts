@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { z } from 'zod';
@@ -14,62 +13,50 @@ import {
   type McpTransport,
 } from '../canonical/mcp/mcp-server.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
+import { readJsonFile } from './json-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The servers of a file in the usual `mcpServers` form, and everything that is wrong or odd about it. */
+/** MCP servers in the usual `mcpServers` form, with all errors and warnings. */
 export interface McpFile {
   readonly servers: readonly McpServer[];
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
+export const NO_SERVERS: McpFile = { servers: [], problems: [], warnings: [] };
+
 const SETTING = 'PROXY_MCP_CONFIG';
-const MAX_FILE_BYTES = 1024 * 1024;
 /** Each stdio server is a process for every thread that uses it. */
 const MAX_SERVERS = 64;
 const MAX_SECONDS = 3_600;
 
+/** Where servers are named, and whose variables `${NAME}` means. */
+interface McpPlace {
+  /** Begins every message, with the path of the file. */
+  readonly prefix: string;
+  /** Relative folders are taken from its folder. */
+  readonly file: string;
+  readonly environment: Environment;
+}
+
 export const readMcpFile = (file: string, environment: Environment): McpFile => {
   const failed = (problem: string): McpFile => ({
-    servers: [],
+    ...NO_SERVERS,
     problems: [`${SETTING}: ${file} ${problem}`],
-    warnings: [],
   });
-  let text: string;
-  try {
-    const found = statSync(file);
-    // Of a pipe the end may never come.
-    if (!found.isFile()) return failed('is not a file.');
-    if (found.size > MAX_FILE_BYTES) return failed('is larger than 1 MB.');
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    return failed(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}.`);
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser would quote what stands there, which may be a token.
-    return failed('is not JSON.');
-  }
-  const entries = isJsonObject(value) ? value['mcpServers'] : undefined;
+  const read = readJsonFile(file);
+  if ('problem' in read) return failed(read.problem);
+  const entries = isJsonObject(read.value) ? read.value['mcpServers'] : undefined;
   if (!isJsonObject(entries)) return failed('must be an object with the member `mcpServers`, an object.');
-  return new FileReader(file, environment).read(entries);
+  return readMcpServers(entries, { prefix: `${SETTING}: ${file}`, file, environment });
 };
 
-const FIELDS = {
-  both: ['type', 'disabled', 'startup_timeout_sec', 'tool_timeout_sec', 'require_approval'],
-  stdio: ['command', 'args', 'env', 'cwd'],
-  http: ['url', 'headers'],
-} as const;
+/** The value of `mcpServers`. */
+export const readMcpServers = (entries: JsonObject, place: McpPlace): McpFile =>
+  new ServersReader(place).read(entries);
 
-const TEXTS = z.array(z.string());
-const TEXT_BY_NAME = z.record(z.string(), z.string());
-const APPROVAL = z.enum(['always', 'never']);
-const SECONDS = z.number().min(1).max(MAX_SECONDS);
-
-/** The words that other programs have for the transport. */
+/** The names that other programs use for the transport. */
 const TYPES: Readonly<Record<string, McpTransport['kind']>> = {
   stdio: 'stdio',
   http: 'http',
@@ -78,16 +65,32 @@ const TYPES: Readonly<Record<string, McpTransport['kind']>> = {
   streamable_http: 'http',
 };
 
-class FileReader {
-  readonly #file: string;
-  readonly #environment: Environment;
+const TEXT_BY_NAME = z.record(z.string(), z.string());
+const SECONDS = z.number().min(1).max(MAX_SECONDS);
+
+/** The fields of a server, for both transports and for each. The JSON schema of the config file has them too. */
+export const MCP_FIELDS = {
+  both: {
+    type: z.enum(Object.keys(TYPES)),
+    disabled: z.boolean(),
+    startup_timeout_sec: SECONDS,
+    tool_timeout_sec: SECONDS,
+    require_approval: z.enum(['always', 'never']),
+  },
+  stdio: { command: z.string().min(1), args: z.array(z.string()), env: TEXT_BY_NAME, cwd: z.string() },
+  http: { url: z.string(), headers: TEXT_BY_NAME },
+} as const;
+
+const { both: BOTH, stdio: STDIO, http: HTTP } = MCP_FIELDS;
+
+class ServersReader {
+  readonly #from: McpPlace;
   readonly #problems: string[] = [];
   readonly #warnings: string[] = [];
   #label = '';
 
-  constructor(file: string, environment: Environment) {
-    this.#file = file;
-    this.#environment = environment;
+  constructor(from: McpPlace) {
+    this.#from = from;
   }
 
   read(entries: JsonObject): McpFile {
@@ -112,21 +115,24 @@ class FileReader {
   #server(entry: JsonObject): readonly McpServer[] {
     const kind = this.#kind(entry);
     if (kind === null) return [];
-    const known = new Set<string>([...FIELDS.both, ...FIELDS[kind]]);
+    const known = new Set(Object.keys({ ...BOTH, ...MCP_FIELDS[kind] }));
     for (const field of Object.keys(entry)) {
       if (!known.has(field))
         this.#warnings.push(this.#line(`${this.#place(field)} is unknown and has no effect`));
     }
-    // What is switched off may be unfinished.
-    if (this.#given(entry, 'disabled', z.boolean(), 'true or false') === true) return [];
+    // A disabled server may be incomplete.
+    if (this.#given(entry, 'disabled', BOTH.disabled, 'true or false') === true) return [];
     const seconds = `a number from 1 to ${MAX_SECONDS}`;
     return [
       {
         label: this.#label,
         transport: kind === 'stdio' ? this.#stdio(entry) : this.#http(entry),
-        startupSeconds: this.#given(entry, 'startup_timeout_sec', SECONDS, seconds) ?? MCP_STARTUP_SECONDS,
-        callSeconds: this.#given(entry, 'tool_timeout_sec', SECONDS, seconds) ?? MCP_CALL_SECONDS,
-        requireApproval: this.#given(entry, 'require_approval', APPROVAL, '`always` or `never`') ?? 'always',
+        startupSeconds:
+          this.#given(entry, 'startup_timeout_sec', BOTH.startup_timeout_sec, seconds) ?? MCP_STARTUP_SECONDS,
+        callSeconds:
+          this.#given(entry, 'tool_timeout_sec', BOTH.tool_timeout_sec, seconds) ?? MCP_CALL_SECONDS,
+        requireApproval:
+          this.#given(entry, 'require_approval', BOTH.require_approval, '`always` or `never`') ?? 'always',
       },
     ];
   }
@@ -149,24 +155,27 @@ class FileReader {
   }
 
   #stdio(entry: JsonObject): McpTransport {
-    const env = this.#given(entry, 'env', TEXT_BY_NAME, 'an object of texts') ?? {};
-    const cwd = this.#given(entry, 'cwd', z.string(), 'a text');
+    const env = this.#given(entry, 'env', STDIO.env, 'an object of strings') ?? {};
+    const cwd = this.#given(entry, 'cwd', STDIO.cwd, 'a string');
     return {
       kind: 'stdio',
-      command: this.#expand('command', this.#given(entry, 'command', z.string().min(1), 'a text') ?? ''),
-      args: (this.#given(entry, 'args', TEXTS, 'an array of texts') ?? []).map((text, index) =>
+      command: this.#expand(
+        'command',
+        this.#given(entry, 'command', STDIO.command, 'a non-empty string') ?? '',
+      ),
+      args: (this.#given(entry, 'args', STDIO.args, 'an array of strings') ?? []).map((text, index) =>
         this.#expand(`args[${index}]`, text),
       ),
       env: this.#expandAll('env', env),
-      cwd: cwd === undefined ? null : path.resolve(path.dirname(this.#file), this.#expand('cwd', cwd)),
+      cwd: cwd === undefined ? null : path.resolve(path.dirname(this.#from.file), this.#expand('cwd', cwd)),
     };
   }
 
   #http(entry: JsonObject): McpTransport {
-    const url = this.#expand('url', this.#given(entry, 'url', z.string(), 'a text') ?? '');
+    const url = this.#expand('url', this.#given(entry, 'url', HTTP.url, 'a string') ?? '');
     const headers = this.#expandAll(
       'headers',
-      this.#given(entry, 'headers', TEXT_BY_NAME, 'an object of texts') ?? {},
+      this.#given(entry, 'headers', HTTP.headers, 'an object of strings') ?? {},
     );
     const wrong = mcpUrlProblem(url);
     if (wrong !== null) this.#problem('url', wrong);
@@ -190,10 +199,10 @@ class FileReader {
     );
   }
 
-  /** `${NAME}` is a variable of our environment, `${NAME:-text}` the text where it is not set. */
+  /** Replaces `${NAME}` by a variable of our environment, and `${NAME:-text}` by the text if it is not set. */
   #expand(field: string, text: string): string {
     return text.replaceAll(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, otherwise?: string) => {
-      const value = this.#environment[name] ?? otherwise;
+      const value = this.#from.environment[name] ?? otherwise;
       if (value === undefined) this.#problem(field, `names the variable ${name}, which is not set`);
       return value ?? '';
     });
@@ -209,6 +218,6 @@ class FileReader {
   }
 
   #line(text: string): string {
-    return `${SETTING}: ${this.#file}: ${text}.`;
+    return `${this.#from.prefix}: ${text}.`;
   }
 }

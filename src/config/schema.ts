@@ -6,11 +6,11 @@ import type { SettingRow, Slice } from './setting-row.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
 import type { ValueType } from './value.ts';
 
-/** Every setting there is. `Config`, the loader and docs/configuration.md are made from this table. */
+/** Every setting. `Config`, the loader, docs/configuration.md and docs/config.schema.json are made from this table. */
 export const SETTINGS = { ...CLIENT_SETTINGS, ...FAMILY_SETTINGS, ...TOOL_SETTINGS, ...BACKEND_SETTINGS };
 
 type Settings = typeof SETTINGS;
-type SettingName = keyof Settings;
+export type SettingName = keyof Settings;
 
 type Value<R extends SettingRow> =
   | (R['type'] extends ValueType<infer Output> ? Output : never)
@@ -18,12 +18,16 @@ type Value<R extends SettingRow> =
 
 type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly slice: S }>;
 
-/** The whole configuration: frozen, read once, handed on in slices. */
+export type Source = 'environment' | 'config file' | 'default';
+
+/** The whole configuration: frozen, read once, passed on in slices. */
 export type Config = {
   readonly [S in Slice]: { readonly [R in RowOf<S> as R['field']]: Value<R> };
 } & {
-  /** What the file of PROXY_MCP_CONFIG names. */
+  /** From the file of `PROXY_MCP_CONFIG`, or from the config file. */
   readonly mcpServers: readonly McpServer[];
-  /** What is odd but does not stop a start, such as a misspelt key. */
+  /** Where each value comes from. */
+  readonly sources: Readonly<Record<SettingName, Source>>;
+  /** Mistakes that do not stop the start, such as a misspelt key. */
   readonly warnings: readonly string[];
 };

@@ -1,33 +1,69 @@
 import type { ValueType } from './value.ts';
 
-/** The slices of the configuration, in the order of the docs. */
-export const SLICES = {
-  http: 'HTTP server',
-  load: 'How much at once',
-  upstream: 'Backend',
-  state: 'Files of this server',
-  api: 'How requests and answers are shaped',
-  clients: 'Families of clients',
-  tools: 'Tools',
-  images: 'Images',
-  codex: 'What codex may do',
-  mcp: 'MCP servers',
-  worker: 'App-server processes',
-  log: 'Logs',
+/** The slices of the configuration: `config[slice][field]`. Within a group the docs follow this order. */
+export const SLICES = [
+  'http',
+  'upstream',
+  'state',
+  'api',
+  'clients',
+  'tools',
+  'images',
+  'mcp',
+  'codex',
+  'load',
+  'worker',
+  'log',
+] as const;
+
+export type Slice = (typeof SLICES)[number];
+
+/** Who needs a setting, in the order of the docs. */
+export const GROUPS = {
+  everyday: {
+    title: 'Everyday',
+    about: 'Most people need no others.',
+  },
+  deployment: {
+    title: 'Deployment',
+    about: 'For a server that several people use: networks, logs, and what clients may do.',
+  },
+  documents: {
+    title: 'Required by the documents',
+    about:
+      'The documents behind [requirements](requirements.md) ask for these. The defaults are what most clients expect.',
+  },
+  tuning: {
+    title: 'Tuning',
+    about: 'Limits and times. The defaults are measured; change one only if a metric or an error names it.',
+  },
 } as const;
 
-export type Slice = keyof typeof SLICES;
+export type Group = keyof typeof GROUPS;
 
 export interface SettingRow {
+  readonly group: Group;
   /** Where the value is found: `config[slice][field]`. The field names its unit. */
   readonly slice: Slice;
   readonly field: string;
   readonly type: ValueType<unknown>;
-  /** As it would be written in the environment; null: the value is null when the key is not set. */
+  /** As written in the environment; null: the value is null when the setting is not set. */
   readonly default: string | null;
   /** For a default that depends on the machine: what the docs say. */
   readonly defaultInDocs?: string;
   readonly unit?: string;
   readonly secret?: true;
+  /** The config file cannot set it. */
+  readonly environmentOnly?: true;
+  /** Why setting it changes nothing at present; a warning at the start says so. */
+  readonly noEffect?: string;
+  /** The first sentence is also the line of `--help`. */
   readonly description: string;
 }
+
+/** The name of a setting in the config file: `PROXY_MODEL_ALIASES` is `modelAliases`. */
+export const fileKeyOf = (name: string): string =>
+  name
+    .replace(/^PROXY_/, '')
+    .toLowerCase()
+    .replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());

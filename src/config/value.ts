@@ -4,37 +4,45 @@ import { z } from 'zod';
 
 import { isJsonObject } from '../kit/json/json.ts';
 
-/** How one setting is read from its text: what is allowed, in words and as a schema. */
+/** The type of one setting: the same schema checks it in the environment and in the config file. */
 export interface ValueType<Output> {
-  /** Completes the sentence "allowed is …". */
+  /** Completes the sentence "allowed is …" for the environment. */
   readonly allowed: string;
-  readonly schema: z.ZodType<Output, string>;
-  /** Its values are numbers or a few known words: no secret, path or name can hide in one. */
+  /** The same for the config file, where it differs. */
+  readonly allowedInFile?: string;
+  /** The value as JSON. `docs/config.schema.json` is printed from it. */
+  readonly schema: z.ZodType<Output>;
+  /** Turns the text of an environment variable into JSON; text that it cannot read stays a string. */
+  readonly decode?: (text: string) => unknown;
+  /** A relative path: taken from the working directory, or from the folder of the config file. */
+  readonly isPath?: true;
+  /** Its values are numbers or known words, which cannot contain a secret, a path or a name. */
   readonly isPlain?: true;
 }
 
-/** A longer delay overflows the timers of Node, which then fire at once. */
+/** Node's timers overflow above this and fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
 export const wholeNumber = (min: number, max: number): ValueType<number> => ({
   allowed: `a whole number from ${min} to ${max}`,
-  schema: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .pipe(z.number().min(min).max(max)),
+  schema: z.int().min(min).max(max),
+  decode: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
   isPlain: true,
 });
 
+const YES_OR_NO: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
+
 export const yesOrNo: ValueType<boolean> = {
   allowed: 'true, false, 1 or 0',
-  schema: z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1'),
+  allowedInFile: 'true or false',
+  schema: z.boolean(),
+  decode: (text) => (Object.hasOwn(YES_OR_NO, text) ? YES_OR_NO[text] : text),
   isPlain: true,
 };
 
 export const oneOf = <const Choice extends string>(choices: readonly Choice[]): ValueType<Choice> => ({
   allowed: `one of ${choices.join(', ')}`,
-  schema: z.string().pipe(z.enum(choices)),
+  schema: z.enum(choices),
   isPlain: true,
 });
 
@@ -50,114 +58,114 @@ export const modelName: ValueType<string> = {
   schema: MODEL_NAME,
 };
 
-/** `~` is the home directory; a relative path is taken from the working directory of the process. */
-export const directory: ValueType<string> = {
+/** A file or a folder. `~` is the home directory. */
+export const filePath: ValueType<string> = {
   allowed: 'a path (~ is the home directory)',
   schema: z
     .string()
-    .refine((text) => !text.includes('\0') && !/^~[^/\\]/.test(text))
-    .transform((text) => resolve(text.replace(/^~(?=$|[/\\])/, () => homedir()))),
+    .min(1)
+    .refine((text) => !text.includes('\0') && !/^~[^/\\]/.test(text)),
+  isPath: true,
 };
 
-/** A header can carry nothing else, so any other key could never match. */
+export const absolutePath = (text: string, base: string): string =>
+  resolve(
+    base,
+    text.replace(/^~(?=$|[/\\])/, () => homedir()),
+  );
+
+/** HTTP headers can carry nothing else. */
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** Without the comma, which separates keys in the environment. */
+const LISTED_KEY = /^[\x21-\x2b\x2d-\x7e]+$/;
 
 export const secret: ValueType<string> = {
   allowed: 'visible ASCII characters without spaces',
   schema: z.string().regex(VISIBLE_ASCII),
 };
 
+/** Commas in the environment, an array in the file, where one entry may also be a plain string. */
+const listOf = (item: z.ZodType<string>): z.ZodType<readonly string[]> =>
+  z.union([item, z.array(item)]).transform((value) => (typeof value === 'string' ? [value] : value));
+
+const splitAtCommas = (text: string): string[] => text.split(',').map((entry) => entry.trim());
+
 export const secretList: ValueType<readonly string[]> = {
   allowed: 'a comma-separated list of keys, each of visible ASCII characters without spaces',
-  schema: z
-    .string()
-    .transform((text) =>
-      text
-        .split(',')
-        .map((entry) => entry.trim())
-        .filter((entry) => entry !== ''),
-    )
-    .pipe(z.array(z.string().regex(VISIBLE_ASCII))),
+  allowedInFile: 'an array of keys, each of visible ASCII characters without spaces and commas',
+  schema: listOf(z.string().regex(LISTED_KEY)),
+  decode: (text) => splitAtCommas(text).filter((entry) => entry !== ''),
 };
 
 export const paramList: ValueType<readonly string[]> = {
   allowed: 'all, none, or a comma-separated list of parameter names',
-  schema: z
-    .string()
-    .regex(/^[a-z_]+(?:\s*,\s*[a-z_]+)*$/)
-    .transform((text) => text.split(',').map((entry) => entry.trim())),
+  allowedInFile: '"all", "none", or an array of parameter names',
+  schema: listOf(z.string().regex(/^[a-z_]+$/)),
+  decode: splitAtCommas,
 };
 
-/** What holds for the models whose names look like this; `*` stands for anything. */
+/** The choice for models whose names match the pattern; `*` matches any characters. */
 export interface ModelRule<Choice extends string> {
   readonly pattern: string;
   readonly choice: Choice;
 }
 
-/** One choice for all models, or one for each pattern of names; the first pattern that fits counts. */
+/** One choice for all models, or a list of `pattern=choice`; the first matching pattern counts. */
 export const perModel = <const Choice extends string>(
   choices: readonly Choice[],
 ): ValueType<readonly ModelRule<Choice>[]> => ({
-  allowed: `one of ${choices.join(', ')}, or a comma-separated list such as llama-*=${choices.at(-1)}, in which * stands for anything in the name of a model`,
+  allowed: `one of ${choices.join(', ')}, or a comma-separated list such as llama-*=${choices.at(-1)}, in which * matches any characters in the name of a model`,
+  allowedInFile: `one of ${choices.join(', ')}, or an array such as ["llama-*=${choices.at(-1)}"], in which * matches any characters in the name of a model`,
   schema: z
-    .string()
-    .transform((text) => text.split(',').map((entry) => entry.trim()))
-    .transform((entries) =>
-      entries.length === 1 && entries[0]?.includes('=') === false ? [`*=${entries[0]}`] : entries,
-    )
-    .pipe(
-      z.array(
-        z
-          .string()
-          .regex(/^[^\s=]+=[^=]+$/)
-          .transform((entry) => {
-            const [pattern = '', choice = ''] = entry.split('=');
-            return { pattern, choice };
-          })
-          .pipe(z.object({ pattern: z.string(), choice: z.enum(choices) })),
-      ),
+    .union([z.enum(choices), z.array(z.string().regex(new RegExp(`^[^\\s=]+=(?:${choices.join('|')})$`)))])
+    .transform((value) =>
+      (typeof value === 'string' ? [`*=${value}`] : value).map((entry) => {
+        const [pattern = '', choice] = entry.split('=');
+        return { pattern, choice: choice as Choice };
+      }),
     ),
+  decode: (text) => (text.includes('=') || text.includes(',') ? splitAtCommas(text) : text),
 });
 
-/** The origin of a page: scheme, host and port, where `*` may stand for any port. */
+/** The origin of a page: scheme, host and port; `*` as port matches any port. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::(?:\d{1,5}|\*))?$/;
 
-/** Origins are compared as browsers write them: in small letters and without a path. */
+/** Origins are compared as browsers write them: in lower case and without a path. */
 export const originList: ValueType<readonly string[]> = {
   allowed: '* or a comma-separated list of origins such as https://notes.example or http://localhost:*',
-  schema: z
-    .string()
-    .transform((text) => text.split(',').map((entry) => entry.trim().toLowerCase()))
-    .pipe(z.array(z.union([z.literal('*'), z.string().regex(ORIGIN)]))),
+  allowedInFile: '"*" or an array of origins such as "https://notes.example" or "http://localhost:*"',
+  schema: listOf(
+    z
+      .string()
+      .toLowerCase()
+      .refine((text) => text === '*' || ORIGIN.test(text)),
+  ),
+  decode: splitAtCommas,
 };
 
-/** Names of a deployment, and the names that they stand for. */
+/** Names that a deployment gives to models. */
 export const aliasMap: ValueType<Readonly<Record<string, string>>> = {
   allowed:
-    'a JSON object whose keys and values are names of models, and in which no name leads back to itself or on to ten others',
-  schema: z
-    .string()
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        context.addIssue({ code: 'custom', message: 'no JSON' });
-        return z.NEVER;
-      }
-    })
-    // zod leaves this name out of a record without a word.
-    .refine((value) => !isJsonObject(value) || !Object.hasOwn(value, '__proto__'))
-    .pipe(z.record(MODEL_NAME, MODEL_NAME))
-    .refine((aliases) => {
-      const map = new Map(Object.entries(aliases));
-      return [...map.keys()].every((name) => hasEnd(name, map));
-    }),
+    'a JSON object whose keys and values are names of models, without circles and without chains of more than ten names',
+  schema: z.record(MODEL_NAME, MODEL_NAME).refine((aliases) => {
+    const map = new Map(Object.entries(aliases));
+    return [...map.keys()].every((name) => hasEnd(name, map));
+  }),
+  decode: (text) => {
+    try {
+      const value: unknown = JSON.parse(text);
+      // zod drops this key from a record.
+      return isJsonObject(value) && Object.hasOwn(value, '__proto__') ? text : value;
+    } catch {
+      return text;
+    }
+  },
 };
 
-/** More than anybody needs; each step of each name is gone again for every list of models. */
+/** Every alias is followed for every list of models. */
 const MAX_STEPS = 10;
 
-/** Whether a name stands for something in the end, and not for itself by way of others. */
+/** Whether following the aliases of a name comes to an end. */
 const hasEnd = (name: string, aliases: ReadonlyMap<string, string>): boolean => {
   const seen = new Set<string>();
   for (let next: string | undefined = name; next !== undefined; next = aliases.get(next)) {
@@ -168,8 +176,8 @@ const hasEnd = (name: string, aliases: ReadonlyMap<string, string>): boolean => 
 };
 
 /**
- * The URL is written into codex's `config.toml` and paths are appended to it: so it carries no
- * password, no query and no fragment.
+ * The URL is written into codex's `config.toml` and paths are appended to it, so it must not contain a
+ * password, a query or a fragment.
  */
 const isBaseUrl = (text: string): boolean => {
   const url = URL.parse(text);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { turnRequest, functionTool } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/request/item.ts';
-import type { AskedTurn } from '../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { countInput, countUsage } from './count-tokens.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
@@ -20,7 +20,7 @@ const words = () => {
 
 const { signal } = new AbortController();
 const still = { now: () => 0 };
-const counted = (different: Partial<AskedTurn>): Promise<number> =>
+const counted = (different: Partial<TurnRequest>): Promise<number> =>
   countInput(turnRequest(different), { tokenizer: words().tokenizer, clock: still, caller: 'a', signal });
 
 const user = (text: string): Item => ({ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] });
@@ -35,7 +35,7 @@ const pdf = (pages: number): string =>
 
 // The answer's beginning counts 2, every message 4, all tools together 8.
 describe('countInput', () => {
-  it.each<[what: string, different: Partial<AskedTurn>, tokens: number]>([
+  it.each<[what: string, different: Partial<TurnRequest>, tokens: number]>([
     ['nothing', { items: [] }, 2],
     ['a text', { items: [user('Tell me a joke')] }, 2 + 4 + 4],
     ['instructions', { instructions: 'be kind', items: [] }, 2 + 4 + 2],

@@ -1,6 +1,6 @@
 import { countableInput, countableItem, type Countable } from '../canonical/tokens/countable.ts';
 import { isReasoning, type Item } from '../canonical/request/item.ts';
-import type { AskedTurn } from '../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
@@ -27,7 +27,7 @@ export const countInput = (
 
 /** The usage of a turn whose upstream gave none, by counting what was asked and what was answered. */
 export const countUsage = async (
-  request: AskedTurn,
+  request: TurnRequest,
   items: readonly Item[],
   counting: Counting,
 ): Promise<Usage> => {

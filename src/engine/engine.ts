@@ -1,12 +1,13 @@
 import type { Path } from '../canonical/request/path.ts';
 import type { Rejection } from '../canonical/failure/rejection.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnContext } from '../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 
-/** Runs turns. The port between the edge, which knows no app-server, and the south, which knows no HTTP. */
+/** Runs turns. The port between the client side, which knows no app-server, and the backend side, which knows no HTTP. */
 export interface Engine {
   /** What will become of a request, as far as that is known before its backend is asked. */
-  plan(request: TurnRequest): Plan;
+  plan(request: TurnRequest, context: TurnContext): Plan;
 }
 
 export interface Plan {
@@ -29,5 +30,5 @@ export interface Plan {
 
 /** An engine whose plans are changed by each of these, the first of them innermost. */
 export const withPlans = (engine: Engine, ...changes: readonly ((plan: Plan) => Plan)[]): Engine => ({
-  plan: (request) => changes.reduce((plan, change) => change(plan), engine.plan(request)),
+  plan: (...turn) => changes.reduce((plan, change) => change(plan), engine.plan(...turn)),
 });

@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Logger } from './log.ts';
 import type { TurnObserver } from './observer.ts';
 
@@ -21,7 +21,7 @@ const clip = (value: unknown): unknown => {
 export const contentLog = (
   logger: Logger,
   requestId: string,
-  requests: readonly AskedTurn[],
+  requests: readonly TurnRequest[],
   choices: number,
 ): TurnObserver => {
   let turns = 0;

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { list, resolveRef } from './schema-match.ts';
+import { resolvePointer } from '../kit/json/json-pointer.ts';
+import { list } from './schema-match.ts';
 
 /** Lines about the parameters of one tool; the schema says the rest. */
 const MAX_LINES = 200;
@@ -79,7 +80,7 @@ class Describing {
     const { $ref: target, ...own } = schema;
     if (typeof target !== 'string') return { own: schema, refs };
     if (refs.includes(target)) return { own, refs };
-    const found = resolveRef(this.#root, target);
+    const found = resolvePointer(this.#root, target);
     return this.#followed({ ...(isJsonObject(found) ? found : {}), ...own }, [...refs, target]);
   }
 }

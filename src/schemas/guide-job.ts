@@ -18,8 +18,8 @@ export const guideTo = (text: string): Guidance | null => {
       example: written !== null && written.length <= MAX_EXAMPLE_CHARS ? written : null,
     };
   } catch (error) {
-    // Schemas may be deeper than the stack, and their references no addresses.
-    if (error instanceof RangeError || error instanceof URIError) return null;
+    // Schemas may be deeper than the stack.
+    if (error instanceof RangeError) return null;
     throw error;
   }
 };

@@ -1,6 +1,7 @@
 import { isJsonObject } from '../kit/json/json.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
-import { fitsPattern, limit, list, matches, resolveRef } from './schema-match.ts';
+import { resolvePointer } from '../kit/json/json-pointer.ts';
+import { fitsPattern, limit, list, matches } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';
 
 /** Where names and numbers come from. */
@@ -66,7 +67,7 @@ const flatten = (
   const parts = [...list(allOf)];
   let followed = refs;
   if (typeof target === 'string') {
-    const found = resolveRef(sampling.root, target);
+    const found = resolvePointer(sampling.root, target);
     if (found === undefined || refs.includes(target)) return null;
     followed = [...refs, target];
     parts.unshift(found);

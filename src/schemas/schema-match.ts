@@ -1,5 +1,6 @@
 import { isJsonObject } from '../kit/json/json.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
+import { resolvePointer } from '../kit/json/json-pointer.ts';
 
 /**
  * Whether a value fits a schema, for the keywords that the sampler knows. It keeps the sampler
@@ -16,7 +17,7 @@ export const matches = (
   const target = schema['$ref'];
   if (typeof target === 'string') {
     if (followed.includes(target)) return false;
-    if (!matches(resolveRef(root, target), value, root, [...followed, target])) return false;
+    if (!matches(resolvePointer(root, target), value, root, [...followed, target])) return false;
   }
   const fits = (one: Json): boolean => matches(one, value, root, followed);
   return (
@@ -35,18 +36,6 @@ export const matches = (
 };
 
 export const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-
-/** Only pointers into the same schema, which is all that a request can carry. */
-export const resolveRef = (root: Json, target: string): Json | undefined => {
-  if (!target.startsWith('#')) return undefined;
-  let found: Json | undefined = root;
-  for (const step of target.slice(1).split('/').slice(1)) {
-    const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (Array.isArray(found)) found = list(found)[Number(key)];
-    else found = isJsonObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
-  }
-  return found;
-};
 
 const typeOf = (value: Json): string => {
   if (value === null) return 'null';

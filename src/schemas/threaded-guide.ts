@@ -17,14 +17,8 @@ export interface ThreadedGuide extends ToolGuide {
   close(): Promise<void>;
 }
 
-const TIMEOUT_MS = 1_000;
 /** For all schemas of a request, once its first one was looked at. */
 const TOTAL_MS = 2_000;
-/** The first one who comes waits until the thread is there. */
-const WAIT_MS = 5_000;
-const MAX_WAITING = 256;
-/** More than anything fills in its time: see `maxMemoryMb`. */
-const MAX_MEMORY_MB = 1_024;
 
 /** Larger than what anybody explains. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
@@ -36,16 +30,15 @@ const KNOWN_FOR_MS = 10 * 60_000;
 export const createThreadedGuide = ({
   clock,
   onUnexplained,
-  timeoutMs = TIMEOUT_MS,
+  timeoutMs = 1_000,
 }: ThreadedGuideOptions): ThreadedGuide => {
   const pool = createThreadPool<string, Guidance | null>({
     file: besideModule(import.meta.url, 'guide-thread'),
     // One key has one of them.
     threads: 2,
     timeoutMs,
-    waitMs: WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    maxMemoryMb: MAX_MEMORY_MB,
+    waitMs: 5_000,
+    maxWaiting: 256,
   });
   const known = new Recent<Guidance | null>(MAX_KNOWN, KNOWN_FOR_MS, clock);
 

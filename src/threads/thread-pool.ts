@@ -35,14 +35,16 @@ export interface ThreadPoolOptions {
   readonly waitMs: number;
   /** When more wait, the newest of the key with the most gives way. */
   readonly maxWaiting: number;
-  /**
-   * Node ends a thread that wants more, but only between two steps of it: one that fills its memory within
-   * a step takes the whole process with it. So this is far above what a job can fill before its time is up.
-   */
-  readonly maxMemoryMb: number;
+  readonly maxMemoryMb?: number;
 }
 
-/** The module that stands beside this one: a source in a clone, or what was built of it. */
+/**
+ * Node ends a thread that wants more, but only between two steps of it: one that fills its memory within a step
+ * ends the whole process. So this is far above what a job can fill before its time is up.
+ */
+const MAX_MEMORY_MB = 1_024;
+
+/** The URL of a module in the same folder: a source file in a clone, a built file in a package. */
 export const besideModule = (url: string, name: string): URL =>
   new URL(`./${name}${url.endsWith('.ts') ? '.ts' : '.js'}`, url);
 
@@ -160,7 +162,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
       // It needs nothing of ours: no variables, no options.
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.maxMemoryMb },
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.maxMemoryMb ?? MAX_MEMORY_MB },
     });
     const thread: Thread<Job, Result> = { worker, isReady: false, current: null, timer: null };
     this.#threads.add(thread);

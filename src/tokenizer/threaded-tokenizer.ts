@@ -29,12 +29,6 @@ export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
 /** No model's name: the encoding of current models. */
 const CURRENT = '';
 
-const TIMEOUT_MS = 5_000;
-/** The first one who asks waits until the table is loaded. */
-const WAIT_MS = 10_000;
-const MAX_WAITING = 1_000;
-const MAX_MEMORY_MB = 1_024;
-
 /** As a rule of thumb; a guess is better than an answer that does not go on. */
 const CHARS_PER_TOKEN = 4;
 
@@ -46,10 +40,10 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
   const pool = createThreadPool<TokenJob, TokenResult>({
     file: besideModule(import.meta.url, 'tokenizer-thread'),
     threads: 1,
-    timeoutMs: TIMEOUT_MS,
-    waitMs: WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    maxMemoryMb: MAX_MEMORY_MB,
+    timeoutMs: 5_000,
+    // The first job waits until the table is loaded.
+    waitMs: 10_000,
+    maxWaiting: 1_000,
   });
   const ask = async (job: TokenJob, caller: string): Promise<TokenResult> => {
     const outcome = await pool.run(job, caller);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { partsOf, withParts, type Item } from '../canonical/request/item.ts';
-import type { AskedTurn } from '../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 
 export interface Client {
@@ -16,7 +16,7 @@ export interface Client {
  * it began. Taken from what the client sent, before images are fetched: the bytes behind a URL may
  * change from one turn to the next, and are not worth hashing by the megabyte.
  */
-export const conversationKey = (request: AskedTurn, { caller, session }: Client): string => {
+export const conversationKey = (request: TurnRequest, { caller, session }: Client): string => {
   const named = request.cache.key ?? session;
   const about = named === null ? beginningOf(request) : excerptOf(named);
   const text = JSON.stringify([excerptOf(caller), about]);
@@ -25,7 +25,7 @@ export const conversationKey = (request: AskedTurn, { caller, session }: Client)
 };
 
 /** What no later turn of a conversation changes: how it began, up to the first thing the user said. */
-const beginningOf = (request: AskedTurn): unknown => {
+const beginningOf = (request: TurnRequest): unknown => {
   const first = request.items.findIndex((item) => item.kind === 'message' && item.role === 'user');
   const items = request.items.slice(0, Math.max(0, first) + 1).filter((item) => isPrompt(item));
   // Each by itself: many tools must not hide what was said.

@@ -1,5 +1,5 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Steer } from '../canonical/request/turn-request.ts';
+import type { Steer } from '../canonical/context/turn-context.ts';
 
 /** So much can be said to one response: the app-server keeps what its model has not read yet. */
 const MAX_SAID_CHARS = 8 * 1024 * 1024;

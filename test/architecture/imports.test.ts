@@ -38,7 +38,18 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   turns: [...CENTRE, 'engine', 'network', 'observe', 'threads', 'node:', 'ajv', 'ajv-formats', 'undici'],
-  http: [...CENTRE, 'openai', 'turns', 'engine', 'observe', 'threads', 'node:', 'hono', '@hono/node-server'],
+  http: [
+    ...CENTRE,
+    'openai',
+    'turns',
+    'engine',
+    'observe',
+    'threads',
+    'node:',
+    'hono',
+    '@hono/node-server',
+    'busboy',
+  ],
   // Puts the parts together.
   compose: [
     ...CENTRE,

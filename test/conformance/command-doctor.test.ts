@@ -142,6 +142,17 @@ describe('doctor', () => {
     });
   });
 
+  it('names the config file and where each setting comes from, and no value', async () => {
+    await mkdir(room.stateDir, { recursive: true, mode: 0o700 });
+    const file = path.join(room.stateDir, 'config.json');
+    await writeFile(file, JSON.stringify({ demo: false, apiKey: ['sk-hidden'], port: 1 }));
+    const { says, out } = await examine(['--no-turns']);
+    expect(says['settings']).toContain(`config file ${file}; Everyday: PORT (environment), `);
+    expect(says['settings']).toContain('PROXY_API_KEY (config file)');
+    expect(says['settings']).toContain('Deployment: PROXY_DEMO (config file)');
+    expect(out).not.toContain('sk-hidden');
+  });
+
   it('stops where the settings make no sense', async () => {
     const { code, grades, says } = await examine([], { PROXY_DEMO: 'perhaps' });
     expect({ code, grades }).toEqual({ code: 1, grades: [...MACHINE.slice(0, 2), 'settings: problem'] });

@@ -65,7 +65,8 @@ describe('a request that cannot be run', () => {
       400,
       {
         error: {
-          message: "Invalid schema for function 'g': in 'properties.a.type': 5 is not a type of JSON Schema.",
+          message:
+            "Invalid schema for function 'g': in 'properties.a.type': expected a type of JSON Schema, but got 5.",
           type: 'invalid_request_error',
           param,
           code: 'invalid_function_parameters',

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import { plainValues } from '../../src/codex/capabilities/requested-fields.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
@@ -14,6 +13,7 @@ import { parameterName } from '../../src/openai/shared/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';
 import { NO_MCP } from '../support/no-mcp.ts';
 import { threadSettings } from '../support/thread-settings.ts';
+import { turnContext } from '../support/turn-request.ts';
 
 /** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
 
@@ -21,23 +21,10 @@ const models = createModelNames(modelList([knownModel('gpt-5.5', { efforts: ['lo
 const settings = threadSettings({ workdir: '/tmp/codex-work', knows: (model) => model === 'gpt-5.5' });
 
 const payloads = (body: object) => {
-  const {
-    request: ask,
-    ignored,
-    names,
-    isLegacy,
-  } = toTurnRequest(body, {
+  const { request, ignored, names, isLegacy } = toTurnRequest(body, {
     models,
     ignoreClientPrompt: false,
   });
-  const request = {
-    ...ask,
-    caller: 'caller',
-    isStrict: false,
-    conversation: 'conversation',
-    budget: new ModelBudget(64),
-    insists: false,
-  };
   const strategy = {
     requestFormat: 'responses',
     slug: request.model,
@@ -50,7 +37,7 @@ const payloads = (body: object) => {
     request: drafted,
     unsaid,
     leftOut,
-  } = draftTurn(request, strategy, {
+  } = draftTurn({ request, context: turnContext() }, strategy, {
     relay: null,
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,

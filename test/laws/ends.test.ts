@@ -14,7 +14,7 @@ import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-str
 import { engineOn } from '../support/engine.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { collect, emit } from '../support/turn-events.ts';
-import { functionTool, turnRequest } from '../support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 
 /**
@@ -88,7 +88,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   const tools = [functionTool('f', { parameters: {}, strict: false })];
   const stop = new AbortController();
   const ended = (async () => {
-    const events = await collect(engine.plan(turnRequest({ tools })).run(stop.signal));
+    const events = await collect(engine.plan(turnRequest({ tools }), turnContext()).run(stop.signal));
     expect(checkGrammar(events)).toEqual([]);
     return fold(emit(events));
   })();

@@ -26,7 +26,7 @@ import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { engineOf, planOf } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
-import { functionTool, turnRequest } from '../support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 
 /** Law G: whatever happens to a turn on its way, its events keep their grammar. */
 
@@ -91,7 +91,7 @@ const compacted = (events: readonly TurnEvent[], support: CompactionSupport): As
 
 type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<TurnEvent>;
 const run = (engine: Engine, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
-  engine.plan(turnRequest(different)).run(never);
+  engine.plan(turnRequest(different), turnContext()).run(never);
 
 /** Every second call is wrong, and all attempts are the same events. */
 const repairedTwice = (
@@ -192,7 +192,7 @@ describe('the grammar of events', () => {
       fc.asyncProperty(turnEvents, size, fc.boolean(), async (events, max, isChat) => {
         const limited = engineOf(limitTime(60_000, clock)(telling(events)));
         const emulated = withEmulations(limited, characters, clock);
-        const plan = emulated.plan(turnRequest({ stop: ['a'], maxOutputTokens: max }));
+        const plan = emulated.plan(turnRequest({ stop: ['a'], maxOutputTokens: max }), turnContext());
         const told = await collect(retryWhole(keepSecrets(['s'])(plan)).run(never));
         const shown = isChat
           ? arrangeChat(emit(told), { showReasoning: true, showCommentary: false })

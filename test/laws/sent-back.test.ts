@@ -13,7 +13,7 @@ import {
 } from '../../src/canonical/request/item.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/translate/fit-history.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
@@ -38,7 +38,7 @@ const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: f
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The items behind the first message of the user and in front of the next: the answer that came back. */
-const betweenUsers = ({ items }: AskedTurn) =>
+const betweenUsers = ({ items }: TurnRequest) =>
   asJson(toInjectItems({ instructions: null, items }, 'own').slice(1, -1));
 
 describe('an answer of the Responses API, sent back', () => {

@@ -30,6 +30,7 @@ it('has these settings, each with its default', () => {
     PROXY_CHATGPT_BASE_URL: 'https://chatgpt.com/backend-api',
     PROXY_CHATGPT_LANE: 'auto',
     PROXY_STATE_DIR: '~/.codex-app-server-proxy',
+    PROXY_CONFIG: null,
     PROXY_REASONING_MEMORY_MB: '64',
     PROXY_STRICT_PARAMS: 'false',
     PROXY_INSTRUCTIONS_TARGET: 'base',

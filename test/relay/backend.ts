@@ -19,7 +19,7 @@ import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { turnContext, turnRequest } from '../support/turn-request.ts';
 
 /** A request as it arrived at the backend, byte for byte. */
 export interface ConnectionInfo {
@@ -160,6 +160,7 @@ export const startTestRelay = async (
       let refused: Failure | null = null;
       const relayTurn = relay.open(threadId, {
         request: turnRequest(request),
+        context: turnContext(),
         shape: SHAPE,
         onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { Outcome } from '../../src/canonical/events/outcome.ts';
+import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
@@ -19,7 +20,7 @@ import { placeLogged } from '../support/placed-relay.ts';
 import { startRealPool } from '../support/real-pool.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
-import { turnRequest } from '../support/turn-request.ts';
+import { turnContext, turnRequest } from '../support/turn-request.ts';
 import { fails } from './answered.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -33,7 +34,10 @@ interface Signed {
   readonly model: ModelServer;
   readonly log: readonly string[];
   readonly relayUrl: string;
-  run(request: Partial<TurnRequest>): Promise<{ outcome: Outcome; text: string }>;
+  run(
+    request: Partial<TurnRequest>,
+    context?: Partial<TurnContext>,
+  ): Promise<{ outcome: Outcome; text: string }>;
 }
 
 /** The real app-server, signed in with a made-up key, behind a relay to a scripted backend. */
@@ -67,10 +71,12 @@ const signIn = async (script: Script): Promise<Signed> => {
     model,
     log,
     relayUrl: relay.addresses.model,
-    async run(request) {
+    async run(request, context) {
       let outcome: Outcome | null = null;
       let text = '';
-      for await (const event of engine.plan(turnRequest(request)).run(new AbortController().signal)) {
+      for await (const event of engine
+        .plan(turnRequest(request), turnContext(context))
+        .run(new AbortController().signal)) {
         if (event.type === 'item-delta') text += event.delta;
         if (event.type === 'turn-ended') ({ outcome } = event);
       }
@@ -107,10 +113,11 @@ describe('what is said about trouble', () => {
       const told: string[] = [];
       const clean = cleaner([]);
       const trace = {
+        isRecording: true,
         record: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
         next: () => 0,
       };
-      const { outcome } = await run({ trace });
+      const { outcome } = await run({}, { trace });
       expect(outcome.kind).toBe('failed');
       expect(told).not.toEqual([]);
       expectNoSecrets(told.join(''), relayUrl);

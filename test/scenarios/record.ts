@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { Agent } from 'undici';
 
-import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { turnContext } from '../support/turn-request.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
@@ -121,7 +121,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
     workdir: stateDir,
   });
   try {
-    for await (const _ of engine.plan(request).run(new AbortController().signal));
+    for await (const _ of engine.plan(request, turnContext()).run(new AbortController().signal));
   } finally {
     await workers.drain(2_000);
     await relay?.close();
@@ -136,16 +136,7 @@ const asked = process.argv.slice(2);
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
-  const lines = normalise(
-    await run(scenario, {
-      ...request,
-      caller: 'caller',
-      isStrict: false,
-      conversation: name,
-      budget: new ModelBudget(64),
-      insists: false,
-    }),
-  );
+  const lines = normalise(await run(scenario, request));
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, 'request.json'), `${JSON.stringify(scenario.request, null, 2)}\n`);

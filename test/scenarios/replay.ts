@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
 import { RpcSource } from '../../src/codex/sources/rpc-source.ts';
 import type { TurnSource } from '../../src/codex/sources/source.ts';
@@ -50,7 +50,7 @@ export const requestOf = (name: string): unknown =>
   JSON.parse(readFileSync(scenarioFile(name, 'request.json'), 'utf8')) as unknown;
 
 /** The turn events of a recording, as the engine makes them; a turn that fails at once was never accepted. */
-export const replay = (name: string, request: AskedTurn): readonly TurnEvent[] => {
+export const replay = (name: string, request: TurnRequest): readonly TurnEvent[] => {
   const lines = readFileSync(scenarioFile(name, 'upstream.jsonl'), 'utf8')
     .trimEnd()
     .split('\n')

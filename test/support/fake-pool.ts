@@ -4,7 +4,7 @@ import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { engineOn } from './engine.ts';
 import { collect } from './turn-events.ts';
-import { turnRequest } from './turn-request.ts';
+import { turnContext, turnRequest } from './turn-request.ts';
 
 /** What a fake app-server does once a turn is started. */
 export type Behaviour = (thread: FakeThread) => void;
@@ -92,7 +92,7 @@ export const fakePool = (
 export const never = new AbortController().signal;
 
 export const run = ({ pool }: FakePool, different: Partial<TurnRequest> = {}): Promise<TurnEvent[]> =>
-  collect(engineOn(pool).plan(turnRequest(different)).run(never));
+  collect(engineOn(pool).plan(turnRequest(different), turnContext()).run(never));
 
 export const settled = (): Promise<void> =>
   new Promise((resolve) => {

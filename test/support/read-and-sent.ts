@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { failureOf } from '../../src/canonical/failure/failure.ts';
-import type { AskedTurn } from '../../src/canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
@@ -11,11 +10,12 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/jso
 import { parameterName, type ParameterNames } from '../../src/openai/shared/parameter-names.ts';
 import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';
 import { NO_MCP } from './no-mcp.ts';
+import { turnContext } from './turn-request.ts';
 import { threadSettings } from './thread-settings.ts';
 
 /** A request as an API reads it. */
 interface Read {
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   readonly ignored: readonly string[];
 }
@@ -27,17 +27,9 @@ export type Sent =
 
 export const sentFor = (read: () => Read): Sent => {
   try {
-    const { request: asked, names, ignored } = read();
-    const request = {
-      ...asked,
-      caller: 'c',
-      isStrict: false,
-      conversation: 'c',
-      budget: new ModelBudget(64),
-      insists: false,
-    };
+    const { request, names, ignored } = read();
     const strategy = { ...SHAPE.strategy, slug: request.model };
-    const draft = draftTurn(request, strategy, {
+    const draft = draftTurn({ request, context: turnContext() }, strategy, {
       relay: { profile: PROVIDER, refusedFor: () => new Set() },
       historyRules: OTHER_HISTORY,
       effortsOf: () => null,

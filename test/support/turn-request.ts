@@ -1,26 +1,37 @@
 import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
+import { NO_TRACE } from '../../src/canonical/context/trace.ts';
+import type { Turn, TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { FunctionTool } from '../../src/canonical/request/tool.ts';
-import { PLAIN_ASK, type AskedTurn, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 
-export const { sampling: NO_SAMPLING, cache: NO_CACHE } = PLAIN_ASK;
+export const { sampling: NO_SAMPLING, cache: NO_CACHE } = PLAIN_REQUEST;
 
-/** The smallest ask, and what a test wants different. */
-export const askedTurn = (different: Partial<AskedTurn> = {}): AskedTurn => ({
-  ...PLAIN_ASK,
+/** The smallest request, and what a test wants different. */
+export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
+  ...PLAIN_REQUEST,
   model: 'gpt-5.5',
   items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
   ...different,
 });
 
-/** The same as part of a conversation. */
-export const turnRequest = (different: Partial<TurnRequest> = {}): TurnRequest => ({
-  ...askedTurn(),
-  caller: 'caller',
-  isStrict: false,
+/** A context in which nothing is recorded, and what a test wants different. */
+export const turnContext = (different: Partial<TurnContext> = {}): TurnContext => ({
+  caller: { keyId: 'caller' },
   conversation: 'conversation',
   budget: new ModelBudget(64),
-  insists: false,
+  trace: NO_TRACE,
   ...different,
+});
+
+export type Different = Partial<TurnRequest & { readonly keyId: string; readonly conversation: string }>;
+
+/** A request in its context, and what a test wants different in either. */
+export const turnOf = ({ keyId, conversation, ...request }: Different = {}): Turn => ({
+  request: turnRequest(request),
+  context: turnContext({
+    ...(keyId === undefined ? {} : { caller: { keyId } }),
+    ...(conversation === undefined ? {} : { conversation }),
+  }),
 });
 
 /** A tool of which only the name is said, and what a test wants different. */

@@ -1,18 +1,23 @@
 /**
- * One who writes down what is said for one request, on every side, for a person who looks for a mistake. Whoever
- * says something tells it; what was told is not changed any more. Absent almost everywhere: then nobody writes.
+ * Records what is sent and received for one request, on the client side and on the backend side. Facts are not changed
+ * after they were recorded. The one port for captures, and for spans and a console later.
  */
 export interface Trace {
+  /** False: `record` does nothing, so facts that are costly to collect need not be collected. */
+  readonly isRecording: boolean;
   record(kind: TraceKind, facts: object): void;
-  /** A number that nothing else in the story has, for what is told in two parts. */
+  /** A number that nothing else in the trace has, for facts that are recorded in two parts. */
   next(): number;
 }
 
-/** A story from the side of who began it. */
+/** A trace for the one who opened it. */
 export interface OpenTrace extends Trace {
-  /** The last word. Resolves when it is written, or will not be. */
+  /** Records the last facts. Resolves when they are written, or cannot be. */
   end(facts: object): Promise<void>;
 }
+
+/** Records nothing. */
+export const NO_TRACE: Trace = { isRecording: false, record() {}, next: () => 0 };
 
 export type TraceKind =
   /** The settings of this server that translators read. */

@@ -23,15 +23,15 @@ const isLabel = (path: Path): boolean => typeof path === 'object' && 'formatFiel
 
 /** Whether the request must be rejected if this part of it has no effect. */
 export const mustHaveEffect = ({ isStrict, logprobs }: TurnRequest, path: Path): boolean =>
-  (isStrict && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
+  (isStrict === true && !isLabel(path)) || (logprobs.isNeeded && isAboutLogprobs(path));
 
 /** The rejections for the parts of a request that have no effect but must have one. */
 export const rejectionsFor = (request: TurnRequest, ignored: readonly Path[]): readonly Rejection[] => {
   const isNeeded = (path: Path): boolean => request.logprobs.isNeeded && isAboutLogprobs(path);
   return [
     ...ignored.filter(isNeeded).map((path) => withoutEffect(path, 'has no effect here')),
-    ...(request.isStrict ? ignored.filter((path) => !isNeeded(path) && !isLabel(path)) : []).map((path) =>
-      withoutEffect(path, NO_EFFECT_IN_STRICT),
+    ...(request.isStrict === true ? ignored.filter((path) => !isNeeded(path) && !isLabel(path)) : []).map(
+      (path) => withoutEffect(path, NO_EFFECT_IN_STRICT),
     ),
   ];
 };

@@ -1,5 +1,5 @@
 import type { Item, Message, Opaque, Summary } from './item.ts';
-import type { AskedTurn } from './turn-request.ts';
+import type { TurnRequest } from './turn-request.ts';
 
 /** As the last item of a conversation, requests a compaction instead of an answer. */
 const TRIGGER: Opaque = { kind: 'opaque', raw: { type: 'compaction_trigger' } };
@@ -8,13 +8,13 @@ export const isCompactionTrigger = (item: Item): boolean =>
   'raw' in item && item.raw.type === TRIGGER.raw.type;
 
 /** Whether the request is for a compaction. */
-export const asksForCompaction = ({ items }: Pick<AskedTurn, 'items'>): boolean => {
+export const asksForCompaction = ({ items }: Pick<TurnRequest, 'items'>): boolean => {
   const last = items.at(-1);
   return last !== undefined && isCompactionTrigger(last);
 };
 
 /** Adds the compaction trigger, unless it is already there. */
-export const withCompactionTrigger = <Ask extends AskedTurn>(request: Ask): Ask =>
+export const withCompactionTrigger = <Ask extends TurnRequest>(request: Ask): Ask =>
   asksForCompaction(request) ? request : { ...request, items: [...request.items, TRIGGER] };
 
 /** Whether an item is a compaction that only its backend can decrypt. */

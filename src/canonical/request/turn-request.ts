@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Item } from './item.ts';
-import type { ModelBudget } from '../context/model-budget.ts';
-import type { Trace } from '../context/trace.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
-/** One caller's ask, whichever API it came by. Whether the answer is streamed is not part of it. */
-export interface AskedTurn {
+/**
+ * What one model answer is to be made from, whichever API it came by. Data only: it can be written as JSON and read
+ * back by another process. Whether the answer is streamed is not part of it; what is not data is in `TurnContext`.
+ */
+export interface TurnRequest {
   /** The name that goes to the backend: aliases are resolved. */
   readonly model: string;
   readonly instructions: string | null;
@@ -47,10 +48,14 @@ export interface AskedTurn {
   readonly safetyIdentifier: string | null;
   /** What the items say is to be reviewed, by the backend's own reviewer, in words of its own. */
   readonly isReview?: true;
+  /** An answer in which a parameter of the request has no effect is an error. */
+  readonly isStrict?: true;
+  /** The model left out a call that it must make: the request asks for it once more, in words. */
+  readonly insists?: true;
 }
 
-/** What an API asks for that has fields for nothing but a model and items. */
-export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
+/** The request of an API that has fields for a model and items only. */
+export const PLAIN_REQUEST: Omit<TurnRequest, 'model' | 'items'> = {
   instructions: null,
   tools: [],
   toolChoice: { mode: 'auto' },
@@ -74,45 +79,6 @@ export const PLAIN_ASK: Omit<AskedTurn, 'model' | 'items'> = {
   user: null,
   safetyIdentifier: null,
 };
-
-/** An ask, who asks, and which conversation it belongs to. */
-export interface TurnRequest extends AskedTurn {
-  /** The same for all requests of one caller: what one taught us does not hold for another. */
-  readonly caller: string;
-  /** No answer is wanted in which something that was asked for has no effect. */
-  readonly isStrict: boolean;
-  /**
-   * The same for all requests of one conversation of one caller, and for no others: so its prompt
-   * cache stays warm. A hash; it says nothing about what is in the conversation.
-   */
-  readonly conversation: string;
-  /** How many model requests its answer may cost. All requests that are made of it share this object. */
-  readonly budget: ModelBudget;
-  /** The model has left a call out that it must make: it is told again, in words. */
-  readonly insists: boolean;
-  /** The trace that the caller's request belongs to; absent: it named none. */
-  readonly traceContext?: TraceContext;
-  /** Who writes down what is said for it; absent: nobody. */
-  readonly trace?: Trace;
-  /** Called when the model answers, and again should it answer anew: from then on it can be spoken to. */
-  readonly onSteerable?: (steer: Steer) => void;
-}
-
-/** W3C Trace Context, as the caller sent it. */
-export interface TraceContext {
-  readonly traceparent: string;
-  readonly tracestate: string | null;
-}
-
-/**
- * Says something to the model while it answers: it breaks off, hears that, and goes on. Rejects with a `GatewayError`,
- * also when the turn has ended.
- */
-export type Steer = (texts: readonly string[]) => Promise<void>;
-
-/** What a refusal of the backend's may hang on. Nothing that was learnt from one holds for another. */
-export const circumstancesOf = ({ caller, model, reasoning }: TurnRequest): string =>
-  JSON.stringify([caller, model, reasoning.effort]);
 
 /** How the next token is chosen. Null stands for what the caller did not say. */
 export interface Sampling {

@@ -5,7 +5,7 @@ import { imageTokens } from './image-tokens.ts';
 import type { Item, Part } from '../request/item.ts';
 import { textOfFile } from '../request/text-file.ts';
 import type { Tool } from '../request/tool.ts';
-import type { AskedTurn } from '../request/turn-request.ts';
+import type { TurnRequest } from '../request/turn-request.ts';
 
 /** A piece of model input or output: texts to count, and tokens that are already known. */
 export interface Countable {
@@ -18,7 +18,7 @@ export interface Countable {
  * OpenAI's chat format.
  */
 export function* countableInput(
-  request: Pick<AskedTurn, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
+  request: Pick<TurnRequest, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
 ): Generator<Countable> {
   const { model, instructions, items, tools, format } = request;
   yield tokensOnly(TOKENS_OF_REPLY);

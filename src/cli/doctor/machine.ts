@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 
 import { findCodexBinary } from '../../codex/binary.ts';
 import { untrustedState } from '../../codex/home/private-folders.ts';
-import { ConfigError, loadConfig } from '../../config/load.ts';
+import { ConfigError } from '../../config/load.ts';
+import { loadSettings } from '../load-settings.ts';
+import { describeSources, sourcesFacts } from './sources.ts';
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
 
 /** What is looked at on this machine, before anything is sent anywhere. */
@@ -54,12 +56,13 @@ const findBinary = (): ReturnType<typeof findCodexBinary> | Finding => {
 export const settingsCheck = (environment: Readonly<Record<string, string | undefined>>): Check => ({
   name: 'settings',
   limitMs: 1_000,
-  run: () => {
+  run: async () => {
     try {
-      const { warnings } = loadConfig(environment);
-      return warnings.length === 0
-        ? ok('valid')
-        : warning(warnings.join('\n'), 'see docs/configuration.md, or leave it out');
+      const config = await loadSettings(environment);
+      const facts = sourcesFacts(config);
+      return config.warnings.length === 0
+        ? ok(describeSources(config), facts)
+        : warning(config.warnings.join('\n'), 'see docs/configuration.md, or leave it out', facts);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return problem(error.problems.join('\n'), 'correct it: docs/configuration.md');

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { createApp, type App } from '../../compose/app.ts';
 import type { BackendState } from '../../compose/banner.ts';
-import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { createLogger } from '../../observe/log.ts';
+import { loadSettings } from '../load-settings.ts';
 import type { Answer } from './turns.ts';
 
 /** The whole server in this process, without a port: what it answers is what a client would get. */
@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export const startProbe = async (environment: Environment, settings: Environment): Promise<Probe> => {
   // A key of its own: the server's is neither needed nor made.
   const key = randomUUID();
-  const config = impatient(loadConfig({ ...environment, ...settings, PROXY_API_KEY: key }));
+  const config = impatient(await loadSettings({ ...environment, ...settings, PROXY_API_KEY: key }));
   const app = await createApp(config, { environment, logger: createLogger({ level: 'silent' }) });
   return {
     state: app.state(),

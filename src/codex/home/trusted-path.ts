@@ -11,22 +11,27 @@ const STICKY = 0o1000;
 /** The uid of files without an owner in this user namespace. */
 const NO_OWNER = 65_534;
 
+/** What to do besides taking the rights away. */
+const OTHER_FOLDER = 'choose another folder with PROXY_STATE_DIR';
+
 /**
- * What another user may do to this path; null: nothing. A path that does not exist is trusted if no one else
- * may create it. A symbolic link is trusted if its owner and its target are. Root is trusted.
+ * Says what another user may do to this file or folder; null: nothing. A missing file is trusted if no other user
+ * may create it. A symbolic link is trusted if its owner is, and its target too. Root is trusted.
  */
-export const untrusted = async (file: string): Promise<string | null> => {
+export const untrusted = async (file: string, otherwise = OTHER_FOLDER): Promise<string | null> => {
   // Windows has different permissions.
   if (process.getuid === undefined) return null;
-  return look(path.resolve(file), { uid: process.getuid(), links: 0 });
+  return look(path.resolve(file), { uid: process.getuid(), links: 0, otherwise });
 };
 
 interface Looking {
   readonly uid: number;
   readonly links: number;
+  readonly otherwise: string;
 }
 
-const look = async (file: string, { uid, links }: Looking): Promise<string | null> => {
+const look = async (file: string, looking: Looking): Promise<string | null> => {
+  const { uid, links, otherwise } = looking;
   if (links > MAX_LINKS) return `${file} is a loop of links. Remove it.`;
   for (const part of partsOf(file)) {
     const found = await lstat(part).catch((error: unknown) => {
@@ -37,11 +42,11 @@ const look = async (file: string, { uid, links }: Looking): Promise<string | nul
     const isLink = found.isSymbolicLink();
     const { uid: owner, gid, mode } = found;
     const rights = { uid: owner, gid, mode, isLink };
-    const problem = problemOf(part, rights, { uid, isWhole: part === file });
+    const problem = problemOf(part, rights, { uid, isWhole: part === file, otherwise });
     if (problem !== null) return problem;
     if (isLink) {
       const target = path.resolve(path.dirname(part), await readlink(part));
-      const behind = await look(target, { uid, links: links + 1 });
+      const behind = await look(target, { ...looking, links: links + 1 });
       if (behind !== null) return behind;
     }
   }
@@ -61,17 +66,24 @@ const partsOf = (file: string): readonly string[] => {
   return parent === file ? [file] : [...partsOf(parent), file];
 };
 
-/** Pure. `isWhole`: it is the path itself, not a parent folder. */
+interface Judging {
+  readonly uid: number;
+  /** It is the path itself, not a folder on the way to it. */
+  readonly isWhole: boolean;
+  readonly otherwise?: string;
+}
+
+/** Pure. */
 export const problemOf = (
   part: string,
   { uid: owner, gid, mode, isLink }: Rights,
-  { uid, isWhole }: { readonly uid: number; readonly isWhole: boolean },
+  { uid, isWhole, otherwise = OTHER_FOLDER }: Judging,
 ): string | null => {
   const isOurs = owner === uid || owner === 0 || (owner === NO_OWNER && !isWhole);
   if (!isOurs) {
     return (
       `${part} belongs to user ${owner}, and this server runs as user ${uid}: that user could read its secrets or run programs as it. ` +
-      `Run chown -R ${uid} ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+      `Run chown -R ${uid} ${part} if its content is yours, or ${otherwise}.`
     );
   }
   // The permissions of a link are irrelevant.
@@ -83,6 +95,6 @@ export const problemOf = (
   if (writable === 0 || (!isWhole && (mode & STICKY) !== 0)) return null;
   return (
     `Other users may write to ${part}: they could read the secrets of this server or run programs as its user. ` +
-    `Run chmod go-w ${part} if its content is yours, or choose another folder with PROXY_STATE_DIR.`
+    `Run chmod go-w ${part} if its content is yours, or ${otherwise}.`
   );
 };

@@ -11,7 +11,7 @@ import {
   type FakeThread,
 } from '../../../test/support/fake-pool.ts';
 import { collect } from '../../../test/support/turn-events.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import { UnreadTotal } from './unread-total.ts';
 
@@ -23,7 +23,7 @@ describe('a reader', () => {
 
   it('that leaves: the turn is interrupted and the worker given back', async () => {
     const fake = fakePool([hanging]);
-    for await (const event of engineOn(fake.pool).plan(turnRequest()).run(never)) {
+    for await (const event of engineOn(fake.pool).plan(turnRequest(), turnContext()).run(never)) {
       if (event.type === 'item-delta') break;
     }
     await settled();
@@ -37,7 +37,7 @@ describe('a reader', () => {
       () => null,
       (method) => (method === 'turn/interrupt' ? forgotten : Promise.resolve()),
     );
-    for await (const event of engineOn(fake.pool).plan(turnRequest()).run(never)) {
+    for await (const event of engineOn(fake.pool).plan(turnRequest(), turnContext()).run(never)) {
       if (event.type === 'item-delta') break;
     }
     await settled();
@@ -48,7 +48,7 @@ describe('a reader', () => {
     const fake = fakePool([() => {}]);
     const controller = new AbortController();
     const reason = new Error('gone');
-    const reading = collect(engineOn(fake.pool).plan(turnRequest()).run(controller.signal));
+    const reading = collect(engineOn(fake.pool).plan(turnRequest(), turnContext()).run(controller.signal));
     while (!fake.calls.includes('turn/start')) await settled();
     controller.abort(reason);
     await expect(reading).rejects.toBe(reason);
@@ -72,7 +72,7 @@ describe('a reader', () => {
       (method) => (method === held ? limiter.promise : Promise.resolve()),
     );
     const controller = new AbortController();
-    const reading = collect(engineOn(fake.pool).plan(turnRequest()).run(controller.signal));
+    const reading = collect(engineOn(fake.pool).plan(turnRequest(), turnContext()).run(controller.signal));
     while (!fake.calls.includes(held)) await settled();
     controller.abort(new Error('gone'));
     await expect(reading).rejects.toThrow('gone');
@@ -86,7 +86,7 @@ describe('a reader', () => {
     const fake = fakePool([hanging]);
     const reading = collect(
       engineOn(fake.pool)
-        .plan(turnRequest())
+        .plan(turnRequest(), turnContext())
         .run(AbortSignal.abort(new Error('gone'))),
     );
     await expect(reading).rejects.toThrow('gone');
@@ -121,7 +121,7 @@ describe('a reader', () => {
       unread: new UnreadTotal({ maxBytes: 1024 * 1024, onChange() {} }),
     });
     const begin = async () => {
-      const reader = engine.plan(turnRequest()).run(never)[Symbol.asyncIterator]();
+      const reader = engine.plan(turnRequest(), turnContext()).run(never)[Symbol.asyncIterator]();
       await reader.next();
       return reader;
     };
@@ -142,7 +142,7 @@ describe('a reader', () => {
     const fake = fakePool([(thread) => thread.answer('a', 'b')]);
     let isSettled = false;
     const turn = engineOn(fake.pool)
-      .plan(turnRequest())
+      .plan(turnRequest(), turnContext())
       .run(never, () => {
         isSettled = true;
       });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { engineOn } from '../../../test/support/engine.ts';
 import { fakePool, never, type Behaviour, type FakePool } from '../../../test/support/fake-pool.ts';
 import { collect } from '../../../test/support/turn-events.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 
 const fails =
   (codexErrorInfo: string): Behaviour =>
@@ -15,7 +15,7 @@ const answers: Behaviour = (thread) => thread.answer('done');
 
 const run = async ({ pool, calls, openLeases }: FakePool, wasRenewed: boolean) => {
   const engine = engineOn(pool, { wasRenewedSince: async () => wasRenewed });
-  const last = (await collect(engine.plan(turnRequest()).run(never))).at(-1);
+  const last = (await collect(engine.plan(turnRequest(), turnContext()).run(never))).at(-1);
   return {
     outcome: last?.type === 'turn-ended' ? last.outcome.kind : null,
     attempts: calls.filter((call) => call === 'turn/start').length,

@@ -4,7 +4,7 @@ import { CLOSED, fakePool, run, settled } from '../../../test/support/fake-pool.
 import { ACCEPTED, END, messageTold } from '../../../test/support/told-items.ts';
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { engineOn } from '../../../test/support/engine.ts';
-import { functionTool, NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, NO_SAMPLING, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { BackendProfile } from '../../codex/capabilities/profile.ts';
@@ -42,7 +42,7 @@ describe('createEngine', () => {
     const relayTo = (profile: BackendProfile): EngineDeps['relay'] =>
       ({ profile, refusedFor: () => new Set() }) as unknown as EngineDeps['relay'];
     const takes = (relay: EngineDeps['relay']): unknown =>
-      engineOn(pool, { relay }).plan(turnRequest()).takesImageUrls;
+      engineOn(pool, { relay }).plan(turnRequest(), turnContext()).takesImageUrls;
     expect([takes(relayTo(PROVIDER)), takes(relayTo(CHATGPT)), takes(null)]).toEqual([true, false, false]);
   });
 

@@ -1,7 +1,7 @@
 import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { isToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
@@ -47,22 +47,22 @@ const LOGIN_TROUBLE: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
 const RENEWAL_SETTLES_MS = 10_000;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
-  plan(request) {
-    const history = deps.reasoning.recall(request);
-    const first = draftTurn(request, deps.strategies.first(request), deps, history);
+  plan(request, context) {
+    const turn = { request, context };
+    const history = deps.reasoning.recall(turn);
+    const first = draftTurn(turn, deps.strategies.first(turn), deps, history);
     const approved: ApprovedResults = new Map();
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
       takesImageUrls: deps.relay?.profile.takesImageUrls === true,
-      run: (signal, onSettled) => runTurn({ request, history }, first, { deps, signal, onSettled, approved }),
+      run: (signal, onSettled) => runTurn({ ...turn, history }, first, { deps, signal, onSettled, approved }),
     };
   },
 });
 
-/** What a client asks, and its conversation with what the client could not send of it. */
-interface Asked {
-  readonly request: TurnRequest;
+/** A request, its context, and its conversation with what the client could not send of it. */
+interface Asked extends Turn {
   readonly history: History;
 }
 
@@ -79,10 +79,10 @@ async function* runTurn(
   first: Draft,
   { deps, signal, onSettled, approved }: Running,
 ): AsyncGenerator<TurnEvent> {
-  const { request } = asked;
+  const { budget, trace } = asked.context;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
-  if (recalled > 0) request.trace?.record('recalled', asked.history);
+  if (recalled > 0) trace.record('recalled', asked.history);
   /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
   let refused: Failure | null = null;
@@ -90,22 +90,28 @@ async function* runTurn(
   let draft = first;
   let reruns = 0;
   for (let losses = 0; ;) {
-    if (request.budget.isLimitReached) throw new GatewayError(request.budget.exceeded());
+    if (budget.isLimitReached) throw new GatewayError(budget.exceeded());
     const startedAt = deps.ambient.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
-    const turn = new TurnAttempt(deps, lease, { draft, signal, mayRetry: losses + 1 < ATTEMPTS, approved });
+    const turn = new TurnAttempt(deps, lease, {
+      draft,
+      context: asked.context,
+      signal,
+      mayRetry: losses + 1 < ATTEMPTS,
+      approved,
+    });
     try {
       for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {
-          deps.strategies.worked(request, tried);
-          if (trial === 'now' && refused !== null) deps.reasoning.refused(request, refused);
+          deps.strategies.worked(asked, tried);
+          if (trial === 'now' && refused !== null) deps.reasoning.refused(asked, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
         // There are clients that leave as soon as they have read a call.
         const isCalled = event.type === 'item-ended' && isToolCall(event.item);
         const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
-        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(request, turn.answer);
+        if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(asked, turn.answer);
         hasCalled ||= isCalled;
         yield event;
       }
@@ -116,11 +122,11 @@ async function* runTurn(
       else {
         const { refusal } = error;
         const { failure } = refusal.outcome;
-        const mayAskAgain = !request.budget.isLimitReached;
+        const mayAskAgain = !budget.isLimitReached;
         if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
           trial = 'now';
           refused = failure;
-          draft = draftTurn(request, draft.strategy, deps);
+          draft = draftTurn(asked, draft.strategy, deps);
           continue;
         }
         if (mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
@@ -153,13 +159,17 @@ const recalledIn = ({ request, history: { items, places } }: Asked): number =>
 
 /** Null: there is no other way, or nothing of the conversation would be left in it. */
 const nextDraft = (
-  { request, history }: Asked,
+  asked: Asked,
   tried: readonly RequestStrategy[],
   refusal: Failure,
   deps: EngineDeps,
 ): Draft | null => {
-  const strategy = deps.strategies.next({ ...request, items: history.items }, tried, refusal);
+  const strategy = deps.strategies.next(
+    { ...asked, request: { ...asked.request, items: asked.history.items } },
+    tried,
+    refusal,
+  );
   if (strategy === null) return null;
-  const draft = draftTurn(request, strategy, deps, history);
+  const draft = draftTurn(asked, strategy, deps, asked.history);
   return draft.request.items.length === 0 ? null : draft;
 };

@@ -3,8 +3,11 @@ import type { AppServer } from '../../codex/app-server.ts';
 import type { ParamsOf } from '../../codex/protocol/methods.ts';
 import { RpcError } from '../../codex/rpc/errors.ts';
 
-/** The same app-server, and what is said to it and by it stands in the story. */
-export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer => ({
+/** The same app-server; its calls and notifications are recorded in the trace. */
+export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer =>
+  trace.isRecording ? recorded(appServer, trace) : appServer;
+
+const recorded = (appServer: AppServer, trace: Trace): AppServer => ({
   async request(method, params, options) {
     const call = trace.next();
     trace.record('rpc-sent', { call, method, params });
@@ -28,11 +31,11 @@ export const tracedAppServer = (appServer: AppServer, trace: Trace): AppServer =
     }),
 });
 
-/** A thread that was started ahead is told as if it had been started now. */
-export const tellSpare = (trace: Trace | undefined, id: string, start: ParamsOf<'thread/start'>): void => {
-  const call = trace?.next();
-  trace?.record('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
-  trace?.record('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
+/** Records a pre-started thread as if it had been started now. */
+export const recordPreStarted = (trace: Trace, id: string, start: ParamsOf<'thread/start'>): void => {
+  const call = trace.next();
+  trace.record('rpc-sent', { call, method: 'thread/start', params: start, isSpare: true });
+  trace.record('rpc-answered', { call, method: 'thread/start', result: { thread: { id } } });
 };
 
 const described = (error: unknown): object => {

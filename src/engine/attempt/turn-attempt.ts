@@ -2,6 +2,7 @@ import { gatewayError, failure, GatewayError } from '../../canonical/failure/fai
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnContext } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { AppServer, ThreadSignal } from '../../codex/app-server.ts';
 import { isKnownNotification, type ParamsOf } from '../../codex/protocol/methods.ts';
@@ -28,7 +29,7 @@ import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './pre-started-threads.ts';
 import { startTurn, type StartedTurn } from './start-turn.ts';
 import { steerTurn } from './steer-turn.ts';
-import { tellSpare, tracedAppServer } from './traced-app-server.ts';
+import { recordPreStarted, tracedAppServer } from './traced-app-server.ts';
 import { turnAnomalies } from './turn-anomalies.ts';
 import { TurnWatch } from './turn-watch.ts';
 
@@ -37,6 +38,7 @@ const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
 interface Attempt {
   readonly draft: Draft;
+  readonly context: TurnContext;
   readonly signal: AbortSignal;
   /** Whether there is another attempt if the worker dies. */
   readonly mayRetry: boolean;
@@ -50,6 +52,7 @@ export class TurnAttempt {
   readonly #lease: Lease;
   readonly #appServer: AppServer;
   readonly #request: TurnRequest;
+  readonly #context: TurnContext;
   readonly #draft: Draft;
   readonly #mayRetry: boolean;
   readonly #approved: ApprovedResults;
@@ -71,13 +74,13 @@ export class TurnAttempt {
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, { draft, signal, mayRetry, approved }: Attempt) {
+  constructor(deps: AttemptDeps, lease: Lease, { draft, context, signal, mayRetry, approved }: Attempt) {
     const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
-    this.#appServer =
-      request.trace === undefined ? lease.appServer : tracedAppServer(lease.appServer, request.trace);
+    this.#appServer = tracedAppServer(lease.appServer, context.trace);
     this.#request = request;
+    this.#context = context;
     this.#draft = draft;
     this.#mayRetry = mayRetry;
     this.#approved = approved;
@@ -129,7 +132,7 @@ export class TurnAttempt {
   /** There is no use in speaking to a model that has to be answered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
-    this.#request.budget.grant();
+    this.#context.budget.grant();
     await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
@@ -171,7 +174,7 @@ export class TurnAttempt {
       const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const preStartedThread = this.#deps.preStarted.take(this.#lease, kind);
       this.#threadId = preStartedThread;
-      if (preStartedThread !== null) tellSpare(this.#request.trace, preStartedThread, kind.start);
+      if (preStartedThread !== null) recordPreStarted(this.#context.trace, preStartedThread, kind.start);
       const threadId = preStartedThread ?? (await unlessAborted(this.#startThread(kind.start), this.#signal));
       this.#kind = kind;
       this.#unwatch = appServer.watchThread(threadId, (signal) => this.#receive(signal));
@@ -180,23 +183,23 @@ export class TurnAttempt {
       this.#relayTurn =
         this.#deps.relay?.open(threadId, {
           request,
+          context: this.#context,
           shape: { ...shapeOf(this.#request, settings), strategy, injected, mcp: this.#mcp },
           onUpstreamEvent: (signal) => this.#receive(signal),
           onActivity: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
       // Each of these goes through the whole conversation.
-      await yieldToLoop(this.#signal);
+      const signal = this.#signal;
+      await yieldToLoop(signal);
       const items = toInjectItems(injected, this.#relayTurn === null ? 'own' : 'places');
       if (items.length > 0 && request.isReview !== true) {
-        const injecting = appServer.request(
-          'thread/inject_items',
-          { threadId, items },
-          { signal: this.#signal },
+        await unlessAborted(
+          appServer.request('thread/inject_items', { threadId, items }, { signal }),
+          signal,
         );
-        await unlessAborted(injecting, this.#signal);
       }
       // Without a relay nobody sees the request leave.
-      if (this.#relayTurn === null) request.budget.take();
+      if (this.#relayTurn === null) this.#context.budget.take();
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
         this.#running = running;
         // The client went while the turn was being started: nobody else will end it.
@@ -226,8 +229,7 @@ export class TurnAttempt {
 
   /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
   async #prepared(threadId: string): Promise<TurnRequest> {
-    const { request } = this.#draft;
-    return this.#mcp?.prepare(request, this.#appServer, threadId, this.#approved) ?? request;
+    return this.#mcp?.prepare(this.#request, this.#appServer, threadId, this.#approved) ?? this.#request;
   }
 
   #begin(turnId: string): void {
@@ -236,7 +238,7 @@ export class TurnAttempt {
       callable: this.#callable,
       findMcpTool: this.#mcp?.find ?? NO_MCP_TOOLS,
       parallelToolCalls: this.#request.parallelToolCalls !== false,
-      budget: this.#request.budget,
+      budget: this.#context.budget,
       ambient: this.#deps.ambient,
       onAnomaly: turnAnomalies(this.#deps.onAnomaly, this.#request.model),
     };
@@ -284,7 +286,7 @@ export class TurnAttempt {
   }
 
   #accepted(): TurnEvent {
-    this.#request.onSteerable?.((texts) => this.#steer(texts));
+    this.#context.onSteerable?.((texts) => this.#steer(texts));
     const report = this.#relayTurn?.report ?? null;
     const { unsaid, leftOut } = this.#draft;
     return {

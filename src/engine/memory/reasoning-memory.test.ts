@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnOf, type Different } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { ReasoningMemory } from './reasoning-memory.ts';
 
 const ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
@@ -41,10 +41,9 @@ const memoryOf = (maxBytes = 1_000_000) => {
   };
 };
 
-const asks = (different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({ items: [user], ...different });
-const continues = (callId: string, different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({
+const asks = (different: Different = {}): Turn => turnOf({ items: [user], ...different });
+const continues = (callId: string, different: Different = {}): Turn =>
+  turnOf({
     items: [user, call(callId), { kind: 'tool-output', tool: 'function', callId, output: 'found' }],
     ...different,
   });
@@ -60,7 +59,7 @@ describe('the memory of reasoning', () => {
     expect(
       [
         backend.recall(continues(ID)),
-        backend.recall(continues(ID, { caller: 'another' })),
+        backend.recall(continues(ID, { keyId: 'another' })),
         backend.recall(continues(ID, { model: 'another' })),
         memory.of('another').recall(continues(ID)),
         backend.recall(continues('call_Zz9yXw8vUt7sRq6pOn5m')),
@@ -86,9 +85,9 @@ describe('the memory of reasoning', () => {
     const first = continues('call_0');
     backend.remember(asks(), [thought('rs_1'), call('call_0')]);
     backend.remember(first, [thought('rs_2'), call('call_0')]);
-    const items = [...first.items, ...first.items.slice(1)];
+    const items = [...first.request.items, ...first.request.items.slice(1)];
     const ids = backend
-      .recall(turnRequest({ items }))
+      .recall(turnOf({ items }))
       .items.map(({ kind, id }) => (kind === 'reasoning' ? id : kind));
     expect(ids).toEqual(['message', 'rs_1', 'tool-call', 'tool-output', 'rs_2', 'tool-call', 'tool-output']);
   });
@@ -136,7 +135,7 @@ describe('the memory of reasoning', () => {
   it('holds no more than it may, and whoever holds the most loses the oldest', () => {
     const { memory, backend, told } = memoryOf(20_000);
     const idOf = (index: number): string => `call_${index}_Ab3dEf6hIj9lMn2pQr5t`;
-    backend.remember(asks({ caller: 'quiet' }), [thought('rs_q', 2_000), call(ID)]);
+    backend.remember(asks({ keyId: 'quiet' }), [thought('rs_q', 2_000), call(ID)]);
     for (let index = 0; index < 50; index += 1) {
       backend.remember(asks(), [thought(`rs_${index}`, 2_000), call(idOf(index))]);
       expect(memory.bytes).toBeLessThanOrEqual(20_000);
@@ -145,7 +144,7 @@ describe('the memory of reasoning', () => {
     expect(told()).toBe(memory.bytes);
     const kept = Array.from({ length: 50 }, (_, index) => recalls(backend.recall(continues(idOf(index)))));
     expect([kept[0], kept[49]]).toEqual([false, true]);
-    expect(recalls(backend.recall(continues(ID, { caller: 'quiet' })))).toBe(true);
+    expect(recalls(backend.recall(continues(ID, { keyId: 'quiet' })))).toBe(true);
   });
 
   it('counts what a text takes', () => {

@@ -1,6 +1,6 @@
 import type { Item, Part, Produced } from '../../canonical/request/item.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
 import { wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isRandomId } from '../../kit/random-id.ts';
@@ -25,11 +25,11 @@ export interface ReasoningMemoryOptions {
 /** The memory as the engine of one backend has it: nobody else can read what that one encrypted. */
 export interface BackendMemory {
   /** An answer that called tools was given to this request. */
-  remember(request: TurnRequest, answer: readonly Produced[]): void;
+  remember(turn: Turn, answer: readonly Produced[]): void;
   /** The request's conversation with the reasoning that its client left out. */
-  recall(request: TurnRequest): History;
+  recall(turn: Turn): History;
   /** The backend refused this request, and took it without what was recalled for it. */
-  refused(request: TurnRequest, refusal: Failure): void;
+  refused(turn: Turn, refusal: Failure): void;
 }
 
 /** Behind the last request that needed it. */
@@ -62,28 +62,34 @@ export class ReasoningMemory {
   /** `backend`: the same for as long as it is the same backend with the same account. */
   of(backend: string): BackendMemory {
     const answers = this.#answers;
-    const placeOf = (request: TurnRequest): string => `${backend} ${circumstancesOf(request)}`;
+    const placeOf = (turn: Turn): string => `${backend} ${circumstancesOf(turn)}`;
     return {
-      remember(request, items) {
-        const asked = lastAsked(request.items);
+      remember(turn, items) {
+        const asked = lastAsked(turn.request.items);
         const calls = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
-        const keys = calls.map((callId) => keyOf(backend, request, callId, asked));
+        const keys = calls.map((callId) => keyOf(backend, turn, callId, asked));
         const answer = callingAnswerOf(items);
         if (answer !== null) {
-          answers.add({ holder: request.caller, keys, value: answer, bytes: bytesOf(answer, keys) });
+          answers.add({
+            holder: turn.context.caller.keyId,
+            keys,
+            value: answer,
+            bytes: bytesOf(answer, keys),
+          });
           return;
         }
         // An id that comes again means its newest call, also where nothing was thought before it.
         for (const key of keys) answers.drop(key);
         answers.settle();
       },
-      recall: (request) => {
+      recall: (turn) => {
+        const { items } = turn.request;
         answers.settle();
-        const isRefused = this.#refused.get(placeOf(request)) !== undefined;
-        if (answers.isEmpty || isRefused) return wholeHistory(request.items);
+        const isRefused = this.#refused.get(placeOf(turn)) !== undefined;
+        if (answers.isEmpty || isRefused) return wholeHistory(items);
         const needed = new Set<string>();
-        const history = restoreReasoning(request.items, (callId, asked) => {
-          const key = keyOf(backend, request, callId, asked);
+        const history = restoreReasoning(items, (callId, asked) => {
+          const key = keyOf(backend, turn, callId, asked);
           const found = answers.get(key);
           if (found === undefined) return null;
           needed.add(key);
@@ -92,10 +98,10 @@ export class ReasoningMemory {
         for (const key of needed) answers.renew(key);
         return history;
       },
-      refused: (request, refusal) => {
-        if (!isUnreadable(refusal)) this.#refused.set(placeOf(request), true);
-        restoreReasoning(request.items, (callId, asked) => {
-          answers.drop(keyOf(backend, request, callId, asked));
+      refused: (turn, refusal) => {
+        if (!isUnreadable(refusal)) this.#refused.set(placeOf(turn), true);
+        restoreReasoning(turn.request.items, (callId, asked) => {
+          answers.drop(keyOf(backend, turn, callId, asked));
           return null;
         });
         answers.settle();
@@ -114,13 +120,13 @@ const bytesOf = ({ steps }: CallingAnswer, keys: readonly string[]): number =>
  */
 const keyOf = (
   backend: string,
-  { caller, model, conversation }: TurnRequest,
+  { request: { model }, context: { caller, conversation } }: Turn,
   callId: string,
   asked: Item | undefined,
 ): string =>
   JSON.stringify([
     backend,
-    caller,
+    caller.keyId,
     model,
     excerptOf(callId),
     ...(isRandomId(callId) ? [] : [conversation, traceOf(asked)]),

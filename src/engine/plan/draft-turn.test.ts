@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts';
+import { NO_SAMPLING, turnContext, turnOf, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -61,6 +61,8 @@ const WITH_WEB: DraftDeps['mcp'] = {
 const NOTHING = { uses: [], listed: new Set(), approved: [], maxCalls: null };
 const warm = { ...NO_SAMPLING, temperature: 0.5 };
 
+const context = turnContext();
+
 describe('a draft', () => {
   it('is the request as its backend takes it, and says what of it is lost, by its first places', () => {
     const request = turnRequest({
@@ -69,7 +71,7 @@ describe('a draft', () => {
       reasoning: { effort: 'xhigh', summary: null, context: null },
     });
     const { reasoning } = request;
-    expect(draftTurn(request, KEPT, PLAIN)).toEqual({
+    expect(draftTurn({ request, context }, KEPT, PLAIN)).toEqual({
       strategy: KEPT,
       request: { ...request, items: [user, low] },
       mcp: NOTHING,
@@ -78,7 +80,7 @@ describe('a draft', () => {
       refused: [],
       shown: expect.any(Function),
     });
-    expect(draftTurn(request, KEPT, CHATGPT)).toEqual({
+    expect(draftTurn({ request, context }, KEPT, CHATGPT)).toEqual({
       strategy: KEPT,
       request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
       mcp: NOTHING,
@@ -92,7 +94,7 @@ describe('a draft', () => {
   it('says in words what must be called, where no field says it or the model did not heed it', () => {
     const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
     const said = (different: Partial<TurnRequest>, requestFormat: 'responses' | 'codex', deps = CHATGPT) =>
-      draftTurn(turnRequest({ items: [user], ...different }), { ...KEPT, requestFormat }, deps).request.items;
+      draftTurn(turnOf({ items: [user], ...different }), { ...KEPT, requestFormat }, deps).request.items;
     const text =
       'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.';
     const line: Item = { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] };
@@ -106,7 +108,7 @@ describe('a draft', () => {
   it('leaves out reasoning that could not be read', () => {
     const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
     const draft = draftTurn(
-      turnRequest({ items }),
+      turnOf({ items }),
       { ...KEPT, reasoning: 'left-out', customTools: 'native', namespaces: 'kept' },
       CHATGPT,
     );
@@ -140,12 +142,12 @@ describe('a draft', () => {
       file({ file_data: '#' }),
     ];
     const request = turnRequest({ items });
-    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({
+    expect(draftTurn({ request, context }, KEPT, PROVIDER)).toMatchObject({
       request: { items: items.slice(1) },
       refused: [],
     });
     for (const deps of [PLAIN, CHATGPT]) {
-      const draft = draftTurn(request, KEPT, deps);
+      const draft = draftTurn({ request, context }, KEPT, deps);
       expect(draft.request.items[0]).toMatchObject({ parts: [{ text: 'read' }, { text: 'a.md:\n\n# H' }] });
       expect(draft.refused.map(({ path, kind }) => [path, kind])).toEqual([
         [{ file: { item: 2, of: 'content', part: 1 } }, 'unsupported_file'],
@@ -160,8 +162,12 @@ describe('a draft', () => {
     const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;
     const odd = { kind: 'opaque', raw: { type: 'telepathy' } } as const;
     const request = turnRequest({ items: [user, cut, search, odd] });
-    expect(draftTurn(request, KEPT, PROVIDER)).toMatchObject({ request, leftOut: [], refused: [] });
-    expect(draftTurn(request, KEPT, PLAIN)).toMatchObject({
+    expect(draftTurn({ request, context }, KEPT, PROVIDER)).toMatchObject({
+      request,
+      leftOut: [],
+      refused: [],
+    });
+    expect(draftTurn({ request, context }, KEPT, PLAIN)).toMatchObject({
       leftOut: [{ item: 1 }],
       refused: [{ path: { item: 3 }, kind: 'unsupported_value' }],
     });
@@ -171,14 +177,14 @@ describe('a draft', () => {
     const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
     const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;
     const draft = (...tools: readonly Tool[]) =>
-      draftTurn(turnRequest({ tools, maxToolCalls: 2 }), KEPT, { ...CHATGPT, mcp: WITH_WEB });
+      draftTurn(turnOf({ tools, maxToolCalls: 2 }), KEPT, { ...CHATGPT, mcp: WITH_WEB });
     expect(draft(web)).toMatchObject({ unsaid: [], refused: [], mcp: { maxCalls: 2, uses: [{}] } });
     expect(draft(web, search)).toMatchObject({ unsaid: ['maxToolCalls'], mcp: { maxCalls: 2 } });
   });
 
   it('refuses what cannot be run at all, and what a strict request cannot do without', () => {
     const why = (different: Partial<TurnRequest>) =>
-      draftTurn(turnRequest(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
+      draftTurn(turnOf(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
     const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;
     expect(why({ tools: [tool] })).toEqual([[{ tool: 0 }, 'unsupported_tool']]);
     expect(why({ items: [forgotten] })).toEqual([[{ item: 0 }, 'invalid_value']]);

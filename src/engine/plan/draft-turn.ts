@@ -3,6 +3,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
@@ -58,7 +59,7 @@ export interface Draft {
 
 /** `given`: the conversation, with what was put into it for the client. */
 export const draftTurn = (
-  request: TurnRequest,
+  { request, context }: Turn,
   strategy: RequestStrategy,
   deps: DraftDeps,
   given: History = wholeHistory(request.items),
@@ -91,7 +92,7 @@ export const draftTurn = (
   const says = reachesBackend(request, {
     profile,
     requestFormat: strategy.requestFormat,
-    refuses: relay?.refusedFor(fitted) ?? new Set(),
+    refuses: relay?.refusedFor(fitted, context) ?? new Set(),
     sendsVerbosity: sendsVerbosity(request, settings),
   });
   const unsaid = ineffectiveSettings(fitted, says);
@@ -161,7 +162,7 @@ const NOTHING_LEFT: Rejection = {
 /** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
-  if (!isForced(toolChoice) || (isSaid && !insists) || items.length === 0) return request;
+  if (!isForced(toolChoice) || (isSaid && insists !== true) || items.length === 0) return request;
   const text = choiceInstruction(toolChoice);
   return {
     ...request,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnOf, type Different } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { RequestStrategies, type RequestStrategiesOptions } from './request-strategies.ts';
 
@@ -38,8 +38,7 @@ const image = (detail: 'auto' | 'high') => ({
   role: 'user' as const,
   parts: [{ kind: 'image' as const, url: 'data:', detail }],
 });
-const sol = (different: Partial<TurnRequest> = {}): TurnRequest =>
-  turnRequest({ model: 'sol', ...different });
+const sol = (different: Different = {}): Turn => turnOf({ model: 'sol', ...different });
 const refusal = (message: string, code?: string) =>
   failure('invalid_prompt', code === undefined ? { message } : { message, code });
 
@@ -160,7 +159,7 @@ describe('tools that a backend does not know', () => {
     expect(next([{ ...FLAT, ...slug }], 'Unsupported: custom, namespace')).toBeNull();
     ways.worked(request, [first, { ...FUNCTIONS, ...slug }, { ...FLAT, ...slug }]);
     expect(ways.first(request)).toEqual({ ...FLAT, ...slug });
-    expect(ways.first({ ...request, caller: 'another' })).toEqual(first);
+    expect(ways.first({ ...request, context: turnContext({ caller: { keyId: 'another' } }) })).toEqual(first);
   });
 
   it('are not the reason where there are none', () => {
@@ -210,15 +209,15 @@ describe('what is learnt', () => {
   it('from one caller, nothing about another; and from one effort nothing about another', () => {
     const ways = strategies();
     const asMessage = { ...RESPONSES, instructions: 'message' } as const;
-    ways.worked(sol({ caller: 'a' }), [CODEX, RESPONSES]);
-    ways.worked(sol({ caller: 'b' }), [RESPONSES, asMessage]);
+    ways.worked(sol({ keyId: 'a' }), [CODEX, RESPONSES]);
+    ways.worked(sol({ keyId: 'b' }), [RESPONSES, asMessage]);
     const needy = { tools: [tool], parallelToolCalls: true, conversation: 'new' } as const;
-    expect(ways.first(sol({ caller: 'a', conversation: 'new' }))).toEqual(RESPONSES);
-    expect(ways.first(sol({ caller: 'b', conversation: 'new' }))).toEqual(CODEX);
-    expect(ways.first(sol({ caller: 'a', ...needy }))).toEqual(RESPONSES);
-    expect(ways.first(sol({ caller: 'b', ...needy }))).toEqual(asMessage);
+    expect(ways.first(sol({ keyId: 'a', conversation: 'new' }))).toEqual(RESPONSES);
+    expect(ways.first(sol({ keyId: 'b', conversation: 'new' }))).toEqual(CODEX);
+    expect(ways.first(sol({ keyId: 'a', ...needy }))).toEqual(RESPONSES);
+    expect(ways.first(sol({ keyId: 'b', ...needy }))).toEqual(asMessage);
     const high = { effort: 'high', summary: null, context: null };
-    expect(ways.first(sol({ caller: 'a', conversation: 'new', reasoning: high }))).toEqual(CODEX);
+    expect(ways.first(sol({ keyId: 'a', conversation: 'new', reasoning: high }))).toEqual(CODEX);
   });
 
   it('nothing that would take from a caller what it insists on', () => {
@@ -226,7 +225,7 @@ describe('what is learnt', () => {
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
     ways.worked(forced, [RESPONSES, CODEX]);
     expect(ways.first(forced)).toEqual(CODEX);
-    expect(ways.first({ ...forced, isStrict: true })).toEqual(RESPONSES);
+    expect(ways.first({ ...forced, request: { ...forced.request, isStrict: true } })).toEqual(RESPONSES);
     expect(ways.first(sol({ isStrict: true }))).toEqual(CODEX);
   });
 

@@ -1,5 +1,5 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
 import { isResponsesOnly, needsResponsesFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasNamespace } from '../../codex/translate/fit-tools.ts';
 import type { RequestStrategy, RequestFormat } from '../../codex/translate/request-strategy.ts';
@@ -61,12 +61,13 @@ export class RequestStrategies {
     this.#conversationFormats = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
-  first(request: TurnRequest): RequestStrategy {
-    return this.#on(this.#formatFor(request), request, 'kept');
+  first(turn: Turn): RequestStrategy {
+    return this.#on(this.#formatFor(turn), turn, 'kept');
   }
 
   /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
-  next(request: TurnRequest, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+  next(turn: Turn, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
+    const { request } = turn;
     const last = tried.at(-1);
     if (last === undefined || tried.length >= MAX_APPROACHES) return null;
     if (isUnreadable(refusal)) {
@@ -92,7 +93,7 @@ export class RequestStrategies {
     const isTried = tried.some((strategy) => strategy.requestFormat === requestFormat);
     if (isTried || !this.#maySwitch(request.model) || !isAboutFormat(refusal)) return null;
     const { reasoning, customTools, namespaces } = last;
-    return { ...this.#on(requestFormat, request, reasoning), customTools, namespaces };
+    return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces };
   }
 
   /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
@@ -102,20 +103,21 @@ export class RequestStrategies {
   }
 
   /** The last of these was taken, those before it were refused. */
-  worked(request: TurnRequest, tried: readonly RequestStrategy[]): void {
+  worked(turn: Turn, tried: readonly RequestStrategy[]): void {
+    const { request, context } = turn;
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
       if (refused.requestFormat !== last.requestFormat) {
         // One client's request must not take the request format, and what it alone can say, from all others.
         if (this.#answered.get(`${refused.requestFormat} ${request.model}`) !== undefined) continue;
-        this.#refusedFormats.set(circumstancesOf(request), refused.requestFormat);
+        this.#refusedFormats.set(circumstancesOf(turn), refused.requestFormat);
       } else if (refused.instructions !== last.instructions) {
-        this.#asMessage.set(circumstancesOf(request), true);
+        this.#asMessage.set(circumstancesOf(turn), true);
       }
       this.#options.onLearnt(request.model, refused, last);
     }
-    const circumstances = circumstancesOf(request);
+    const circumstances = circumstancesOf(turn);
     if (tried.some(({ customTools }) => customTools !== last.customTools)) {
       this.#asFunctions.set(circumstances, true);
     }
@@ -124,34 +126,31 @@ export class RequestStrategies {
     }
     if (!this.#hasBothFormats(request.model)) return;
     this.#answered.set(`${last.requestFormat} ${request.model}`, true);
-    this.#conversationFormats.set(request.conversation, last.requestFormat);
+    this.#conversationFormats.set(context.conversation, last.requestFormat);
   }
 
-  #formatFor(request: TurnRequest): RequestFormat {
+  #formatFor(turn: Turn): RequestFormat {
+    const { request, context } = turn;
     const { formats, hasRelay } = this.#options;
     if (formats === null || !formats.usesCodexFormat(request.model)) return 'responses';
     // Only a relay can give a model of the Responses format its name back.
     if (!hasRelay) return 'codex';
     if (formats.setting !== 'auto') return formats.setting;
-    const refused = this.#refusedFormats.get(circumstancesOf(request));
+    const refused = this.#refusedFormats.get(circumstancesOf(turn));
     // Who wants no answer without what only that request format can say gets it tried again.
     const isWanted =
       refused === 'responses' &&
-      ((request.isStrict && needsResponsesFormat(request)) || request.tools.some(isResponsesOnly));
+      ((request.isStrict === true && needsResponsesFormat(request)) || request.tools.some(isResponsesOnly));
     if (refused !== undefined && !isWanted) return refused === 'responses' ? 'codex' : 'responses';
     return needsResponsesFormat(request)
       ? 'responses'
-      : (this.#conversationFormats.get(request.conversation) ?? 'codex');
+      : (this.#conversationFormats.get(context.conversation) ?? 'codex');
   }
 
-  #on(
-    requestFormat: RequestFormat,
-    request: TurnRequest,
-    reasoning: RequestStrategy['reasoning'],
-  ): RequestStrategy {
-    const { model } = request;
+  #on(requestFormat: RequestFormat, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
+    const { model } = turn.request;
     const { hasRelay } = this.#options;
-    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(request)) !== undefined;
+    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(turn)) !== undefined;
     const isMessage = requestFormat === 'codex' || !hasRelay || isLearnt(this.#asMessage);
     return {
       requestFormat,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
@@ -72,7 +72,11 @@ describe('safeNames', () => {
         expect(new Set(names).size).toBe(tools.length);
         for (const one of names) expect([isReservedToolName(one), one.length <= 64]).toEqual([false, true]);
         const back = await collect(
-          safeNames.events(emit(names.map(started)), request, new AbortController().signal),
+          safeNames.events(
+            emit(names.map(started)),
+            { request, context: turnContext() },
+            new AbortController().signal,
+          ),
         );
         expect(
           back.map(

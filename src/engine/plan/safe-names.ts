@@ -17,7 +17,7 @@ export const safeNames: Emulation = {
     const { safe } = namesOf(request);
     return safe.size === 0 ? request : renamed(request, (name) => safe.get(name) ?? name);
   },
-  events(events, request) {
+  events(events, { request }) {
     const { own } = namesOf(request);
     return own.size === 0 ? events : ownNames(events, (name) => own.get(name) ?? name);
   },

@@ -7,7 +7,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { checkGrammar } from '../../../test/support/grammar.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Engine, Plan } from '../engine.ts';
 import { withProseTools } from './prose-engine.ts';
 import { writeCall } from './written-call.ts';
@@ -84,7 +84,7 @@ const REFUSED = { path: { tool: 0 }, kind: 'unsupported_tool', why: 'x' } as con
 const call: Item = { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}' };
 const output: Item = { kind: 'tool-output', tool: 'function', callId: 'c', output: 'ok' };
 const runAll = async ({ engine }: Behind, request: TurnRequest): Promise<readonly TurnEvent[]> => {
-  const events = await collect(engine.plan(request).run(never));
+  const events = await collect(engine.plan(request, turnContext()).run(never));
   expect(checkGrammar(events)).toEqual([]);
   return events;
 };
@@ -101,7 +101,7 @@ describe('a request in prose', () => {
       turnRequest(),
       turnRequest({ tools: [SEARCH] }),
     ];
-    for (const request of others) engine.plan(request);
+    for (const request of others) engine.plan(request, turnContext());
     expect(planned).toEqual(others);
   });
 
@@ -181,6 +181,7 @@ describe('a request in prose', () => {
     expect(events.at(-1)).toMatchObject({ outcome: { kind: 'tool-calls' } });
     const plan = behind([], { ignored: [{ item: 1 }], refused: [REFUSED] }).engine.plan(
       turnRequest({ tools: [F], items }),
+      turnContext(),
     );
     expect([plan.ignored, plan.refused]).toEqual([[{ item: 2 }], [{ ...REFUSED, path: 'items' }]]);
   });
@@ -197,7 +198,7 @@ describe('a request in prose', () => {
       ignored: [{ item: 0 }, { item: 1 }, { item: 2 }, 'verbosity'],
       refused: [REFUSED],
     });
-    const plan = all.engine.plan(turnRequest({ tools: [F, SEARCH], items: [call, output] }));
+    const plan = all.engine.plan(turnRequest({ tools: [F, SEARCH], items: [call, output] }), turnContext());
     expect([plan.ignored, plan.refused]).toEqual([
       [{ item: 0 }, { item: 1 }, 'verbosity'],
       [{ ...REFUSED, path: { tool: 1 } }],
@@ -274,14 +275,14 @@ describe('an answer in prose', () => {
     });
     const all = behind([says('x')]);
     const gone = AbortSignal.abort(new Error('gone'));
-    await expect(collect(all.engine.plan(request).run(gone))).rejects.toThrow('gone');
+    await expect(collect(all.engine.plan(request, turnContext()).run(gone))).rejects.toThrow('gone');
     expect(all.run).toEqual([]);
   });
 
   it('is settled once, when no other one is asked for', async () => {
     const all = behind([says(ODD), says('b')]);
     const seen: (number | string)[] = [];
-    const plan = all.engine.plan(turnRequest({ tools: [F] }));
+    const plan = all.engine.plan(turnRequest({ tools: [F] }), turnContext());
     for await (const event of plan.run(never, () => seen.push(all.run.length))) seen.push(event.type);
     expect(seen).toEqual(['turn-accepted', 'item-started', 'item-delta', 'item-ended', 2, 'turn-ended']);
   });

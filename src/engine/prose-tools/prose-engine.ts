@@ -3,7 +3,7 @@ import type { Item, Produced, ToolCall } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { titleOf } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
@@ -26,18 +26,18 @@ const MAX_ANSWERS = 4;
 
 /** An engine for models that cannot be told of tools but in prose, and that write their calls as text. */
 export const withProseTools = (engine: Engine, options: ProseEngineOptions): Engine => ({
-  plan(request) {
-    if (!options.isProse(request.model)) return engine.plan(request);
+  plan(request, context) {
+    if (!options.isProse(request.model)) return engine.plan(request, context);
     const prose = new ProseRequest(request, options);
-    if (prose.isTheSame) return engine.plan(request);
-    const plan = engine.plan(prose.outline());
+    if (prose.isTheSame) return engine.plan(request, context);
+    const plan = engine.plan(prose.outline(), context);
     return {
       ...plan,
       ignored: ownPaths(prose, plan.ignored),
       refused: plan.refused.map((refusal) => ({ ...refusal, path: prose.ownPath(refusal.path) ?? 'items' })),
       run(signal, onSettled) {
         let isAccepted = false;
-        const events = runTurn(request, { engine, options, signal, onSettled });
+        const events = runTurn({ request, context }, { engine, options, signal, onSettled });
         const watched = (async function* () {
           for await (const event of events) {
             isAccepted = true;
@@ -71,7 +71,7 @@ interface Running {
  * answered with an error, and the model is asked again.
  */
 async function* runTurn(
-  request: TurnRequest,
+  { request, context }: Turn,
   { engine, options, signal, onSettled }: Running,
 ): AsyncGenerator<TurnEvent> {
   const ids = new TurnIds(options.ambient.ids);
@@ -79,7 +79,7 @@ async function* runTurn(
   let usage: Usage | null = null;
   for (let answer = 1; ; answer += 1) {
     const prose = new ProseRequest({ ...request, items: [...items] }, options);
-    const asked = await unlessAborted(prose.write(signal), signal);
+    const asked = await unlessAborted(prose.write(context.caller, signal), signal);
     // With nothing to call, what looks like a call is text.
     const callable = request.toolChoice.mode === 'none' ? [] : prose.tools;
     const taking = new CallTaking({
@@ -92,7 +92,7 @@ async function* runTurn(
     });
     let isSettled = false;
     let isLost = false;
-    const events = engine.plan(asked).run(signal, () => {
+    const events = engine.plan(asked, context).run(signal, () => {
       isSettled = true;
     });
     for await (const event of callable.length === 0 ? events : taking.take(events)) {

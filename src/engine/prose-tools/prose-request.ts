@@ -2,6 +2,7 @@ import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
 import type { Item, Message } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { allTools, isForced, type Tool, type ToolChoice } from '../../canonical/request/tool.ts';
+import type { Caller } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isProse, proseTools, type ProseTool } from './declared-tools.ts';
 import { proseHistory, writeHistory, type ProseItem } from './history.ts';
@@ -47,14 +48,14 @@ export class ProseRequest {
   }
 
   /** Throws the signal's reason once it is aborted. */
-  async write(signal: AbortSignal): Promise<TurnRequest> {
+  async write(caller: Caller, signal: AbortSignal): Promise<TurnRequest> {
     const items = await writeHistory(this.#history, signal);
-    const { toolChoice, caller } = this.#request;
+    const { toolChoice } = this.#request;
     const { guide } = this.#options;
     const text =
       this.tools.length === 0
         ? ''
-        : await proseInstructions(this.tools, toolChoice, { guide, caller, signal });
+        : await proseInstructions(this.tools, toolChoice, { guide, caller: caller.keyId, signal });
     return this.#around(items, text);
   }
 
@@ -87,7 +88,7 @@ export class ProseRequest {
   /** A choice that was not heeded is said again, at the end; of one that is still about declared tools others say it. */
   #reminder(left: ToolChoice): readonly Message[] {
     const { insists, toolChoice } = this.#request;
-    return insists && !isForced(left) ? [toldByDeveloper(choiceInstruction(toolChoice))] : [];
+    return insists === true && !isForced(left) ? [toldByDeveloper(choiceInstruction(toolChoice))] : [];
   }
 
   /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */

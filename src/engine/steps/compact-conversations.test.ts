@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { planOf } from '../../../test/support/plan.ts';
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { withCompactionTrigger, summaryRequest } from '../../canonical/request/compaction.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
@@ -43,9 +43,9 @@ const open = (support: CompactionSupport, ...attempts: readonly (readonly TurnEv
   return {
     requests,
     learnt,
-    plan: (request: TurnRequest) => engine.plan(request),
+    plan: (request: TurnRequest) => engine.plan(request, turnContext()),
     async run(request: TurnRequest) {
-      const plan = engine.plan(request);
+      const plan = engine.plan(request, turnContext());
       const settled: number[] = [];
       const events = await collect(
         plan.run(new AbortController().signal, () => void settled.push(requests.length)),

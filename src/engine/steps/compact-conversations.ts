@@ -9,7 +9,8 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { allTools, isForced } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { circumstancesOf, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn, type TurnContext } from '../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
 import type { Ambient, IdSource } from '../../kit/ambient.ts';
@@ -37,21 +38,22 @@ const LEARNT_FOR_MS = 10 * 60_000;
 export const compactConversations = (engine: Engine, options: CompactionOptions): Engine => {
   const learnt = new Recent<true>(MAX_LEARNT, LEARNT_FOR_MS, options.ambient.clock);
   return {
-    plan(request) {
+    plan(request, context) {
+      const turn = { request, context };
       // It may have been one odd answer: what the backend has made before it can still read.
-      const support = learnt.get(circumstancesOf(request)) === undefined ? options.support : 'unknown';
+      const support = learnt.get(circumstancesOf(turn)) === undefined ? options.support : 'unknown';
       const unreadable = support === 'none' ? sealedIn(request) : [];
-      if (!asksForCompaction(request)) return refusing(engine.plan(request), unreadable);
-      const summary = (): Plan => summaryPlan(engine, request, options.ambient.ids);
+      if (!asksForCompaction(request)) return refusing(engine.plan(request, context), unreadable);
+      const summary = (): Plan => summaryPlan(engine, turn, options.ambient.ids);
       if (support !== 'native') return refusing(summary(), unreadable);
-      const native = planOf(engine, withoutForce(request));
+      const native = planOf(engine, withoutForce(request), context);
       return {
         ...native,
         run: (...how) =>
           untilCompacted(native, how, () => {
             const plan = refusing(summary(), sealedIn(request));
             if (plan.refused.length > 0) return null;
-            learnt.set(circumstancesOf(request), true);
+            learnt.set(circumstancesOf(turn), true);
             options.onLearnt(request.model);
             return plan;
           }),
@@ -77,8 +79,8 @@ interface Cleared {
   readonly ignored: readonly Path[];
 }
 
-const planOf = (engine: Engine, { request, ignored }: Cleared): Plan => {
-  const plan = engine.plan(request);
+const planOf = (engine: Engine, { request, ignored }: Cleared, context: TurnContext): Plan => {
+  const plan = engine.plan(request, context);
   if (ignored.length === 0) return plan;
   return {
     ...plan,
@@ -145,8 +147,8 @@ const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
   (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
 /** A turn like any other, whose text is the compaction. */
-const summaryPlan = (engine: Engine, request: TurnRequest, ids: IdSource): Plan => {
-  const plan = planOf(engine, forSummary(request));
+const summaryPlan = (engine: Engine, { request, context }: Turn, ids: IdSource): Plan => {
+  const plan = planOf(engine, forSummary(request), context);
   return { ...plan, run: (...how) => asSummary(plan.run(...how), ids) };
 };
 

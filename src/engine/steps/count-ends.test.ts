@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { planOf } from '../../../test/support/plan.ts';
 import { END, messageTold } from '../../../test/support/told-items.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnOf } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { countEnds } from './count-ends.ts';
@@ -34,7 +34,7 @@ const cut: TurnEvent = {
 const ended = async (end: TurnEvent): Promise<TurnEvent | undefined> => {
   const plan = countEnds(
     planOf(() => emit([...told, end])),
-    turnRequest(),
+    turnOf(),
     counter,
   );
   const events = await collect(plan.run(signal));
@@ -77,7 +77,7 @@ describe('countEnds', () => {
         return 1;
       },
     };
-    await collect(countEnds(planOf(source), turnRequest(), { ...counter, tokenizer }).run(signal));
+    await collect(countEnds(planOf(source), turnOf(), { ...counter, tokenizer }).run(signal));
     expect(order[0]).toBe('left');
   });
 });

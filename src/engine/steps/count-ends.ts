@@ -1,6 +1,6 @@
 import type { Produced } from '../../canonical/request/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import { countUsage, type Counting } from '../count-tokens.ts';
@@ -9,7 +9,7 @@ import type { Plan } from '../engine.ts';
 /** A plan whose answer has a usage also where this server ends it, and the upstream therefore gives none. */
 export const countEnds = (
   plan: Plan,
-  request: TurnRequest,
+  { request, context }: Turn,
   counter: Pick<Counting, 'tokenizer' | 'clock'>,
 ): Plan => ({
   ...plan,
@@ -28,7 +28,7 @@ export const countEnds = (
         const left = Promise.resolve(source.return?.());
         left.catch(() => {});
         const counted = await unlessAborted(
-          countUsage(request, items, { ...counter, caller: request.caller, signal }),
+          countUsage(request, items, { ...counter, caller: context.caller.keyId, signal }),
           signal,
         );
         yield { ...event, usage: addUsage(event.usage, counted) };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { engineOf, planOf } from '../../../test/support/plan.ts';
 import { END, messageTold } from '../../../test/support/told-items.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -20,7 +20,7 @@ const { clock } = fixedAmbient();
 
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
   const engine = withEmulations(engineOf(planOf(() => emit(TURN))), characters, clock);
-  const plan = engine.plan(turnRequest(different));
+  const plan = engine.plan(turnRequest(different), turnContext());
   const events = await collect(plan.run(new AbortController().signal));
   const last = events.at(-1);
   const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
@@ -52,7 +52,7 @@ describe('withEmulations', () => {
       clock,
     );
     let settled = 0;
-    const plan = engine.plan(turnRequest({ maxOutputTokens: 0 }));
+    const plan = engine.plan(turnRequest({ maxOutputTokens: 0 }), turnContext());
     expect(
       await collect(
         plan.run(new AbortController().signal, () => {
@@ -75,7 +75,7 @@ describe('withEmulations', () => {
   it('hands the events of the engine on untouched where there is nothing to do', () => {
     const events = emit(TURN);
     const engine = withEmulations(engineOf(planOf(() => events)), characters, clock);
-    expect(engine.plan(turnRequest()).run(new AbortController().signal)).toBe(events);
+    expect(engine.plan(turnRequest(), turnContext()).run(new AbortController().signal)).toBe(events);
   });
 
   it('asks for less where it does something itself, and passes on what is said about the rest', async () => {
@@ -98,7 +98,7 @@ describe('withEmulations', () => {
       characters,
       clock,
     );
-    const plan = engine.plan(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }));
+    const plan = engine.plan(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }), turnContext());
     await collect(
       plan.run(new AbortController().signal, () => {
         settled += 1;

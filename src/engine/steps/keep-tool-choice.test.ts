@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
 import { planOf } from '../../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import type { ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
@@ -70,11 +70,11 @@ const keep = async (toolChoice: ToolChoice, ...attempts: readonly (readonly Turn
     },
     clock,
   );
-  const plan = engine.plan(turnRequest({ toolChoice }));
+  const plan = engine.plan(turnRequest({ toolChoice }), turnContext());
   const events = await collect(
     plan.run(new AbortController().signal, () => void settled.push(requests.length)),
   );
-  return { events, insisted: requests.map((request) => request.insists), settled };
+  return { events, insisted: requests.map((request) => request.insists === true), settled };
 };
 
 const failedWith = (tokens: number): TurnEvent =>
@@ -171,7 +171,7 @@ describe('keepToolChoice', () => {
       }
     }
     const engine = keepToolChoice({ plan: () => planOf(() => source()) }, clock);
-    const plan = engine.plan(turnRequest({ toolChoice: { mode: 'required' } }));
+    const plan = engine.plan(turnRequest({ toolChoice: { mode: 'required' } }), turnContext());
     for await (const event of plan.run(new AbortController().signal)) seen.push(`told ${event.type}`);
     expect(seen.slice(-6)).toEqual([
       'made item-delta',

@@ -15,11 +15,11 @@ import { Settling } from './settling.ts';
  * call is discarded, and the model is asked once more.
  */
 export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
-  plan(request) {
-    const plan = engine.plan(request);
+  plan(request, context) {
+    const plan = engine.plan(request, context);
     if (!isForced(request.toolChoice) || isOfBackend(request.toolChoice)) return plan;
     // Planned when it is run: by then more may be known of the backend.
-    const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }).run(...how);
+    const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }, context).run(...how);
     const meets = meetsChoice(request.toolChoice);
     return {
       ...plan,

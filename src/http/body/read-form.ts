@@ -1,75 +1,83 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { assertNever } from '../../kit/assert-never.ts';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import busboy from 'busboy';
+
+import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { FormEntry } from '../../openai/images/form.ts';
-import { besideModule, createThreadPool, type GiveUpReason } from '../../threads/thread-pool.ts';
-import { MAX_FORM_PARTS, type FormJob, type ParsedForm } from './parse-form.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
-export interface Forms {
-  /** The parts of a form, or a failure. */
-  read(request: Request, limits: ReadLimits): Promise<readonly FormEntry[]>;
-  close(): Promise<void>;
-}
+/** More than any form that is read here has. */
+const MAX_PARTS = 100;
+/** Other requests may run after so many bytes. */
+const SLICE_BYTES = 64 * 1024;
 
-/** One key has one of them: another key's form does not wait for it. */
-const THREADS = 2;
-/** Far more than a form takes that is as large as a body may be. */
-const TIMEOUT_MS = 10_000;
-/** The first one who comes waits until the thread is there. */
-const WAIT_MS = 20_000;
-const MAX_WAITING = 64;
-/** More than anything fills in its time: see `maxMemoryMb`. */
-const MAX_MEMORY_MB = 2_048;
+const typeOf = (request: Request): string => request.headers.get('content-type') ?? '';
 
 export const isForm = (request: Request): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(typeOf(request));
 
-/** Forms are parsed in a thread: how long that takes is up to whoever wrote them. */
-export const createForms = (options: { readonly timeoutMs?: number } = {}): Forms => {
-  const pool = createThreadPool<FormJob, ParsedForm>({
-    file: besideModule(import.meta.url, 'form-thread'),
-    threads: THREADS,
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-    waitMs: WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    maxMemoryMb: MAX_MEMORY_MB,
-  });
-  return {
-    async read(request, limits) {
-      const bytes = await readBytes(request, limits);
-      const outcome = await pool.run({ bytes, contentType: typeOf(request) }, limits.room?.caller ?? '');
-      if (outcome.kind === 'given-up') throw givenUp(outcome.reason);
-      const { result } = outcome;
-      switch (result.kind) {
-        case 'parsed':
-          return result.entries;
-        case 'unreadable':
-          throw gatewayError('invalid_form');
-        case 'too-many-parts':
-          throw gatewayError('invalid_form', {
-            message: `The form has too many parts: at most ${MAX_FORM_PARTS} are allowed.`,
-          });
-        default:
-          return assertNever(result);
-      }
-    },
-    close: () => pool.close(),
-  };
+/** Returns the parts of a form. Throws a failure if it is malformed or too large. */
+export const readForm = async (request: Request, limits: ReadLimits): Promise<readonly FormEntry[]> => {
+  const bytes = await readBytes(request, limits);
+  const parts: Part[] = [];
+  try {
+    await pipeline(Readable.from(slices(bytes, limits.signal)), parserInto(parts, request, limits));
+  } catch (error) {
+    limits.signal?.throwIfAborted();
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError(failure('invalid_form'), { cause: error });
+  }
+  return parts.map(entryOf);
 };
 
-const givenUp = (reason: GiveUpReason): GatewayError => {
-  switch (reason) {
-    case 'late':
-      return gatewayError('invalid_form', {
-        message: 'The form of the request takes too long to be parsed.',
-      });
-    case 'crowded':
-      return gatewayError('server_overloaded');
-    case 'broken':
-      return gatewayError('server_error');
-    default:
-      return assertNever(reason);
+interface Part {
+  readonly name: string;
+  /** Of a file: its chunks. */
+  readonly value: string | readonly Buffer[];
+}
+
+const slices = async function* (bytes: Buffer, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    yield bytes.subarray(at, at + SLICE_BYTES);
+    await yieldToLoop(signal);
   }
 };
 
-const typeOf = (request: Request): string => request.headers.get('content-type') ?? '';
+/** Throws if the content type names no boundary. The parser itself limits the headers of a part to 16 KiB. */
+const parserInto = (parts: Part[], request: Request, { maxBytes }: ReadLimits): Writable => {
+  const parser = busboy({
+    headers: { 'content-type': typeOf(request) },
+    // The limit is reported at the end of the last part that it allows.
+    limits: { parts: MAX_PARTS + 1, fieldSize: maxBytes },
+    defParamCharset: 'utf8',
+  });
+  const add = (part: Part): void => {
+    // The types do not say so, but a part may have no name.
+    if ((part.name as string | undefined) !== undefined) parts.push(part);
+    else parser.destroy(gatewayError('invalid_form', { message: 'A part of the form has no name.' }));
+  };
+  parser.on('field', (name, value) => add({ name, value }));
+  parser.on('file', (name, file) => {
+    const chunks: Buffer[] = [];
+    add({ name, value: chunks });
+    file.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // The parser itself fails, too.
+    file.on('error', () => {});
+  });
+  parser.on('partsLimit', () =>
+    parser.destroy(
+      gatewayError('invalid_form', {
+        message: `The form has too many parts: at most ${MAX_PARTS} are allowed.`,
+      }),
+    ),
+  );
+  return parser;
+};
+
+/** Clients guess the type from the file name or leave it out; the check of images reads it from the bytes. */
+const entryOf = ({ name, value }: Part): FormEntry =>
+  typeof value === 'string'
+    ? { name, value, isFile: false }
+    : { name, value: `data:image/png;base64,${Buffer.concat(value).toString('base64')}`, isFile: true };

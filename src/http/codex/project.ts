@@ -125,8 +125,21 @@ export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
 const authOf = (headers: Readonly<Record<string, string>>): 'token' | 'none' =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'token' : 'none';
 
+/** The settings of this server that every holder of a key may see. */
+export interface ServerSettings {
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Where each value comes from. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
 export const projectConfig = (
   appServer: JsonObject,
-  settings: Readonly<Record<string, unknown>>,
+  { settings, sources }: ServerSettings,
   codexVersion: string,
-) => ({ object: 'codex.config' as const, codex_version: codexVersion, app_server: appServer, settings });
+) => ({
+  object: 'codex.config' as const,
+  codex_version: codexVersion,
+  app_server: appServer,
+  settings,
+  setting_sources: sources,
+});

@@ -10,30 +10,27 @@ import {
   projectMcpStatus,
   projectRateLimits,
   projectTotals,
+  type ServerSettings,
 } from './project.ts';
 
-export interface CodexRouteDeps extends FeedbackDeps {
+export interface CodexRouteDeps extends FeedbackDeps, ServerSettings {
   /** That of who answers now. */
   readonly codexAccount: () => CodexAccount;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
-  /** Of this server, as far as strangers may see them. */
-  readonly settings: Readonly<Record<string, unknown>>;
   readonly codexVersion: string;
 }
 
 /** What the app-server and its account can tell, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
-  const { codexAccount, models, mcp, settings, codexVersion } = deps;
+  const { codexAccount, models, mcp, codexVersion } = deps;
   return [
     asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
     asked('/v1/codex/account', async () => projectAccount(await codexAccount().account())),
     asked('/v1/codex/rate-limits', async () => projectRateLimits(await codexAccount().rateLimits())),
     asked('/v1/codex/usage', async () => projectTotals(await codexAccount().usage())),
     asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-    asked('/v1/codex/config', async () =>
-      projectConfig(await codexAccount().config(), settings, codexVersion),
-    ),
+    asked('/v1/codex/config', async () => projectConfig(await codexAccount().config(), deps, codexVersion)),
     feedbackRoute(deps),
   ];
 };

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
+import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { summaryOf } from './request-summary.ts';
 
 it('a request is summed up by what can be counted', () => {
   const image = { kind: 'image', url: 'data:x' } as const;
-  const first = askedTurn({
+  const first = turnRequest({
     items: [
       { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'secret' }, image, image] },
       { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '{}' },
@@ -24,5 +24,5 @@ it('a request is summed up by what can be counted', () => {
     tools: [functionTool('f'), { kind: 'hosted', raw: { type: 'image_generation' }, mask: image }],
   });
   expect(summaryOf([first], 1234)).toEqual({ items: 4, tools: 3, images: 5, bytes: 1234 });
-  expect(summaryOf([askedTurn(), askedTurn()], 0)).toEqual({ items: 2, tools: 0, images: 0, bytes: 0 });
+  expect(summaryOf([turnRequest(), turnRequest()], 0)).toEqual({ items: 2, tools: 0, images: 0, bytes: 0 });
 });

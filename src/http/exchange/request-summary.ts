@@ -1,11 +1,11 @@
 import { partsOf, type Item, type Part } from '../../canonical/request/item.ts';
 import { allTools } from '../../canonical/request/tool.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { RequestSummary } from '../../observe/access-log.ts';
 
 /** How much was asked, without any of its content. `bytes` is what the body holds in memory, packed and unpacked. */
-export const summaryOf = (requests: OneOrMore<AskedTurn>, bytes: number): RequestSummary => {
+export const summaryOf = (requests: OneOrMore<TurnRequest>, bytes: number): RequestSummary => {
   const items = requests.flatMap((request) => request.items);
   const tools = allTools(requests[0]);
   return {

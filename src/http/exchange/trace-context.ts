@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../canonical/request/turn-request.ts';
+import type { TraceContext } from '../../canonical/context/turn-context.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';

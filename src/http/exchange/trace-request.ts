@@ -1,6 +1,6 @@
 import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
-import type { OpenTrace, Trace } from '../../canonical/context/trace.ts';
+import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
 import { errorBody } from '../../openai/shared/error-body.ts';
@@ -8,20 +8,20 @@ import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
 
-/** Where the stories of requests are written. */
+/** Where the traces of requests are written. */
 export interface Captures {
   /** Null: there is no room for one more. */
   open(requestId: string): OpenTrace | null;
 }
 
-type Handler = (http: Request, exchange: Exchange, trace: Trace | null) => Promise<Response>;
+type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Response>;
 
 /** A handler whose requests are written down from their first word to the last, where somebody wants that. */
 export const withTrace =
   (deps: { readonly captures: Captures | null }, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const trace = deps.captures?.open(exchange.requestId) ?? null;
-    if (trace === null) return handle(http, exchange, null);
+    if (trace === null) return handle(http, exchange, NO_TRACE);
     exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
     const { pathname } = new URL(http.url);
     trace.record('asked', { method: http.method, path: pathname, head: safeHeaders(http.headers) });
@@ -35,7 +35,7 @@ export const withTrace =
   };
 
 /** What a reader is given beside the headers. */
-export const tellBody = (trace: Trace, body: unknown, models: ModelNames): void => {
+export const recordBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';
   trace.record('body', {

@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { recogniseClient } from '../../openai/clients/recognise.ts';
 import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
 import type { ParsedRequest } from '../turn/endpoint.ts';
@@ -9,7 +9,7 @@ interface ReadBody {
     readonly stream?: boolean | null | undefined;
     readonly n?: number | null | undefined;
   };
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly ignored: readonly string[];
   readonly names: ParameterNames;
 }

@@ -1,5 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
+import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -46,16 +47,14 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
     const ask = responses.read(whole, context);
     exchange.note({ model: ask.model, client: ask.client });
-    const request = {
-      ...ask.request,
-      caller,
+    const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
+    const plan = deps.engine.plan(request, {
+      caller: { keyId: caller },
       conversation: '',
-      isStrict: deps.strictParams,
       // Nothing is sent to a model.
       budget: new ModelBudget(0),
-      insists: false,
-    };
-    const plan = deps.engine.plan(request);
+      trace: NO_TRACE,
+    });
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
     await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);

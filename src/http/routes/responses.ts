@@ -1,7 +1,7 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { sideRequestOf } from '../../openai/clients/side-request.ts';
 import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
 import { separateMessages } from '../../openai/dialects/separate-messages.ts';
@@ -85,8 +85,8 @@ type Events = AsyncIterable<TurnEvent>;
 const same = (events: Events): Events => events;
 
 const withoutTools = (
-  request: AskedTurn,
-): { readonly request: AskedTurn; readonly ignored: readonly string[] } => ({
+  request: TurnRequest,
+): { readonly request: TurnRequest; readonly ignored: readonly string[] } => ({
   request: { ...request, tools: [], toolChoice: { mode: 'auto' } },
   ignored: [
     ...(request.tools.length > 0 ? ['tools'] : []),

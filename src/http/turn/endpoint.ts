@@ -3,7 +3,7 @@ import type { Reply } from '../../canonical/events/accumulate.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
@@ -25,11 +25,11 @@ export interface RequestContext {
 
 /** A parsed request: what to run, and how its answer is said in the caller's API. */
 export interface ParsedRequest {
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
   readonly id?: string;
   /** Asked beside it, and different from it in their items only. */
-  readonly further?: readonly AskedTurn[];
+  readonly further?: readonly TurnRequest[];
   /** How many answers to each request are asked for: each is a turn of its own. */
   readonly choices: number;
   /** The model as the caller named it. */
@@ -69,7 +69,7 @@ export interface Endpoint {
 }
 
 /** All that is asked, in the order of the answers. */
-export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<AskedTurn> => [
+export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<TurnRequest> => [
   request,
   ...further,
 ];

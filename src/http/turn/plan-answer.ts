@@ -1,4 +1,4 @@
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Plan } from '../../engine/engine.ts';
 import { repairCalls } from '../../engine/steps/repair-calls.ts';
 import { retryWhole } from '../../engine/steps/retry-whole.ts';
@@ -14,18 +14,22 @@ interface Answering {
 }
 
 /** The plan of a request whose attachments are resolved. Each run of it, one per choice, has a budget of its own. */
-export const planAnswer = (request: TurnRequest, { ask, exchange, deps }: Answering): Plan => {
-  const planOf = (one: TurnRequest): Plan => {
-    const sound = withRepair(deps.engine.plan(one), one, { deps, isStream: ask.stream });
+export const planAnswer = (turn: Turn, { ask, exchange, deps }: Answering): Plan => {
+  const planOf = (one: Turn): Plan => {
+    const sound = withRepair(deps.engine.plan(one.request, one.context), one, { deps, isStream: ask.stream });
     const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
     return ask.stream ? stopped : retryWhole(stopped);
   };
-  const first = planOf(request);
+  const first = planOf(turn);
   let hasRun = false;
   return {
     ...first,
     run(...how) {
-      const plan = hasRun ? planOf({ ...request, budget: deps.openBudget(exchange) }) : first;
+      const again = (): Turn => ({
+        ...turn,
+        context: { ...turn.context, budget: deps.openBudget(exchange) },
+      });
+      const plan = hasRun ? planOf(again()) : first;
       hasRun = true;
       return plan.run(...how);
     },
@@ -34,16 +38,16 @@ export const planAnswer = (request: TurnRequest, { ask, exchange, deps }: Answer
 
 const withRepair = (
   plan: Plan,
-  request: TurnRequest,
+  { request, context }: Turn,
   { deps, isStream }: { readonly deps: TurnDeps; readonly isStream: boolean },
 ): Plan => {
   const { attempts, inStreams, onRepair } = deps.repair;
   if (isStream && !inStreams) return plan;
   return repairCalls(plan, request, {
-    plan: (again) => deps.engine.plan(again),
+    plan: (again) => deps.engine.plan(again, context),
     attempts,
     holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, request.caller),
+    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, context.caller.keyId),
     onRepair,
   });
 };

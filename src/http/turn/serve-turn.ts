@@ -3,8 +3,8 @@ import { fold } from '../../canonical/events/accumulate.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { Trace } from '../../canonical/context/trace.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Admission } from '../../turns/admission.ts';
 import { runChoices } from '../../turns/choices.ts';
 import { countEnds } from '../../engine/steps/count-ends.ts';
@@ -37,7 +37,7 @@ import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
-import { isForm, type Forms } from '../body/read-form.ts';
+import { isForm, readForm } from '../body/read-form.ts';
 import type { RecentItems } from '../../turns/recent-items.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
@@ -45,7 +45,7 @@ import { namedSessionOf, sessionOf } from '../exchange/session.ts';
 import { servedModelHeader } from '../answer/served-model-header.ts';
 import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from '../answer/sse-response.ts';
-import { tellBody, withTrace, type Captures } from '../exchange/trace-request.ts';
+import { recordBody, withTrace, type Captures } from '../exchange/trace-request.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
 
@@ -73,7 +73,6 @@ export interface TurnDeps {
   readonly captures: Captures | null;
   /** Something threw that should not have; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, exchange: Exchange) => void;
-  readonly forms: Pick<Forms, 'read'>;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
   readonly repair: RepairRules;
@@ -116,18 +115,18 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const traceContext = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
-    const asked = mapAll(requestsOf(ask), (one): TurnRequest => ({
-      ...one,
-      conversation: conversationKey(one, { caller, session }),
-      caller,
-      isStrict: deps.strictParams,
-      budget: deps.openBudget(exchange),
-      insists: false,
-      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
-      ...(traceContext === null ? {} : { traceContext }),
-      ...(trace === null ? {} : { trace }),
+    const asked = mapAll(requestsOf(ask), (one): Turn => ({
+      request: deps.strictParams ? { ...one, isStrict: true } : one,
+      context: {
+        caller: { keyId: caller },
+        conversation: conversationKey(one, { caller, session }),
+        budget: deps.openBudget(exchange),
+        trace,
+        ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+        ...(traceContext === null ? {} : { traceContext }),
+      },
     }));
-    const known = mapAll(asked, (one) => deps.engine.plan(one));
+    const known = mapAll(asked, ({ request, context }) => deps.engine.plan(request, context));
     const refused = refusalOf(
       ask,
       known.flatMap((plan) => plan.refused),
@@ -149,14 +148,14 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     exchange.atEnd(() => places.forEach((place) => place.leave()));
     held.settle();
     /** Made anew: while the request waited, more may have been learnt about its backend. */
-    const prepare = async (one: TurnRequest): Promise<Plan> => {
-      const request = await resolveAttachments(one, counted(deps.fetchImage, held, trace), {
+    const prepare = async ({ request: sent, context }: Turn): Promise<Plan> => {
+      const request = await resolveAttachments(sent, counted(deps.fetchImage, held, trace), {
         signal,
         nameOf: (path) => ask.nameOf(path),
-        passesUrls: () => deps.passesImageUrls && deps.engine.plan(one).takesImageUrls === true,
+        passesUrls: () => deps.passesImageUrls && deps.engine.plan(sent, context).takesImageUrls === true,
       });
       await yieldToLoop(signal);
-      return planAnswer(request, { ask, exchange, deps });
+      return planAnswer({ request, context }, { ask, exchange, deps });
     };
     const plans = await Promise.all(
       mapAll(asked, (one, index) => {
@@ -194,7 +193,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
     const { accepted } = committed[0];
     // A turn that has not said anything yet: what was known before it ran.
     const { ignored } = accepted ?? plans[0];
-    const lateRefusal = refusalOf(ask, rejectionsFor(asked[0], ignored), deps.strictParams);
+    const lateRefusal = refusalOf(ask, rejectionsFor(asked[0].request, ignored), deps.strictParams);
     if (lateRefusal !== null) {
       await Promise.all(committed.map((turn) => turn.giveUp()));
       throw lateRefusal;
@@ -215,7 +214,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
 interface Answering {
   readonly headers: Readonly<Record<string, string>>;
   readonly exchange: Exchange;
-  readonly trace: Trace | null;
+  readonly trace: Trace;
   readonly deps: TurnDeps;
 }
 
@@ -226,7 +225,7 @@ const answer = async (
   { headers, exchange, trace, deps }: Answering,
 ): Promise<Response> => {
   if (ask.stream) {
-    trace?.record('answered', { status: 200, head: headers });
+    trace.record('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
     return sseResponse(ask.render(turns), {
@@ -234,7 +233,7 @@ const answer = async (
       headers,
       onFrame(frame) {
         tally.sent(frame);
-        trace?.record('frame', frame);
+        trace.record('frame', frame);
       },
       onGone: () => exchange.abort(),
       onEnd: exchange.hold(),
@@ -252,7 +251,7 @@ const answer = async (
   const body = ask.project(replies);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
-  trace?.record('answered', { status: 200, head, body });
+  trace.record('answered', { status: 200, head, body });
   return jsonResponse(body, head, exchange.signal);
 };
 
@@ -260,7 +259,7 @@ interface Reading {
   readonly exchange: Exchange;
   readonly held: HeldBytes;
   readonly deps: TurnDeps;
-  readonly trace: Trace | null;
+  readonly trace: Trace;
 }
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
@@ -271,13 +270,13 @@ const readAsk = async (
 ): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
-  const body = await unlessAborted(readGiven(endpoint, http, { limits, forms: deps.forms }), signal);
+  const body = await unlessAborted(readGiven(endpoint, http, limits), signal);
   const models = await unlessAborted(deps.models.names(), signal);
-  if (trace !== null) tellBody(trace, body, models);
+  if (trace.isRecording) recordBody(trace, body, models);
   const countReferred = referredCounter(limits);
   const items = deps.items.of(exchange.caller(), (item, bytes) => {
     countReferred(bytes);
-    trace?.record('referred', { item });
+    trace.record('referred', { item });
   });
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
@@ -285,9 +284,9 @@ const readAsk = async (
 const readGiven = async (
   { bodyOf, spellOut }: Endpoint,
   http: Request,
-  { limits, forms }: { limits: ReadLimits; forms: TurnDeps['forms'] },
+  limits: ReadLimits,
 ): Promise<unknown> => {
-  if (bodyOf !== undefined && isForm(http)) return bodyOf(await forms.read(http, limits));
+  if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;
   return spellOut(body, { onBytes: counterOf(limits), caller: limits.room?.caller ?? '' });
@@ -295,10 +294,10 @@ const readGiven = async (
 
 /** What is fetched for a request is held as long as its body. */
 const counted =
-  (fetchImage: FetchImage, held: HeldBytes, trace: Trace | null): FetchImage =>
+  (fetchImage: FetchImage, held: HeldBytes, trace: Trace): FetchImage =>
   async (url, param, signal) => {
     const image = await fetchImage(url, param, signal);
-    trace?.record('fetched', { url, image });
+    trace.record('fetched', { url, image });
     held.grow(image.length);
     return image;
   };

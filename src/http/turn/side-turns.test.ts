@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
 import { planOf } from '../../../test/support/plan.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
+import { turnOf } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { createMetrics } from '../../observe/metrics.ts';
@@ -35,7 +35,7 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
     clientSignal: new AbortController().signal,
     onEnd() {},
   });
-  const plan = await turns({ sideRequest } as ParsedRequest, turnRequest({ model: 'large' }), {
+  const plan = await turns({ sideRequest } as ParsedRequest, turnOf({ model: 'large' }), {
     ignored: ['user'],
     exchange,
     async prepare() {

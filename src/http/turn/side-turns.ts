@@ -1,6 +1,6 @@
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { answerShortly } from '../../engine/steps/answer-shortly.ts';
 import type { Engine, Plan } from '../../engine/engine.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
@@ -11,11 +11,7 @@ import type { ParsedRequest } from './endpoint.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
 /** The turn of a request that only wants a name for a conversation; null: it wants something else. */
-export type SideTurns = (
-  ask: ParsedRequest,
-  request: TurnRequest,
-  turn: OrdinaryTurn,
-) => Promise<Plan> | null;
+export type SideTurns = (ask: ParsedRequest, turn: Turn, ordinary: OrdinaryTurn) => Promise<Plan> | null;
 
 /** What is run if no short answer comes. */
 interface OrdinaryTurn {
@@ -52,7 +48,7 @@ export const createSideTurns =
     { titleIntercept, titleModel, keepaliveMs }: SideRules,
     { engine, models, metrics, logger }: SideDeps,
   ): SideTurns =>
-  (ask, request, { ignored, prepare, exchange }) => {
+  (ask, { request, context }, { ignored, prepare, exchange }) => {
     const side = ask.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
     const { kind, shape } = side;
@@ -67,7 +63,7 @@ export const createSideTurns =
     return models.names().then((names) =>
       answerShortly(ordinary, request, {
         ...shortModelOf(names, titleModel, request.model),
-        plan: (other) => engine.plan(other),
+        plan: (other) => engine.plan(other, context),
         shape,
         limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
         onResult(result, why) {

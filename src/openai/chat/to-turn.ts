@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { findPairingProblem } from '../../canonical/request/pairing.ts';
-import type { AskedTurn, OutputFormat } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest, OutputFormat } from '../../canonical/request/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../shared/client-prompt.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { readCache, readSampling, unlessZero } from '../shared/settings.ts';
@@ -19,7 +19,7 @@ import { quoted } from '../../kit/text/quote.ts';
 
 export interface ChatAsk {
   readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];

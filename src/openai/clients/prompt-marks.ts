@@ -1,5 +1,5 @@
 import { partsOf, type Item } from '../../canonical/request/item.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 
 /** So much of each text is looked at, and so much of all of them: prompts stand at the beginning. */
 const MAX_TEXT_CHARS = 64 * 1024;
@@ -12,7 +12,7 @@ const MARKS = [
 ] as const;
 
 /** The first such mark in the instructions or any message of a request; null: there is none. */
-export const promptMark = (request: Pick<AskedTurn, 'instructions' | 'items'>): string | null => {
+export const promptMark = (request: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
   let left = MAX_CHARS;
   for (const text of textsOf(request)) {
     if (left <= 0) return null;
@@ -24,7 +24,7 @@ export const promptMark = (request: Pick<AskedTurn, 'instructions' | 'items'>): 
   return null;
 };
 
-function* textsOf({ instructions, items }: Pick<AskedTurn, 'instructions' | 'items'>): Generator<string> {
+function* textsOf({ instructions, items }: Pick<TurnRequest, 'instructions' | 'items'>): Generator<string> {
   if (instructions !== null) yield instructions;
   for (const item of items) yield* textsIn(item);
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
-import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { recogniseClient, type ClientSeen } from './recognise.ts';
 
-const seen = (headers: Record<string, string>, different: Partial<AskedTurn> = {}): ClientSeen =>
-  recogniseClient(new Headers(headers), askedTurn(different));
+const seen = (headers: Record<string, string>, different: Partial<TurnRequest> = {}): ClientSeen =>
+  recogniseClient(new Headers(headers), turnRequest(different));
 
-const saying = (text: string, role: 'system' | 'assistant' = 'system'): Partial<AskedTurn> => ({
+const saying = (text: string, role: 'system' | 'assistant' = 'system'): Partial<TurnRequest> => ({
   items: [{ kind: 'message', role, parts: [{ kind: 'text', text }] }],
 });
 

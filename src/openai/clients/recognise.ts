@@ -1,4 +1,4 @@
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { promptMark } from './prompt-marks.ts';
 import { LIBRARY_SIGNS, PROGRAM_SIGNS, type ClientName, type HeaderMarker } from './markers.ts';
 
@@ -14,7 +14,7 @@ export interface ClientSeen {
 const NOBODY: ClientSeen = { family: 'other', tier: 'none', reasons: [] };
 
 /** Headers of a program say it best, then what stands in a conversation, then which library it was made with. */
-export const recogniseClient = (headers: Headers, request: AskedTurn): ClientSeen =>
+export const recogniseClient = (headers: Headers, request: TurnRequest): ClientSeen =>
   byHeaders(headers, PROGRAM_SIGNS) ?? byPrompt(request) ?? byHeaders(headers, LIBRARY_SIGNS) ?? NOBODY;
 
 const byHeaders = (headers: Headers, markers: readonly HeaderMarker[]): ClientSeen | null => {
@@ -32,7 +32,7 @@ const isIn = (headers: Headers, marker: HeaderMarker): boolean =>
   Object.entries(marker.headers).every(([name, pattern]) => pattern.test(headers.get(name) ?? ''));
 
 /** Who declares tools has no use for blocks: that its conversation holds one says nothing. */
-const byPrompt = (request: AskedTurn): ClientSeen | null => {
+const byPrompt = (request: TurnRequest): ClientSeen | null => {
   const mark = request.tools.length > 0 ? null : promptMark(request);
   return mark === null ? null : { family: 'obsidian-copilot', tier: 'body', reasons: [mark] };
 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
+import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import type { Item, Role } from '../../canonical/request/item.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ClientSeen } from './recognise.ts';
 import { sideRequestOf } from './side-request.ts';
 
@@ -35,11 +35,11 @@ const COPILOT = { family: 'obsidian-copilot', tier: 'header' } as const;
 const OPENCODE = { family: 'opencode', tier: 'header' } as const;
 type Client = Pick<ClientSeen, 'family' | 'tier'>;
 
-const kindOf = (different: Partial<AskedTurn>, client: Client = COPILOT, choices = 1): string | null =>
-  sideRequestOf(askedTurn(different), choices, client)?.kind ?? null;
+const kindOf = (different: Partial<TurnRequest>, client: Client = COPILOT, choices = 1): string | null =>
+  sideRequestOf(turnRequest(different), choices, client)?.kind ?? null;
 
 describe('a request that only wants a name for a conversation', () => {
-  it.each<readonly [string, Partial<AskedTurn>]>([
+  it.each<readonly [string, Partial<TurnRequest>]>([
     ['title', { items: [message('user', TITLE)] }],
     ['title', { items: [message('user', TITLE)], instructions: '' }],
     ['title-and-summary', { items: [message('developer', SUMMARY), CONVERSATION] }],
@@ -72,7 +72,7 @@ describe('a request that only wants a name for a conversation', () => {
     ]);
   });
 
-  it.each<readonly [string, Partial<AskedTurn>]>([
+  it.each<readonly [string, Partial<TurnRequest>]>([
     [
       'more to do behind the first words',
       {

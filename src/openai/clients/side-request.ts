@@ -1,5 +1,5 @@
 import type { Item } from '../../canonical/request/item.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ClientSeen } from './recognise.ts';
 import { summaryOf, titleOf } from './short-texts.ts';
 import { TITLE_FORMS, type SideKind, type TitleForm } from './title-forms.ts';
@@ -16,7 +16,7 @@ export interface SideRequest {
  * words, or asks for more after them, gets the model that was requested.
  */
 export const sideRequestOf = (
-  request: AskedTurn,
+  request: TurnRequest,
   choices: number,
   client: Pick<ClientSeen, 'family' | 'tier'>,
 ): SideRequest | null => {
@@ -28,7 +28,7 @@ export const sideRequestOf = (
     : { kind: form.kind, shape: form.kind === 'title-and-summary' ? summaryOf : titleOf };
 };
 
-const isOf = (form: TitleForm, request: AskedTurn): boolean => {
+const isOf = (form: TitleForm, request: TurnRequest): boolean => {
   // A schema says by itself what the answer looks like.
   const takesFormat =
     request.format.kind === 'text' ||
@@ -47,7 +47,7 @@ const isOf = (form: TitleForm, request: AskedTurn): boolean => {
 const partsOf = ({
   instructions,
   items,
-}: AskedTurn): { readonly prompt: string | null; readonly messages: readonly Item[] } => {
+}: TurnRequest): { readonly prompt: string | null; readonly messages: readonly Item[] } => {
   if ((instructions ?? '') !== '') return { prompt: instructions, messages: items };
   const prompt = textOf(items[0], 'system', 'developer');
   return { prompt, messages: prompt === null ? items : items.slice(1) };
@@ -61,5 +61,5 @@ const textOf = (item: Item | undefined, ...roles: readonly string[]): string | n
 };
 
 /** They are of the tokens that the model wrote, and here the text is cut to size. */
-const wantsLogprobs = ({ logprobs, include }: AskedTurn): boolean =>
+const wantsLogprobs = ({ logprobs, include }: TurnRequest): boolean =>
   logprobs.isNeeded || logprobs.top !== null || include.includes('message.output_text.logprobs');

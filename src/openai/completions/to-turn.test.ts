@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
-import { askedTurn, NO_SAMPLING } from '../../../test/support/turn-request.ts';
+import { turnRequest, NO_SAMPLING } from '../../../test/support/turn-request.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../shared/parameter-names.ts';
 import { toTurnRequest } from './to-turn.ts';
@@ -25,7 +25,7 @@ describe('a completion request', () => {
   it("is a user's message", () => {
     const { request, ignored, names } = read({});
     expect(request).toEqual(
-      askedTurn({
+      turnRequest({
         model: 'm',
       }),
     );
@@ -55,7 +55,7 @@ describe('a completion request', () => {
       logprobs: null,
     });
     expect(request).toEqual(
-      askedTurn({
+      turnRequest({
         model: 'm',
         maxOutputTokens: 5,
         stop: ['a', 'b'],

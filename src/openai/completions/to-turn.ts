@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
@@ -12,9 +12,9 @@ import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './sche
 
 export interface CompletionAsk {
   readonly given: CreateCompletion;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   /** The same for every other prompt. */
-  readonly further: readonly AskedTurn[];
+  readonly further: readonly TurnRequest[];
   readonly prompts: OneOrMore<string>;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
@@ -29,8 +29,8 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
   const prompts = promptsOf(given);
   refuseLongEcho(given, prompts);
   const model = models.resolve(given.model);
-  const requestOf = (text: string): AskedTurn => ({
-    ...PLAIN_ASK,
+  const requestOf = (text: string): TurnRequest => ({
+    ...PLAIN_REQUEST,
     model: model.model,
     items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
     reasoning: { effort: model.effort, summary: null, context: null },

@@ -4,21 +4,21 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { refused } from '../../../test/support/refused.ts';
 import { END, messageTold } from '../../../test/support/told-items.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { askedTurn, functionTool } from '../../../test/support/turn-request.ts';
+import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
 import { recogniseClient } from '../clients/recognise.ts';
 import { modeHeader } from './choose-mode.ts';
 import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
 
 const OBSIDIAN = { 'dangerously-allow-browser': 'true' };
-const TAUGHT = askedTurn({ instructions: 'Call tools with <use_tool>.' });
-const TOOLS = askedTurn({ tools: [functionTool('f')] });
+const TAUGHT = turnRequest({ instructions: 'Call tools with <use_tool>.' });
+const TOOLS = turnRequest({ tools: [functionTool('f')] });
 const XML = { 'x-proxy-output-mode': 'obsidian-xml' };
 const JSON_MODE = { 'x-proxy-output-mode': 'openai-json' };
 
 const dialect = (
   headers: Record<string, string>,
-  request = askedTurn(),
+  request = turnRequest(),
   settings: Partial<DialectSettings> = {},
 ): Dialect => {
   const given = new Headers(headers);

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { AskedTurn } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { promptMark } from '../clients/prompt-marks.ts';
 import type { ClientSeen } from '../clients/recognise.ts';
@@ -27,7 +27,7 @@ export interface Dialect {
 export interface DialectOf {
   readonly headers: Headers;
   readonly client: ClientSeen;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly settings: DialectSettings;
   readonly ids: IdSource;
 }

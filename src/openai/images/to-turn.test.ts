@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
-import { askedTurn } from '../../../test/support/turn-request.ts';
+import { turnRequest } from '../../../test/support/turn-request.ts';
 import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import type { Path } from '../../canonical/request/path.ts';
@@ -20,7 +20,7 @@ it('is a turn that must call the image tool', () => {
     options,
   );
   expect(request).toEqual(
-    askedTurn({
+    turnRequest({
       model: 'big',
       instructions: INSTRUCTIONS,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'An otter.' }] }],

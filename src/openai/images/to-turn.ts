@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ImagePart, Part } from '../../canonical/request/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/models/model-names.ts';
 import type { HostedTool } from '../../canonical/request/tool.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
@@ -26,7 +26,7 @@ export interface ImageOptions {
 
 export interface ImageAsk {
   readonly given: (CreateImage | EditImage) & { readonly model: string };
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
@@ -94,7 +94,7 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
     names,
     ignored: [...unread, ...withoutEffect(given)],
     request: {
-      ...PLAIN_ASK,
+      ...PLAIN_REQUEST,
       model: model.model,
       instructions: INSTRUCTIONS,
       items: [{ kind: 'message', role: 'user', parts: [text, ...parts] }],

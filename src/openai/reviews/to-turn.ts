@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
-import { PLAIN_ASK, type AskedTurn } from '../../canonical/request/turn-request.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
@@ -11,7 +11,7 @@ import { createReviewSchema, type CreateReview } from './schema.ts';
 
 export interface ReviewAsk {
   readonly given: { readonly model: string; readonly stream: boolean };
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];
@@ -27,7 +27,7 @@ export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
     ignored: unreadFields(createReviewSchema, object, ''),
     names: responsesNames({ places: ['input'], placeOf: PLAIN_FORM.placeOf }),
     request: {
-      ...PLAIN_ASK,
+      ...PLAIN_REQUEST,
       model: model.model,
       items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: toReview(given) }] }],
       reasoning: { effort: given.reasoning?.effort ?? model.effort, summary: null, context: null },

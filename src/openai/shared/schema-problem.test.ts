@@ -35,9 +35,9 @@ describe('schemaProblem', () => {
 
   it.each([
     [{ type: 'string' }, `schema must be a JSON Schema of 'type: "object"', got 'type: "string"'.`],
-    [{ type: 5 }, "in 'type': 5 is not a type of JSON Schema."],
-    [inside({ type: 'any' }), `in 'properties.a.type': "any" is not a type of JSON Schema.`],
-    [inside({ type: [] }), "in 'properties.a.type': a list is not a type of JSON Schema."],
+    [{ type: 5 }, "in 'type': expected a type of JSON Schema, but got 5."],
+    [inside({ type: 'any' }), `in 'properties.a.type': expected a type of JSON Schema, but got "any".`],
+    [inside({ type: [] }), "in 'properties.a.type': expected a type of JSON Schema, but got a list."],
     [inside(5), "in 'properties.a': expected a schema, but got 5."],
     [inside(null), "in 'properties.a': expected a schema, but got null."],
     [{ properties: [] }, "in 'properties': expected an object of schemas, but got a list."],
@@ -53,30 +53,23 @@ describe('schemaProblem', () => {
     [inside({ items: 'x' }), `in 'properties.a.items': expected a schema, but got "x".`],
     [inside({ minimum: '1' }), `in 'properties.a.minimum': expected a number, but got "1".`],
     [inside({ minLength: -1 }), "in 'properties.a.minLength': expected a whole number, but got -1."],
-    [inside({ pattern: '(' }), `in 'properties.a.pattern': "(" is not a regular expression.`],
-    [{ patternProperties: { '[': {} } }, `in 'patternProperties': "[" is not a regular expression.`],
-    [inside({ $ref: '#/$defs/b' }), "in 'properties.a': reference '#/$defs/b' leads nowhere."],
-    [inside({ $ref: '#nowhere' }), "in 'properties.a': reference '#nowhere' leads nowhere."],
-    [inside({ $ref: 5 }), "in 'properties.a.$ref': expected a text, but got 5."],
+    [inside({ pattern: 5 }), "in 'properties.a.pattern': expected a string, but got 5."],
+    [inside({ $ref: '#/$defs/b' }), "in 'properties.a.$ref': '#/$defs/b' leads nowhere."],
+    [inside({ $ref: 5 }), "in 'properties.a.$ref': expected a string, but got 5."],
     [
       { $defs: { a: 5 }, properties: { x: { $ref: '#/$defs/a' } } },
       "in '$defs.a': expected a schema, but got 5.",
     ],
     [
       { dependentRequired: { a: [5] } },
-      "in 'dependentRequired': 'a': expected a list of names, but got a list.",
+      "in 'dependentRequired': expected an object of lists of names, but got an object.",
     ],
   ])('names what is wrong with %j', (schema, problem) => {
     expect(problemOf(schema)).toBe(problem);
   });
 
   it('complains about nothing that a compiler takes', () => {
-    const broken = [
-      inside({ type: 'any' }),
-      inside(5),
-      inside({ $ref: '#/$defs/b' }),
-      inside({ pattern: '(' }),
-    ];
+    const broken = [inside({ type: 'any' }), inside(5), inside({ $ref: '#/$defs/b' })];
     for (const schema of broken) {
       expect(() => new Ajv2020({ strict: false }).compile(schema)).toThrow(/./);
       expect(problemOf(schema)).not.toBeNull();
@@ -91,17 +84,11 @@ describe('schemaProblem', () => {
     expect(schemaProblem(inside(5), schemaBudget())).not.toBeNull();
   });
 
-  it('parses so many characters of patterns and no more', () => {
-    const budget = schemaBudget();
-    const long = inside({ pattern: 'a'.repeat(9_999) });
-    for (let nth = 0; nth < 10; nth += 1) expect(schemaProblem(long, budget)).toBeNull();
-    const broken = inside({ pattern: 'a('.repeat(100) });
-    expect(schemaProblem(broken, budget)).toBeNull();
-    expect(schemaProblem(broken, schemaBudget())).not.toBeNull();
-  });
-
-  it('leaves classes of Unicode to the backend, which take seconds to parse', () => {
-    expect(problemOf(inside({ pattern: String.raw`[^\p{L}\p{N}]`.repeat(700) }))).toBeNull();
-    expect(problemOf(inside({ pattern: String.raw`(\P{Nothing` }))).toBeNull();
-  });
+  it.each(['(', '[', String.raw`(?i)^[a-z]+\Z`, String.raw`[^\p{L}\p{N}]`.repeat(700)])(
+    'leaves patterns to the backend: their dialect is unknown, and some take seconds to parse (%#)',
+    (pattern) => {
+      expect(problemOf(inside({ pattern }))).toBeNull();
+      expect(problemOf({ patternProperties: { [pattern]: {} } })).toBeNull();
+    },
+  );
 });

@@ -29,15 +29,6 @@ export interface FormatChecksOptions {
   readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 1_000;
-/** The first one who comes waits until a thread is there. */
-const WAIT_MS = 3_000;
-const MAX_WAITING = 64;
-/** One key has at most two of them. */
-const THREADS = 3;
-/** More than anything fills in its time: see `maxMemoryMb`. */
-const MAX_MEMORY_MB = 1_024;
-
 /** Larger than what anybody fills in; its answers go unchecked. */
 const MAX_SCHEMA_CHARS = 256 * 1024;
 /** Of so many schemas it is remembered what became of them, for a while: a machine may have been busy. */
@@ -50,11 +41,11 @@ type Known = Extract<FormatVerdict, { kind: 'sound' | 'unsound' | 'unknown' }> |
 export const createFormatChecks = (options: FormatChecksOptions): FormatChecks => {
   const pool = createThreadPool<FormatJob, FormatVerdict>({
     file: besideModule(import.meta.url, 'format-thread'),
-    threads: THREADS,
-    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
-    waitMs: WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    maxMemoryMb: MAX_MEMORY_MB,
+    // One key has at most two of them.
+    threads: 3,
+    timeoutMs: options.timeoutMs ?? 1_000,
+    waitMs: 3_000,
+    maxWaiting: 64,
   });
   const known = new Recent<Known>(MAX_KNOWN, KNOWN_FOR_MS, options.clock);
   const unchecked = (reason: Unchecked): null => {

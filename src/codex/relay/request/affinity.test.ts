@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { NO_CACHE, turnRequest } from '../../../../test/support/turn-request.ts';
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { NO_CACHE, turnOf } from '../../../../test/support/turn-request.ts';
+import type { Turn } from '../../../canonical/context/turn-context.ts';
 import { affinityKey, type AffinityOptions } from './affinity.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
-const withKey = (value: string): TurnRequest =>
-  turnRequest({
+const withKey = (value: string): Turn =>
+  turnOf({
     conversation: 'c',
     cache: { ...NO_CACHE, key: value },
   });
@@ -20,8 +20,8 @@ const OWN_UUID = uuidV7(Date.now());
 
 describe('the affinity key', () => {
   it.each([
-    ['is the id of the conversation', turnRequest({ conversation: 'c' }), PROVIDER, 'id of c', 'id of c'],
-    ['is so for a login too', turnRequest({ conversation: 'c' }), CHATGPT, 'id of c', 'id of c'],
+    ['is the id of the conversation', turnOf({ conversation: 'c' }), PROVIDER, 'id of c', 'id of c'],
+    ['is so for a login too', turnOf({ conversation: 'c' }), CHATGPT, 'id of c', 'id of c'],
     [
       'is the key of the client as it is in the body, and never in headers',
       withKey('my key\r\nx-evil: 1 ✨'),
@@ -39,8 +39,8 @@ describe('the affinity key', () => {
     ['is the id where other keys would be replaced', withKey('my key'), CHATGPT, 'id of c', 'id of c'],
     ['is the UUID of the client', withKey(OWN_UUID), CHATGPT, OWN_UUID, OWN_UUID],
     ['is the UUID of the client for a provider', withKey(OWN_UUID), PROVIDER, OWN_UUID, OWN_UUID],
-  ])('%s', (_, request, options, cacheKey, session) => {
-    expect(affinityKey(request, options)).toEqual({ cacheKey, session });
+  ])('%s', (_, turn, options, cacheKey, session) => {
+    expect(affinityKey(turn, options)).toEqual({ cacheKey, session });
   });
 
   it('tells long keys of the client apart', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { Conversations } from '../server/conversations.ts';
 import { isRealUuidV7 } from './uuid-v7.ts';
 
@@ -22,12 +22,12 @@ export interface AffinityOptions {
 }
 
 export const affinityKey = (
-  request: TurnRequest,
+  { request, context }: Turn,
   { conversations, cacheKeys }: AffinityOptions,
 ): AffinityKey => {
   const own = request.cache.key;
   if (own !== null && isRealUuidV7(own, Date.now())) return { cacheKey: own, session: own };
-  const session = conversations.idOf(request.conversation);
+  const session = conversations.idOf(context.conversation);
   if (own === null || cacheKeys === 'uuid') return { cacheKey: session, session };
   return { cacheKey: own.length <= MAX_KEY ? own : hashOf(own), session };
 };

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { NO_SAMPLING, turnRequest } from '../../../../test/support/turn-request.ts';
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { NO_SAMPLING, turnOf, type Different } from '../../../../test/support/turn-request.ts';
 import { LearntRefusals } from './learnt.ts';
 
-const warm: TurnRequest = turnRequest({
-  sampling: { ...NO_SAMPLING, temperature: 0.5 },
-});
-const high = { ...warm.reasoning, effort: 'high' };
+const sampling = { ...NO_SAMPLING, temperature: 0.5 };
+const warm = turnOf({ sampling });
+const high = { ...warm.request.reasoning, effort: 'high' };
 
 describe('what was learnt', () => {
   it('holds for the same caller, model and effort, for ten minutes', () => {
@@ -15,11 +13,11 @@ describe('what was learnt', () => {
     const learnt = new LearntRefusals({ now: () => now });
     expect(learnt.remember(warm, 'temperature')).toBe(true);
     expect(learnt.remember(warm, 'temperature')).toBe(false);
-    const refused = (different: Partial<TurnRequest>): readonly string[] => [
-      ...learnt.refusedFor({ ...warm, ...different }),
+    const refused = (different: Different): readonly string[] => [
+      ...learnt.refusedFor(turnOf({ sampling, ...different })),
     ];
     expect(refused({ conversation: 'another' })).toEqual(['temperature']);
-    expect(refused({ caller: 'another' })).toEqual([]);
+    expect(refused({ keyId: 'another' })).toEqual([]);
     expect(refused({ model: 'another' })).toEqual([]);
     expect(refused({ reasoning: high })).toEqual([]);
     now = 10 * 60_000;
@@ -32,12 +30,16 @@ describe('what was learnt', () => {
     learnt.remember(warm, 'temperature');
     learnt.remember(warm, 'max_output_tokens');
     learnt.remember(warm, 'top_logprobs');
-    const probable = { ...warm, logprobs: { top: 2, isNeeded: false } };
-    expect([...learnt.refusedFor(probable)]).toEqual(['temperature', 'top_logprobs', 'max_output_tokens']);
-    const needy = { ...warm, logprobs: { top: 2, isNeeded: true } };
+    const probable = { sampling, logprobs: { top: 2, isNeeded: false } };
+    expect([...learnt.refusedFor(turnOf(probable))]).toEqual([
+      'temperature',
+      'top_logprobs',
+      'max_output_tokens',
+    ]);
+    const needy = turnOf({ sampling, logprobs: { top: 2, isNeeded: true } });
     expect([...learnt.refusedFor(needy)]).toEqual(['temperature', 'max_output_tokens']);
     // We keep that limit ourselves: there is nothing to insist on.
-    expect([...learnt.refusedFor({ ...probable, isStrict: true })]).toEqual(['max_output_tokens']);
+    expect([...learnt.refusedFor(turnOf({ ...probable, isStrict: true }))]).toEqual(['max_output_tokens']);
   });
 
   it('is nothing where only a value was refused', () => {

@@ -1,5 +1,6 @@
 import { mustHaveEffect } from '../../../canonical/failure/rejection.ts';
-import { circumstancesOf, type TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { circumstancesOf, type Turn } from '../../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { Recent } from '../../../kit/collections/recent.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
@@ -21,22 +22,22 @@ export class LearntRefusals {
   }
 
   /** True: this is news. */
-  remember(request: TurnRequest, field: EditField): boolean {
+  remember(turn: Turn, field: EditField): boolean {
     if (NOT_LEARNT.has(field)) return false;
-    const key = keyOf(circumstancesOf(request), field);
+    const key = keyOf(circumstancesOf(turn), field);
     const isNews = this.#refused.get(key) === undefined;
     this.#refused.set(key, true);
     return isNews;
   }
 
   /** What is not worth trying for this request. */
-  refusedFor(request: TurnRequest): ReadonlySet<EditField> {
-    const circumstances = circumstancesOf(request);
+  refusedFor(turn: Turn): ReadonlySet<EditField> {
+    const circumstances = circumstancesOf(turn);
     const refused = EDIT_FIELDS.filter(
       (field) => this.#refused.get(keyOf(circumstances, field)) !== undefined,
     );
     if (refused.length === 0) return new Set();
-    const demanded = demandedFields(request);
+    const demanded = demandedFields(turn.request);
     return new Set(refused.filter((field) => !demanded.has(field)));
   }
 }

@@ -2,7 +2,7 @@ import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
 import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
@@ -18,9 +18,8 @@ import type { Session } from '../request/headers.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
 import type { ModelCall } from './relayed-request.ts';
 
-export interface RelayTurnOptions {
+export interface RelayTurnOptions extends Turn {
   readonly threadId: string;
-  readonly request: TurnRequest;
   readonly shape: ThreadShape;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
@@ -50,7 +49,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   headers: Readonly<Record<string, string>> = {};
 
   constructor(options: RelayTurnOptions) {
-    const { threadId, request, shape, affinity, limits } = options;
+    const { threadId, request, context, shape, affinity, limits } = options;
     const session = {
       threadId,
       session: affinity.session,
@@ -59,9 +58,9 @@ export class RelayTurn implements RelayReport, ModelCall {
       clientMetadata: request.clientMetadata,
       // The backend of a ChatGPT login gets what codex sends, and codex sends no trace context of its
       // clients.
-      ...(request.traceContext === undefined || limits.profile.isChatgpt
+      ...(context.traceContext === undefined || limits.profile.isChatgpt
         ? {}
-        : { traceContext: request.traceContext }),
+        : { traceContext: context.traceContext }),
     };
     this.#options = options;
     this.model = request.model;
@@ -82,7 +81,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   }
 
   get budget(): ModelBudget {
-    return this.#options.request.budget;
+    return this.#options.context.budget;
   }
   get signal(): AbortSignal {
     return this.#cut.signal;
@@ -119,11 +118,11 @@ export class RelayTurn implements RelayReport, ModelCall {
   }
 
   get isTraced(): boolean {
-    return this.#options.request.trace !== undefined;
+    return this.#options.context.trace.isRecording;
   }
 
   record(kind: TraceKind, facts: object): void {
-    this.#options.request.trace?.record(kind, { thread: this.#options.threadId, ...facts });
+    if (this.isTraced) this.#options.context.trace.record(kind, { thread: this.#options.threadId, ...facts });
   }
 
   withhold(field: EditField): void {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Turn, TurnContext } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../../kit/json/json-bytes.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
@@ -21,7 +22,7 @@ export interface Relay {
   readonly addresses: RelayAddresses;
   readonly profile: BackendProfile;
   /** Fields that the backend is known to refuse for a request like this. */
-  refusedFor(request: TurnRequest): ReadonlySet<EditField>;
+  refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
   /** Registers a turn: model requests of this thread belong to it from now on. */
   open(threadId: string, ask: RelayTurnParams): RelayTurnHandle;
   close(): Promise<void>;
@@ -37,8 +38,7 @@ export interface RelayAddresses {
 
 export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | null };
 
-export interface RelayTurnParams {
-  readonly request: TurnRequest;
+export interface RelayTurnParams extends Turn {
   readonly shape: ThreadShape;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   /** A model request was sent, or its backend sent something. */
@@ -86,7 +86,7 @@ const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
-  const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly request: TurnRequest }>();
+  const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly turn: Turn }>();
   const closed = new Set<string>();
   const learnt = new LearntRefusals({ now: () => Date.now() });
   const renewals = new Renewals(options);
@@ -123,8 +123,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     // Only model requests are handled; a thread sends others, such as for compaction.
     const isModelRequest =
       route.name === 'model' && incoming.method === 'POST' && route.path === '/responses';
-    const turn = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
-    const relayTurn = turn?.relayTurn ?? null;
+    const open = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
+    const relayTurn = open?.relayTurn ?? null;
     if (route.name === 'model' && incoming.method === 'POST' && relayTurn === null) {
       options.onUnplaced();
       // Not the turn's own request, but caused by it, and counted like one.
@@ -156,7 +156,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const apiKey = route.name === 'model' ? options.apiKey : null;
     const relayed = toRelayedRequest(route, incoming, { isModelRequest, apiKey, body, signal, outgoing });
     const onLearnt = (model: string, field: EditField): void => {
-      if (turn !== null && learnt.remember(turn.request, field)) options.onLearnt(model, field);
+      if (open !== null && learnt.remember(open.turn, field)) options.onLearnt(model, field);
     };
     await forward(relayed, relayTurn, { ...options, onLearnt });
   };
@@ -177,19 +177,20 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
     },
     profile: options.profile,
-    refusedFor: (request) => learnt.refusedFor(request),
-    open(threadId, { request, shape, ...listeners }) {
+    refusedFor: (request, context) => learnt.refusedFor({ request, context }),
+    open(threadId, { request, context, shape, ...listeners }) {
+      const turn = { request, context };
       const relayTurn = new RelayTurn({
         threadId,
-        request,
+        ...turn,
         shape,
-        affinity: affinityKey(request, options.affinity),
-        limits: { profile: options.profile, refuses: learnt.refusedFor(request) },
+        affinity: affinityKey(turn, options.affinity),
+        limits: { profile: options.profile, refuses: learnt.refusedFor(turn) },
         ...listeners,
         onInput: options.onInput,
         signIn: () => renewals.failure,
       });
-      relayTurns.set(threadId, { relayTurn, request });
+      relayTurns.set(threadId, { relayTurn, turn });
       return {
         report: relayTurn,
         begin: () => relayTurn.begin(),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { read, refusal, user } from '../../../../test/support/responses-ask.ts';
-import { askedTurn, NO_SAMPLING } from '../../../../test/support/turn-request.ts';
+import { turnRequest, NO_SAMPLING } from '../../../../test/support/turn-request.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import { parameterName } from '../../shared/parameter-names.ts';
 
 describe('toTurnRequest', () => {
   it('reads the smallest request', () => {
-    expect(read({ model: 'gpt-5.5', input: 'hi' }).request).toEqual(askedTurn({ canApprove: true }));
+    expect(read({ model: 'gpt-5.5', input: 'hi' }).request).toEqual(turnRequest({ canApprove: true }));
   });
 
   it('keeps every item with its type, order, ids and argument strings', () => {

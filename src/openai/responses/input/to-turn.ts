@@ -3,7 +3,7 @@ import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
-import type { AskedTurn } from '../../../canonical/request/turn-request.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../../shared/client-prompt.ts';
 import type { ParameterNames } from '../../shared/parameter-names.ts';
@@ -24,7 +24,7 @@ import { quoted } from '../../../kit/text/quote.ts';
 
 export interface ResponsesAsk {
   readonly given: CreateResponse;
-  readonly request: AskedTurn;
+  readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields that will have no effect, by their place in the body. */
   readonly ignored: readonly string[];

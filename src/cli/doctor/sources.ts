@@ -1,0 +1,23 @@
+import { SETTINGS, type Config, type SettingName } from '../../config/schema.ts';
+import { GROUPS } from '../../config/setting-row.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+
+const namesOf = ({ sources }: Config): readonly SettingName[] =>
+  (Object.keys(sources) as SettingName[]).filter((name) => sources[name] !== 'default');
+
+/** Which settings are set and where, by group. It shows no values: some are secrets. */
+export const describeSources = (config: Config): string => {
+  const groups = Object.entries(GROUPS).flatMap(([group, { title }]) => {
+    const names = namesOf(config).filter((name) => SETTINGS[name].group === group);
+    const list = names.map((name) => `${name} (${config.sources[name]})`).join(', ');
+    return names.length === 0 ? [] : [`${title}: ${list}`];
+  });
+  const { configFile } = config.state;
+  return ['valid', ...(configFile === null ? [] : [`config file ${configFile}`]), ...groups].join('; ');
+};
+
+/** The same for `--json`. */
+export const sourcesFacts = (config: Config): JsonObject => ({
+  configFile: config.state.configFile,
+  sources: Object.fromEntries(namesOf(config).map((name) => [name, config.sources[name]])),
+});

@@ -1,0 +1,34 @@
+/** Where a text stops being JSON, both counted from 1. */
+export interface JsonErrorPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * Finds the error of a text that `JSON.parse` rejects. Its messages quote the text, which may be a secret, and some
+ * have no position: so this searches for the longest beginning that some ending would make JSON.
+ */
+export const jsonErrorPlace = (text: string): JsonErrorPlace => {
+  let good = 0;
+  let bad = text.length + 1;
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (couldContinue(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  const before = text.slice(0, good).split('\n');
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+};
+
+/** Whether JSON may begin like this: it is JSON already, or the error is that it ends here. */
+const couldContinue = (beginning: string): boolean => {
+  try {
+    JSON.parse(beginning);
+    return true;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    if (message === 'Unexpected end of JSON input') return true;
+    const [, position] = / at position (\d+)/.exec(message) ?? [];
+    return position !== undefined && Number(position) >= beginning.length;
+  }
+};
