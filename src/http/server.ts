@@ -129,7 +129,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
   const preflighted = (response: Response, { headers }: Request, { requestId }: Exchange): Response => {
     const origin = headers.get('origin') ?? '';
     if (!deps.cors.isAllowed(origin)) {
-      const message = 'a page may not call this server: PROXY_CORS_ALLOWED_ORIGINS does not name its origin';
+      const message = 'request from a web page rejected: its origin is not in PROXY_CORS_ALLOWED_ORIGINS';
       deps.logger.warn({ requestId, origin: quoted(origin) }, message);
     }
     return response;
@@ -171,7 +171,7 @@ const uploadFailure = (why: Stall): GatewayError =>
     why === 'silent'
       ? {}
       : {
-          message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are needed. Please send it again.`,
+          message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are required. Please send it again.`,
         },
   );
 
@@ -230,7 +230,7 @@ const baseUrlHint = (method: string, path: string, routes: readonly Route[]): st
     .toSorted((one, other) => other.path.length - one.path.length);
   return meant === undefined
     ? ''
-    : ` It is ${meant.path} here: the base URL of a client is the address of this server and /v1.`;
+    : ` Use ${meant.path}: the base URL of a client is the address of this server followed by /v1.`;
 };
 
 /** A path for logs and metrics: without the patterns of its parameters. */

@@ -64,7 +64,7 @@ export const failedWith = (message: string): McpOutcome => ({
   error: { message },
 });
 
-export const NOT_RUN = failedWith('The call was not run to its end.');
+export const NOT_RUN = failedWith('The call did not finish.');
 
 /** The events at the end of a call. */
 export const endOfCall = (

@@ -115,17 +115,13 @@ export class RelaySource implements TurnSource {
       this.#endIfLast(events);
       this.#endIfExceeded(events);
     }
-    // codex retries a lost network without limit, and we promise clients that nothing is sent twice, so end
-    // here.
+    // codex would retry a lost network without limit; clients are promised that nothing is sent twice.
     else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
       this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
     }
   }
 
-  /**
-   * A model request was rejected by the budget. Wait for running tools: the app-server sent the request
-   * because it has their output.
-   */
+  /** The budget rejected a model request. Waits for running tools, whose output the request would carry. */
   #endIfExceeded(events: TurnEvent[]): void {
     const { ended, isRunning } = this.#turnItems;
     if (this.#refused?.kind !== 'model_request_limit_exceeded' || ended || isRunning) return;
@@ -301,10 +297,7 @@ export class RelaySource implements TurnSource {
     return answerItem;
   }
 
-  /**
-   * The open item that an event belongs to. Starts an item that was never announced, if its events identify
-   * it.
-   */
+  /** The open item of an event. Starts an item that was never announced, if its events identify it. */
   #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
     const upstreamId = textIn(data, 'item_id');
     const index = data['output_index'];

@@ -2,7 +2,7 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
+import { MARKER_HEADERS } from '../../openai/clients/markers.ts';
 import { errorBody } from '../../openai/shared/error-body.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
@@ -60,7 +60,7 @@ const HEADERS: ReadonlySet<string> = new Set([
   'version',
   'x-request-id',
   ...NAMING_HEADERS,
-  ...SIGN_HEADERS,
+  ...MARKER_HEADERS,
   ...TRACE_HEADERS,
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];

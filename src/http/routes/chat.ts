@@ -44,7 +44,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       dialect,
       sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
-      arrange: (events) => dialect.tell(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
+      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
       render: (turns) => renderChat(turns, meta),
       project: (replies) => projectChat(replies, meta),
     };

@@ -1,5 +1,5 @@
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { recogniseClient } from '../../openai/clients/recognise.ts';
+import { detectClient } from '../../openai/clients/detect-client.ts';
 import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
 import type { ParsedRequest } from '../turn/endpoint.ts';
 
@@ -38,7 +38,7 @@ export const commonAsk = (
     choices: given.n ?? 1,
     model: given.model,
     stream: given.stream ?? false,
-    client: recogniseClient(headers, request),
+    client: detectClient(headers, request),
     ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
     nameOf: (path) => parameterName(path, names),
   };

@@ -53,7 +53,7 @@ const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served):
     formatPlace: 'prompt',
     withoutTool: (why) =>
       failure('endpoint_not_supported', {
-        message: `POST ${path} is not supported here: it needs a tool that ${why}.`,
+        message: `POST ${path} is not supported: it needs a tool that ${why}.`,
       }),
     arrange: onlyImages,
     render: (turns) => renderImages(turns, meta),

@@ -39,10 +39,10 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
     const { given, wantsReasoning } = read;
     const common = commonAsk(read, headers, options);
     const { request, ignored, client } = common;
-    const isForCodex = client.family === 'codex';
+    const isForCodex = client.name === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     // It puts the messages of an answer together as they come.
-    const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
+    const separate = client.name === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
@@ -74,7 +74,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       // Who asks for reasoning and for an order in which it has no place gets the order.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      arrange: (events) => remember(separate(arrange(dialect.tell(events), layout, shown))),
+      arrange: (events) => remember(separate(arrange(dialect.transform(events), layout, shown))),
       render: ([events]) => renderResponse(events, meta),
       project: ([reply]) => projectReply(reply, meta),
     };

@@ -7,7 +7,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { ClientSeen } from '../../openai/clients/recognise.ts';
+import type { DetectedClient } from '../../openai/clients/detect-client.ts';
 import type { SideRequest } from '../../openai/clients/side-request.ts';
 import type { Dialect } from '../../openai/dialects/dialect.ts';
 import type { FormEntry } from '../../openai/images/form.ts';
@@ -36,7 +36,7 @@ export interface ParsedRequest {
   readonly model: string;
   readonly stream: boolean;
   /** Who asks, as far as that can be seen. */
-  readonly client: ClientSeen;
+  readonly client: DetectedClient;
   /** How calls are told in the answer; absent: its API has one way. */
   readonly dialect?: Dialect;
   /** Fields that this API does not read, by their place in the body. */

@@ -12,6 +12,6 @@ export const stopEarly = (plan: Plan, rules: StopRules | null, clock: Clock): Pl
         async *run(signal, onSettled) {
           const left = new AbortController();
           const events = plan.run(AbortSignal.any([signal, left.signal]), onSettled);
-          yield* stopAfterTools(events, rules, { clock, leave: () => left.abort() });
+          yield* stopAfterTools(events, rules, { clock, cancelTurn: () => left.abort() });
         },
       };
