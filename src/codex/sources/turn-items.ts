@@ -265,7 +265,8 @@ export class TurnItems {
 
   #endOpen(status: ItemStatus, into: TurnEvent[]): void {
     const running = new Set(this.#running.values());
-    for (const event of this.#all.endOpen(status, (itemId) => running.has(itemId))) into.push(event);
+    for (const event of this.#all.endOpen(status, { isKept: (itemId) => running.has(itemId) }))
+      into.push(event);
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {
@@ -275,7 +276,7 @@ export class TurnItems {
     into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
   }
 
-  /** What of a whole text has not been streamed; nothing where the stream said something else. */
+  /** Emits the part of a whole text that was not streamed; nothing if the stream differs. */
   emitRest(itemId: string, at: ItemDelta['at'], whole: string, into: TurnEvent[]): void {
     const streamed = this.#all.textOf(itemId, at);
     if (!whole.startsWith(streamed)) this.#options.onAnomaly('text-differs');

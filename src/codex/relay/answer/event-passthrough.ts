@@ -2,12 +2,11 @@ import type { Sliced } from '../../../kit/async/event-loop.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;
-const CR = 0x0d;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Passes on the bytes of an event stream while it is read. The bytes of an event are held back until it is
- * complete, so that it can be replaced; everything else passes unchanged.
+ * The bytes of an event stream that are passed on while it is read. The bytes of an event are held back until the
+ * event is complete, so that it can be replaced; everything else passes unchanged. Lines must end in LF.
  */
 export class EventPassthrough {
   readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
@@ -17,7 +16,6 @@ export class EventPassthrough {
   /** The event is too long to hold: its start has been passed on. */
   #isPartlyPassed = false;
   #isLineEmpty = true;
-  #wasCr = false;
 
   /**
    * `read` gets all bytes in order and returns the replacement of the event that they complete; null: keep
@@ -45,14 +43,10 @@ export class EventPassthrough {
     return joined(this.#take());
   }
 
-  /** An empty line ends an event. Lines end in LF, CRLF or CR. */
+  /** An empty line ends an event. */
   #endsEvent(byte: number | undefined): boolean {
-    const isSecondHalf = byte === LF && this.#wasCr;
-    this.#wasCr = byte === CR;
-    if (isSecondHalf) return false;
-    const isLineEnd = byte === LF || byte === CR;
-    const isEnd = isLineEnd && this.#isLineEmpty;
-    this.#isLineEmpty = isLineEnd;
+    const isEnd = byte === LF && this.#isLineEmpty;
+    this.#isLineEmpty = byte === LF;
     return isEnd;
   }
 
