@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openWorkFolders, requirePrivateState } from './private-folders.ts';
-import { problemOf, UntrustedPath } from './trusted-path.ts';
+import { isMapped, problemOf, UntrustedPath } from './trusted-path.ts';
 
 const SOMEBODY = 12_345;
 /** Only root can give files to others. */
@@ -88,8 +88,8 @@ describe('the state directory', () => {
 
 describe('what others may do', () => {
   const file = { uid: 1000, gid: 1000, mode: 0o100600, isLink: false };
-  const found = (different: Partial<typeof file>, isWhole = true): boolean =>
-    problemOf('/x', { ...file, ...different }, { uid: 1000, isWhole }) !== null;
+  const found = (different: Partial<typeof file>, isWhole = true, trustsNoOwner = true): boolean =>
+    problemOf('/x', { ...file, ...different }, { uid: 1000, trustsNoOwner, isWhole }) !== null;
 
   it.each([
     ['ours', {}, true, false],
@@ -97,7 +97,8 @@ describe('what others may do', () => {
     ['of another user', { uid: 1001 }, true, true],
     ['for a private group', { mode: 0o100660 }, true, false],
     ['for a group with others in it', { gid: 50, mode: 0o100660 }, true, true],
-    ['for such a group, on the way', { gid: 50, mode: 0o040770 }, false, false],
+    ['for such a group, on the way', { gid: 50, mode: 0o040770 }, false, true],
+    ['for such a group to create files in, on the way', { gid: 50, mode: 0o041770 }, false, false],
     ['for all', { mode: 0o100602 }, true, true],
     ['for all, on the way', { mode: 0o040777 }, false, true],
     ['for all to create files in, on the way', { mode: 0o041777 }, false, false],
@@ -108,6 +109,12 @@ describe('what others may do', () => {
     ['without an owner here', { uid: 65_534 }, true, true],
   ])('%s', (_, different, isWhole, expected) => {
     expect(found(different, isWhole)).toBe(expected);
+  });
+
+  it('an owner that is not mapped is trusted only where that id is no user', () => {
+    expect(found({ uid: 65_534 }, false, false)).toBe(true);
+    const maps = ['         0          0 4294967295\n', '0 1000 1\n', '0 1000 1\n1 100000 65536\n', ''];
+    expect(maps.map((map) => isMapped(65_534, map))).toEqual([true, false, true, false]);
   });
 });
 

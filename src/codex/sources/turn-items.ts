@@ -267,7 +267,8 @@ export class TurnItems {
 
   #endOpen(status: ItemStatus, into: TurnEvent[]): void {
     const running = new Set(this.#running.values());
-    for (const event of this.#all.endOpen(status, (itemId) => running.has(itemId))) into.push(event);
+    for (const event of this.#all.endOpen(status, { isKept: (itemId) => running.has(itemId) }))
+      into.push(event);
   }
 
   end(outcome: Outcome, usage: Usage | null, into: TurnEvent[]): void {

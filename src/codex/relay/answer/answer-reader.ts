@@ -5,6 +5,7 @@ import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts
 import { isContent, isRead } from '../../sources/answer-events.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { isKeepalive } from './keepalive.ts';
+import { LineFeeds } from './line-feeds.ts';
 import { EventPassthrough } from './event-passthrough.ts';
 import { readEventSteps, type BeyondLimit } from './read-event.ts';
 import { EventRepairs, type Repair } from './repair-event.ts';
@@ -43,6 +44,8 @@ export class AnswerReader {
   /** Events that have come and have not been read, with their types. */
   #arrived: (readonly [type: string | null, data: string | null])[] = [];
   readonly #passed = new EventPassthrough((bytes) => this.#take(() => this.#events.push(bytes)));
+  /** Before both readers: the app-server must see the same events as the relay. */
+  readonly #lineFeeds = new LineFeeds();
   readonly #repairs: EventRepairs;
   /** What the app-server gets instead of the event that was just read. */
   #replacement: Uint8Array | null = null;
@@ -90,7 +93,7 @@ export class AnswerReader {
    * in several turns of the loop. Nothing may be pushed meanwhile.
    */
   push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const reading = this.#passed.push(chunk);
+    const reading = this.#passed.push(this.#lineFeeds.push(chunk));
     const step = reading.next();
     if (this.#events.isInLongLine) this.#options.onActivity();
     return step.done === true ? step.value : runSliced(reading, this.#options.signal);

@@ -1,5 +1,6 @@
 import { parseJsonObject } from '../../../kit/json/json.ts';
 import { createLineDecoder } from '../../../kit/text/line-decoder.ts';
+import { LineFeeds } from './line-feeds.ts';
 import { isLongEvent } from './read-event.ts';
 
 export interface SseListener {
@@ -20,7 +21,6 @@ const LONG_LINE_BYTES = 1024;
 /** So much of a line that is too long is looked at for its type. */
 const HEAD_LENGTH = 1024;
 const LF = 0x0a;
-const CR = 0x0d;
 const EMPTY = new Uint8Array(0);
 
 /** Cuts a stream of bytes into server-sent events. Lines may end in LF, CRLF or CR. */
@@ -32,7 +32,7 @@ export class SseEvents {
   #isLongLine = false;
   /** Bytes of a line that are not kept any more. */
   #skippedBytes = 0;
-  #endedInCr = false;
+  readonly #lineFeeds = new LineFeeds();
   #name: string | null = null;
   #data: string | null = null;
   #hasData = false;
@@ -52,7 +52,7 @@ export class SseEvents {
   }
 
   push(chunk: Uint8Array): void {
-    const rest = this.#behindLongLine(this.#withLineFeeds(chunk));
+    const rest = this.#behindLongLine(this.#lineFeeds.push(chunk));
     const lastEnd = rest.lastIndexOf(LF);
     this.#lineBytes = lastEnd === -1 ? this.#lineBytes + rest.length : rest.length - lastEnd - 1;
     for (const line of this.#lines.push(rest)) this.#line(line);
@@ -77,16 +77,6 @@ export class SseEvents {
   end(): void {
     for (const line of this.#lines.end()) this.#line(line);
     this.#dispatch();
-  }
-
-  /** CR is rare, and JSON never holds one: each of them ends a line. */
-  #withLineFeeds(chunk: Uint8Array): Uint8Array {
-    const isSecondHalf = this.#endedInCr && chunk[0] === LF;
-    const rest = isSecondHalf ? chunk.subarray(1) : chunk;
-    if (chunk.length > 0) this.#endedInCr = chunk.at(-1) === CR;
-    if (!rest.includes(CR)) return rest;
-    const text = Buffer.from(rest.buffer, rest.byteOffset, rest.byteLength).toString('latin1');
-    return Buffer.from(text.replaceAll(/\r\n?/g, '\n'), 'latin1');
   }
 
   /** What of a chunk comes after the end of a line that is too long to be kept. */
