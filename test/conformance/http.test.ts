@@ -48,13 +48,10 @@ describe('keys', () => {
     ]);
   });
 
-  it.each([`Bearer ${KEYS[0]}`, `bearer  ${KEYS[1]} `])(
-    'each configured key is accepted (%#)',
-    async (key) => {
-      const answer = await bare('/v1/models', withKey(key));
-      expect(answer.status).toBe(200);
-    },
-  );
+  it.each([`Bearer ${KEYS[0]}`, `bearer  ${KEYS[1]} `])('each of them is accepted (%#)', async (key) => {
+    const answer = await bare('/v1/models', withKey(key));
+    expect(answer.status).toBe(200);
+  });
 
   it('are checked before the body is read', async () => {
     const answer = await bare('/v1/responses', { method: 'POST', body: 'no JSON' });
@@ -161,22 +158,16 @@ describe('bodies', () => {
 });
 
 describe('the request id', () => {
-  it.each(['trace-1.a:b_c', 'x', 'a'.repeat(128)])(
-    'of the client is used if it is valid (%#)',
-    async (id) => {
-      proxy.use(hello);
-      const answer = await proxy.post('/v1/responses', ASK, { headers: { 'x-request-id': id } });
-      expect(answer.headers.get('x-request-id')).toBe(id);
-    },
-  );
+  it.each(['trace-1.a:b_c', 'x', 'a'.repeat(128)])('of the client is used if valid (%#)', async (id) => {
+    proxy.use(hello);
+    const answer = await proxy.post('/v1/responses', ASK, { headers: { 'x-request-id': id } });
+    expect(answer.headers.get('x-request-id')).toBe(id);
+  });
 
-  it.each(['two words', 'a'.repeat(129), 'a,b', '<b>'])(
-    'of the client is replaced if it is invalid (%#)',
-    async (id) => {
-      const answer = await bare('/healthz', { headers: { 'x-request-id': id } });
-      expect(answer.headers.get('x-request-id')).toMatch(MINTED);
-    },
-  );
+  it.each(['two words', 'a'.repeat(129), 'a,b', '<b>'])('is replaced if invalid (%#)', async (id) => {
+    const answer = await bare('/healthz', { headers: { 'x-request-id': id } });
+    expect(answer.headers.get('x-request-id')).toMatch(MINTED);
+  });
 
   it.each([
     ['an answer', () => proxy.post('/v1/responses', ASK), 200],

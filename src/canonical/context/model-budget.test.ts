@@ -28,7 +28,7 @@ describe('ModelBudget', () => {
       Array.from({ length: 2 }, () => ({
         kind: 'model_request_limit_exceeded',
         status: 400,
-        message: expect.stringMatching(/asked 1 times.*PROXY_MAX_MODEL_REQUESTS/),
+        message: expect.stringMatching(/limit of 1 model requests \(PROXY_MAX_MODEL_REQUESTS\)/),
       })),
     );
     expect(reports).toBe(1);
