@@ -151,16 +151,20 @@ describe('a start that fails', () => {
     expect(server.output).toEqual({ out: '', err });
   });
 
-  it.runIf(process.getuid?.() === 0)('names a folder that belongs to another user', async () => {
-    await mkdir(path.join(room.stateDir, 'codex'), { recursive: true });
-    await chown(path.join(room.stateDir, 'codex'), 12_345, 12_345);
-    const server = room.start([]);
-    expect(await server.exited).toEqual([1, null]);
-    expect(server.output.err).toMatch(
-      /^\S+\/codex belongs to user 12345, and this server runs as user 0: .*\n$/,
-    );
-    expect(await readdir(room.stateDir)).toEqual(['codex']);
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'names a folder that belongs to another user',
+    { meta: { needs: 'files of another user: root' } },
+    async () => {
+      await mkdir(path.join(room.stateDir, 'codex'), { recursive: true });
+      await chown(path.join(room.stateDir, 'codex'), 12_345, 12_345);
+      const server = room.start([]);
+      expect(await server.exited).toEqual([1, null]);
+      expect(server.output.err).toMatch(
+        /^\S+\/codex belongs to user 12345, and this server runs as user 0: .*\n$/,
+      );
+      expect(await readdir(room.stateDir)).toEqual(['codex']);
+    },
+  );
 
   it('names the port that is in use, before it starts anything', async () => {
     const other = createServer().listen(0, '127.0.0.1');
