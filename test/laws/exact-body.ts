@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/jso
 import type { Difference } from './exact-differences.ts';
 
 /** The requests are drawn from a seed; `EXACT_RUNS` draws more of them, `EXACT_SEED` others. */
-export const RUNS = Number(process.env['EXACT_RUNS'] ?? 40);
+export const RUNS = Number(process.env['EXACT_RUNS'] ?? 20);
 export const SEED = Number(process.env['EXACT_SEED'] ?? 9);
 /** The long form takes as long as it takes. */
 export const TIMEOUT_MS = 60_000 + RUNS * 2_000;
