@@ -8,7 +8,7 @@ describe('everything that can go wrong, at once', () => {
       seed: 8,
       seconds: 10,
       clients: 16,
-      faultEveryMs: 600,
+      faultEveryMs: 800,
       idleTimeoutMs: 4_000,
     });
     expect(wrong).toEqual([]);
