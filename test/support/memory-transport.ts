@@ -1,4 +1,4 @@
-import type { Transport } from './transport.ts';
+import type { Transport } from '../../src/codex/rpc/transport.ts';
 
 /**
  * Two ends that hear each other, for tests. Lines arrive in a later microtask, as they would from a
