@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, expect } from 'vitest';
 
 import {
-  openaiSchema,
+  validateOpenai,
   validateOpenResponse,
   validateOpenResponseEvent,
   validateResponse,
@@ -18,20 +18,20 @@ import { watchedFetch, type Seen } from './watched-fetch.ts';
 
 export interface CheckedClient {
   readonly openai: OpenAI;
-  /** The JSON body, or the events, of the newest answer. */
+  /** The JSON body or the events of the newest answer. */
   lastBody(): unknown;
   lastEvents(): Promise<readonly Record<string, unknown>[]>;
-  /** What the published schemas say against the answers since the last call; none is good. */
+  /** Violations of the published schemas since the last call. */
   complaints(): Promise<readonly string[]>;
-  /** Fails if there is any. */
+  /** Fails if there are any. */
   check(): Promise<void>;
-  /** Lets the connections go: an unused one would keep a server from closing for a minute. */
+  /** Closes the connections: an idle one would keep a server from closing for a minute. */
   close(): Promise<void>;
 }
 
 /**
- * OpenAI's SDK over a fetch that keeps a copy of every answer, so that each body and each event of
- * a run can be held against OpenAI's schema and the Open Responses schema.
+ * OpenAI's SDK with a fetch that copies every answer, so that each body and event can be validated against
+ * OpenAI's schema and the Open Responses schema.
  */
 export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClient => {
   const { seen, close, fetch: watched } = watchedFetch();
@@ -59,7 +59,7 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
   };
 };
 
-/** A proxy and a client for all tests of a file, whose answers are checked after each of them. */
+/** A proxy and a client for all tests of a file; answers are validated after each test. */
 export const openChecked = async (
   ...options: Parameters<typeof openProxy>
 ): Promise<{ readonly proxy: TestProxy; readonly client: CheckedClient }> => {
@@ -86,17 +86,16 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
     ];
   }
   const body = JSON.parse(one.text) as unknown;
-  if (one.status !== 200) return said('openai error', openaiSchema?.validate('ErrorResponse', body) ?? []);
-  if (one.path === '/v1/models')
-    return said('models', openaiSchema?.validate('ListModelsResponse', body) ?? []);
-  if (one.path.startsWith('/v1/models/')) return said('model', openaiSchema?.validate('Model', body) ?? []);
+  if (one.status !== 200) return said('openai error', validateOpenai('ErrorResponse', body));
+  if (one.path === '/v1/models') return said('models', validateOpenai('ListModelsResponse', body));
+  if (one.path.startsWith('/v1/models/')) return said('model', validateOpenai('Model', body));
   return [
     ...said('openai response', validateResponse(body)),
     ...(isBeyondOpenResponses(body) ? [] : said('open-responses response', validateOpenResponse(body))),
   ];
 };
 
-/** Whether there is a tool or an item in a response that the document of Open Responses does not have. */
+/** Whether a response has a tool or an item that Open Responses does not define. */
 const isBeyondOpenResponses = (response: unknown): boolean => {
   if (!isJsonObject(response)) return false;
   const types = (name: string): readonly string[] =>
@@ -108,8 +107,8 @@ const isBeyondOpenResponses = (response: unknown): boolean => {
 };
 
 /**
- * Where the two documents contradict each other, or one of them its own examples, so that no answer
- * can please both. Anything else that a schema says against us is a mistake of ours.
+ * Known contradictions between the two schemas, or between a schema and its own examples. Any other violation is a
+ * bug.
  */
 const CONTRADICTIONS: readonly { readonly complaint: RegExp; readonly why: string }[] = [
   {

@@ -20,14 +20,14 @@ export interface RelaySourceOptions extends SourceOptions {
 }
 
 /**
- * The backend's own events, as the relay sees them, are the content of the turn. The app-server says only
- * when it is over: it may answer a call itself and ask the model once more.
+ * Reads the content of a turn from the backend's own events, as seen by the relay. The app-server only
+ * reports the turn's end: it may answer a call itself and call the model again.
  */
 export class RelaySource extends ItemsSource<RelaySourceOptions> {
   #answerItems = new AnswerItems();
-  /** Why the last request or answer came to nothing, in the backend's words. */
+  /** Why the last request or answer failed, in the backend's words. */
   #refused: Failure | null = null;
-  /** The relay has begun to pass an answer on. */
+  /** The relay has started to pass an answer on. */
   #hasBegun = false;
 
   take(signal: SourceSignal): TurnEvent[] {
@@ -79,14 +79,13 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
       this.#endIfLast(events);
       this.#endIfExceeded(events);
     }
-    // codex waits for a network that is gone for as long as it takes, and the client has been promised
-    // that nothing is tried twice: that ends here.
+    // codex would retry a lost network without limit; clients are promised that nothing is sent twice.
     else if (method === 'error' && params.turnId === this.options.turnId && params.willRetry) {
       this.endTurn({ kind: 'failed', failure: toFailure(params.error) }, events);
     }
   }
 
-  /** A model request was not sent any more. What tools gave is waited for: the app-server asked because it has it. */
+  /** The budget rejected a model request. Waits for running tools, whose output the request would carry. */
   #endIfExceeded(events: TurnEvent[]): void {
     const { ended, isRunning } = this.items;
     if (this.#refused?.kind !== 'model_request_limit_exceeded' || ended || isRunning) return;
@@ -95,7 +94,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
     const { lastOutcome } = this.items;
-    // What it wanted to ask next was refused, which is no failure of the turn.
+    // The next request was refused, which does not fail the turn.
     if (this.isAnswered && lastOutcome !== null) {
       this.items.end(lastOutcome, this.usage, events);
       return;
@@ -124,7 +123,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
         return;
       }
       case 'left':
-        // The app-server has a reason, and will say it, unless the backend has said one before.
+        // The app-server will report the reason, unless the backend has reported one before.
         if (this.#refused !== null) this.#broken(events);
         return;
       case 'cut':
@@ -141,7 +140,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
   }
 
   #completed(response: JsonObject | null, events: TurnEvent[]): void {
-    // It may hold what nobody has seen.
+    // It may contain unseen items.
     if (response === null && !this.#answerItems.areStreamed) {
       this.#broken(events);
       return;
@@ -154,7 +153,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     this.#endIfLast(events);
   }
 
-  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
   #endIfLast(events: TurnEvent[]): void {
     const { lastOutcome, isRunning } = this.items;
     if (this.isAnswered && lastOutcome !== null && !isRunning) {
@@ -162,7 +161,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     }
   }
 
-  /** What stands only in the last event of an answer. */
+  /** Items that only the last event of an answer contains. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
     for (const [raw, index] of this.#answerItems.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
@@ -207,7 +206,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     }
   }
 
-  /** Whatever else is said of an open item that nobody reads. */
+  /** Other events of an open hosted item, passed on unread. */
   #progress(type: string, data: JsonObject, events: TurnEvent[]): void {
     const progress = progressOf(type);
     const itemId = this.#answerItems.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
@@ -223,11 +222,11 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     if (known !== null && !known.isDone && known === this.#answerItems.find('', index)) return;
     if (!hasHead(raw) || this.#waitsForApproval(raw)) return;
     this.#begin(raw, index, events);
-    // Before the app-server hears of the call and runs it.
+    // Before the app-server receives the call and runs it.
     this.#endIfFatal(events);
   }
 
-  /** Told when it is whole: what is asked for is all of it. */
+  /** Emitted when complete: approval is for the whole call. */
   #waitsForApproval(raw: JsonObject): boolean {
     const item = readItem(raw);
     if (typeof item === 'string' || item.kind !== 'tool-call') return false;
@@ -261,11 +260,11 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     return answerItem;
   }
 
-  /** The open item that an event is about. One that was never begun begins here, if its events say what it is. */
+  /** The open item of an event. Starts an item that was never announced, if its events identify it. */
   #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
     const upstreamId = textIn(data, 'item_id');
     const index = data['output_index'];
-    // Calls run in parallel: the one that was begun last may be another.
+    // Calls run in parallel: the one started last may be another.
     const open = this.#answerItems.lastOpen(kind, kind === 'tool-call' ? index : undefined);
     const known = this.#answerItems.find(upstreamId, index) ?? open;
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
@@ -274,7 +273,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
   }
 }
 
-/** The backend broke off without a word. */
+/** The backend broke off without giving a reason. */
 const BROKEN: Outcome = { kind: 'failed', failure: failure('upstream_error') };
 
 const kindOf = (item: ReadItem): AnswerItem['kind'] => (typeof item === 'string' ? null : item.kind);
