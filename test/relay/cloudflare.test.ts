@@ -6,7 +6,7 @@ import { completed, inTurn, freshRelays, status, type Answer } from './backend.t
 
 const start = freshRelays();
 
-describe('a page of Cloudflare', () => {
+describe('a Cloudflare page', () => {
   const page =
     '<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body></body></html>';
   const blocked = status(403, page, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' });
