@@ -130,7 +130,7 @@ describe('scripts that answer', () => {
     expect(await inShort(script)).toEqual(expected);
   });
 
-  it('counts as told', async () => {
+  it('counts tokens as configured', async () => {
     const { frames } = await framesOf(await ask(await start(scripts.hello)));
     expect(eventsOf(frames).at(-1)).toMatchObject({
       response: { usage: { input_tokens: scripts.HELLO_USAGE.inputTokens, total_tokens: 18 } },
