@@ -127,7 +127,7 @@ export const judge = (plan: Plan, answer: Answer, raw: string): Verdict => {
         ? { kind: 'told', code: answer.code }
         : wrong(`another text: ${answer.text.slice(-100)}`);
     case 'incomplete':
-      return wrong('incomplete, for which nobody asked');
+      return wrong('incomplete without a limit in the request');
     case 'open':
       return wrong(`no end: ${raw.slice(-300)}`);
     default:

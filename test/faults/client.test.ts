@@ -49,7 +49,7 @@ describe('a client that disconnects', () => {
     ['while the model is silent, without a stream', scripts.hang, false],
     ['before the model has sent a status', scripts.hangBeforeHeaders, true],
     ['before the model has sent a status, without a stream', scripts.hangBeforeHeaders, false],
-    ['in the middle of an answer that is no stream', scripts.hangMidStream, false],
+    ['in the middle of an answer without `stream`', scripts.hangMidStream, false],
   ] as const)('%s ends its turn and the model request', async (_, script, stream) => {
     proxy.use(script);
     const client = sendRaw(proxy, { ...ASK, stream });

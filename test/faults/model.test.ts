@@ -118,7 +118,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     },
   ],
   [
-    'events that are no JSON',
+    'events that are not JSON',
     scripts.garbageJson,
     {
       status: 502,

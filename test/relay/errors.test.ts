@@ -48,7 +48,7 @@ describe('an error of the backend', () => {
       },
     ],
     [
-      '401, without a word about the key',
+      '401, without a mention of the key',
       http401,
       {
         status: 502,

@@ -236,10 +236,10 @@ describe("the app-server's next request before the answer has a reader", () => {
     };
     const posted = post();
     await (await test.post('t2', ask)).text();
-    order.push('somebody hears');
+    order.push('reader attached');
     relayTurn.begin();
     await posted;
-    expect(order).toEqual(['somebody hears', 'asked again']);
+    expect(order).toEqual(['reader attached', 'asked again']);
     expect(test.backend.arrivals).toHaveLength(3);
   });
 

@@ -113,7 +113,7 @@ export const STREAMS: Readonly<Record<string, AnswerStream>> = {
   'text and two calls': whole(message('Look.'), call(['{"a":1}'], 1), call(['{"b"', ':2}'], 2)),
   'a call and text behind it': whole(CALL, message('There.', 1)),
   'a custom call, then another answer': whole(customCall('run')),
-  'a custom call beside one of ours': whole(customCall('run'), call(['{}'], 1)),
+  'a custom call next to a function call': whole(customCall('run'), call(['{}'], 1)),
   'items that only the last event holds': unstreamed(message('Hello.'), call(['{"z":1}'], 1)),
   'a call, then response.failed': never(
     CALL,

@@ -117,7 +117,7 @@ const textProblems = ({ texts }: Open, ended: Produced): string[] => {
         ...differs('refusal', wordsOf(ended, 'refusal')),
         ...(texts.has('refusal') === ended.parts.some((part) => part.kind === 'refusal')
           ? []
-          : ['it refuses, or does not, other than it was told']),
+          : ['its refusal differs from the deltas']),
       ];
     case 'reasoning': {
       const count = (list: readonly string[]): number[] => [
@@ -153,7 +153,7 @@ const textsOf = (item: Produced): readonly string[] => {
 const beginsWith = (whole: readonly Json[], told: readonly Json[], what: string): string[] =>
   JSON.stringify(whole.slice(0, told.length)) === JSON.stringify(told)
     ? []
-    : [`its ${what} are others than were told`];
+    : [`its ${what} differ from the deltas`];
 
 const logprobsOf = (item: Produced): readonly Json[] =>
   item.kind === 'message'

@@ -67,7 +67,7 @@ const message: fc.Arbitrary<Shape> = fc
     logprobs: fc.constantFrom('none', 'none', 'told', 'late'),
   })
   .map(({ deltas, refusal, phase, citation, logprobs }) => {
-    // Both belong to the text: without one there are none.
+    // Both belong to the text: without one both are missing.
     const hasText = deltas.join('') !== '';
     const tokens = hasText ? deltas.map(tokenOf) : [];
     return {

@@ -39,7 +39,7 @@ export function* fieldsOf(shape: Shape, walk: FieldWalk): Generator<FieldCase> {
 interface At {
   readonly place: string;
   readonly bodyWith: BodyWith;
-  /** The body without the nearest optional field around this path; null: there is none. */
+  /** The body without the nearest optional field around this path; null if all are required. */
   readonly without: JsonObject | null;
   /** The name of the parent field. */
   readonly in: string;

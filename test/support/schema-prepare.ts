@@ -16,7 +16,7 @@ const isSchema = (value: unknown): value is Schema =>
 /** `if`, `then`, `else` in one place. */
 export const choose = (test: Schema, yes: unknown, no: unknown): Schema => ({
   if: test,
-  // oxlint-disable-next-line unicorn/no-thenable -- the keyword is called so, and nobody awaits a schema
+  // oxlint-disable-next-line unicorn/no-thenable -- it is the keyword's name, and schemas are not awaited
   then: yes,
   else: no,
 });

@@ -121,7 +121,7 @@ describe('scripts that answer', () => {
         end: completed,
       },
     ],
-    ['noUsage', scripts.noUsage, { text: 'Nobody counted this.', items: [message()], end: completed }],
+    ['noUsage', scripts.noUsage, { text: 'Not counted.', items: [message()], end: completed }],
     ['emptyAnswer', scripts.emptyAnswer, { text: '', items: [message()], end: completed }],
     ['noOutput', scripts.noOutput, { text: '', items: [], end: completed }],
     ['echoScript', scripts.echoScript, { text: '{"input":"hi"}', items: [message()], end: completed }],

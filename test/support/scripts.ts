@@ -188,7 +188,7 @@ export const usageLimit = (resetsInSeconds = 3600): Script =>
     },
   });
 
-export const noUsage = says([{ text: 'Nobody counted this.' }], { usage: null });
+export const noUsage = says([{ text: 'Not counted.' }], { usage: null });
 
 /** A message without text. */
 export const emptyAnswer = says([{ text: '', deltas: [] }]);

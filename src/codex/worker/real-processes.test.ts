@@ -101,7 +101,7 @@ describe('the pool with the real app-server', () => {
         onListenerError: () => {},
       })();
     await expect(spawnWith('/nowhere/codex')).rejects.toThrow(
-      'codex app-server did not start; it said: spawn',
+      'codex app-server did not start; stderr: spawn',
     );
     await expect(spawnWith('/bin/false')).rejects.toThrow('codex app-server did not start');
     await pool.drain(0);
