@@ -18,7 +18,7 @@ const NO_ROOM = {
   code: 'out_of_resources',
 };
 
-/** Runs a module with few file descriptors. Resolves to what it printed and how it ended. */
+/** Runs a module with few file descriptors. Resolves to its output and how it ended. */
 const runWithFew = async (code: string) => {
   const node = [process.execPath, '--input-type=module', '--no-warnings', '-e', code];
   const child = spawn('sh', ['-c', `ulimit -n ${LIMIT}; exec "$@"`, 'sh', ...node], {
@@ -32,8 +32,8 @@ const runWithFew = async (code: string) => {
 const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
 
 describe('without file descriptors', () => {
-  // With none, no home can be made. With four, there is a home, but no pipes to a process.
-  it.each([0, 4])('of which %s are free, the server lives, says so, and recovers', async (free) => {
+  // With none, no home can be created. With four, there is a home, but no pipes to a process.
+  it.each([0, 4])('of which %s are free, the server lives, reports it, and recovers', async (free) => {
     const { printed, err, exit } = await runWithFew(`
       import { closeSync, openSync } from 'node:fs';
       const { startProxy } = await import(${here('../support/proxy.ts')});
@@ -111,7 +111,7 @@ describe('more silent connections than file descriptors', () => {
     kept.destroy();
     expect({ before, during, isAlive: server.child.exitCode === null }).toEqual({
       before: { status: 200, result: 'completed' },
-      // Silent connections give way to a new one once they are two seconds old.
+      // Silent connections are closed for a new one once they are two seconds old.
       during: [
         { status: 200, result: 'completed' },
         during[1]?.status === 200 ? { status: 200, result: 'completed' } : { status: 503, result: NO_ROOM },
