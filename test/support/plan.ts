@@ -3,7 +3,7 @@ import type { Plan } from '../../src/engine/engine.ts';
 import type { Step } from '../../src/engine/steps/step.ts';
 import { turnContext, turnRequest } from './turn-request.ts';
 
-/** A plan that runs like this and has nothing to say beforehand. */
+/** A plan with this `run` and no other content. */
 export const planOf = (run: Plan['run'], said: Partial<Plan> = {}): Plan => ({
   ignored: [],
   refused: [],
