@@ -1,9 +1,9 @@
-import { chatEndpoint } from '../../src/http/routes/chat.ts';
-import { compactEndpoint } from '../../src/http/routes/compact.ts';
-import { completionsEndpoint } from '../../src/http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
-import { responsesEndpoint } from '../../src/http/routes/responses.ts';
-import { reviewsEndpoint } from '../../src/http/routes/reviews.ts';
+import { chatApi } from '../../src/openai/chat/api.ts';
+import { compactionApi } from '../../src/openai/responses/compaction-api.ts';
+import { completionsApi } from '../../src/openai/completions/api.ts';
+import { imageEditsApi, imagesApi } from '../../src/openai/images/api.ts';
+import { responsesApi } from '../../src/openai/responses/api.ts';
+import { reviewsApi } from '../../src/openai/reviews/api.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 
@@ -73,13 +73,13 @@ const untouched = new Proxy({}, { get: notCalled }) as never;
 export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
   routeTable({
     endpoints: [
-      responsesEndpoint(untouched),
-      compactEndpoint(untouched),
-      chatEndpoint(untouched),
-      completionsEndpoint(untouched),
-      reviewsEndpoint(untouched),
-      imagesEndpoint(untouched),
-      imageEditsEndpoint(untouched),
+      responsesApi(untouched),
+      compactionApi(untouched),
+      chatApi(untouched),
+      completionsApi(untouched),
+      reviewsApi(untouched),
+      imagesApi(untouched),
+      imageEditsApi(untouched),
     ],
     turns: untouched,
     countLine: { enter: notCalled },

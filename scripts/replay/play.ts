@@ -23,7 +23,7 @@ import { within } from '../../src/kit/async/within.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
-import { endpointsOf, turnDeps } from '../../src/compose/edge.ts';
+import { apisOf, turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
 import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
@@ -60,7 +60,7 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
   const body = factsOf(trace, 'body');
   const asked = factsOf(trace, 'asked');
-  const endpoints = endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer);
+  const endpoints = apisOf(config, dialectsOf(config.clients, metrics), tokenizer);
   const endpoint = [...endpoints, ...atCodexPaths(endpoints)].find(({ path }) => path === asked['path']);
   if (endpoint === undefined)
     throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);

@@ -30,7 +30,7 @@ import type { Logger } from '../observe/log.ts';
 import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
-import { endpointsOf, turnDeps } from './edge.ts';
+import { apisOf, turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
@@ -112,7 +112,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   });
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
+      endpoints: apisOf(config, dialectsOf(config.clients, metrics), tokenizer),
       turns: {
         engine: active.engine,
         models: active.models,

@@ -1,18 +1,18 @@
 import type { Config } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
-import { createBodyBudget } from '../http/body/body-budget.ts';
+import { createBodyBudget } from '../turns/body-budget.ts';
 import { askMetrics, type dialectsOf } from '../http/turn/dialects.ts';
-import { requestsOf, type Endpoint } from '../http/turn/endpoint.ts';
+import { requestsOf, type Api } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../http/turn/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
-import { chatEndpoint } from '../http/routes/chat.ts';
-import { compactEndpoint } from '../http/routes/compact.ts';
-import { completionsEndpoint } from '../http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../http/routes/images.ts';
-import { responsesEndpoint } from '../http/routes/responses.ts';
-import { reviewsEndpoint } from '../http/routes/reviews.ts';
+import { chatApi } from '../openai/chat/api.ts';
+import { compactionApi } from '../openai/responses/compaction-api.ts';
+import { completionsApi } from '../openai/completions/api.ts';
+import { imageEditsApi, imagesApi } from '../openai/images/api.ts';
+import { responsesApi } from '../openai/responses/api.ts';
+import { reviewsApi } from '../openai/reviews/api.ts';
 import { RecentItems } from '../turns/recent-items.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import type { TurnDeps } from '../http/turn/serve-turn.ts';
@@ -26,12 +26,12 @@ import { turnTotal } from '../observe/turn-total.ts';
 import type { ThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 
 /** The APIs that run turns, as the deployment wants them. */
-export const endpointsOf = (
+export const apisOf = (
   config: Config,
   dialects: ReturnType<typeof dialectsOf>,
   { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
-): readonly Endpoint[] => [
-  ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
+): readonly Api[] => [
+  ...[responsesApi, compactionApi].map((endpoint) =>
     endpoint({
       layout: config.api.responsesLayout,
       usagePolicy: config.api.usagePolicy,
@@ -42,16 +42,16 @@ export const endpointsOf = (
       dialect: dialects.responses,
     }),
   ),
-  chatEndpoint({
+  chatApi({
     usagePolicy: config.api.usagePolicy,
     ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
     showReasoning: config.api.chatReasoning,
     parallelCalls: config.tools.parallelCalls,
     dialect: dialects.chat,
   }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
-  reviewsEndpoint({ usagePolicy: config.api.usagePolicy }),
-  ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
+  completionsApi({ usagePolicy: config.api.usagePolicy, textOf }),
+  reviewsApi({ usagePolicy: config.api.usagePolicy }),
+  ...[imagesApi, imageEditsApi].map((endpoint) =>
     endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
   ),
 ];

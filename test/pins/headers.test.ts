@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { ParsedRequest } from '../../src/http/turn/endpoint.ts';
+import type { ParsedRequest } from '../../src/turns/api.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/answer/ignored-header.ts';
 import type { Layout } from '../../src/openai/responses/output/layout.ts';
-import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { responsesApi } from '../../src/openai/responses/api.ts';
 import { servedModelHeader } from '../../src/http/answer/served-model-header.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { modeHeader } from '../../src/openai/dialects/choose-mode.ts';
@@ -50,7 +50,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
 };
 
 const ask = (headers: Record<string, string>, layout: Layout = 'natural'): ParsedRequest =>
-  responsesEndpoint({
+  responsesApi({
     layout,
     usagePolicy: 'exact',
     ignoreClientPrompt: false,

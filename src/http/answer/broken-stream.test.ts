@@ -8,7 +8,7 @@ import { renderResponse } from '../../openai/responses/output/render.ts';
 import { collect, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { responseMeta } from '../../../test/support/response-meta.ts';
 import { endOfBrokenStream } from './broken-stream.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 
 const { clock } = fixedAmbient();
 const endOf = (render: ParsedRequest['render'], turns = 1) =>

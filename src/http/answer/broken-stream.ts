@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Frame } from '../../openai/shared/sse.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 
 /**
  * The frames that end a stream which broke in our own code: those that a failed turn ends with in this API, from

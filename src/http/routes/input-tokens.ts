@@ -7,14 +7,14 @@ import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';
 import type { TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
-import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
+import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 /** So many requests are counted at once: turns need the tokenizer, too. */
 const AT_ONCE = 2;
@@ -25,7 +25,7 @@ const WAIT_MS = 30_000;
  * Counts what a model would read, and asks none. The body is read, and refused, as that of `POST /v1/responses`; only
  * `model` and `input` may be missing. It takes no place of a turn, and waits its turn among all keys.
  */
-export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: CountLine): Route => ({
+export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine): Route => ({
   method: 'POST',
   path: `${responses.path}/input_tokens`,
   access: 'key',

@@ -6,19 +6,19 @@ import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
 import { inputTokensRoute, type CountLine } from './input-tokens.ts';
-import { RESPONSES_PATH } from './responses.ts';
+import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { steerRoute } from './steer.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly Api[];
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
   readonly models: ModelDirectory;

@@ -2,7 +2,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { OutputMode } from '../../openai/dialects/choose-mode.ts';
 import type { DialectSettings } from '../../openai/dialects/dialect.ts';
 import type { StopSettings } from '../../openai/dialects/stop-rules.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 
 interface DialectConfig extends StopSettings {
   readonly outputMode: OutputMode;

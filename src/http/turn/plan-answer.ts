@@ -2,7 +2,7 @@ import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Plan } from '../../engine/engine.ts';
 import { repairCalls } from '../../engine/steps/repair-calls.ts';
 import { retryWhole } from '../../engine/steps/retry-whole.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { TurnDeps } from './serve-turn.ts';
 import { stopEarly } from './stop-early.ts';

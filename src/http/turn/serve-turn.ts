@@ -21,14 +21,14 @@ import { tap, type TurnObserver } from '../../observe/observer.ts';
 import { modeHeader } from '../../openai/dialects/choose-mode.ts';
 import { COUNTED } from '../../openai/shared/sse.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { BodyBudget, HeldBytes } from '../body/body-budget.ts';
+import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { FormatChecks } from '../../turns/format/check-format.ts';
 import { endOfBrokenStream } from '../answer/broken-stream.ts';
 import { allPastCommitPoint } from '../../turns/commit-point.ts';
 import { formatObserver } from '../../turns/format/format-observer.ts';
-import { inWordsOfCodex } from '../codex/failures-for-codex.ts';
+import { inWordsOfCodex } from '../../turns/failures-for-codex.ts';
 import { conversationKey } from '../../turns/conversation-key.ts';
-import { requestsOf, type Endpoint, type ParsedRequest } from './endpoint.ts';
+import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { FetchImage } from '../../turns/attachments/fetch-image.ts';
 import { counterOf, referredCounter, type ReadLimits } from '../body/read-bytes.ts';
@@ -47,7 +47,7 @@ import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from '../answer/sse-response.ts';
 import { recordBody, withTrace, type Captures } from '../exchange/trace-request.ts';
 import { traceOf } from '../exchange/trace-context.ts';
-import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
+import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 export interface TurnDeps {
   readonly engine: Engine;
@@ -98,7 +98,7 @@ const LARGE_BYTES = 1024 * 1024;
 const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
-export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
+export const serveTurn = (endpoint: Api, deps: TurnDeps) =>
   withTrace(deps, async (http, exchange, trace) => {
     const { signal } = exchange;
     const caller = exchange.caller();
@@ -264,7 +264,7 @@ interface Reading {
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
-  endpoint: Endpoint,
+  endpoint: Api,
   http: Request,
   { exchange, held, deps, trace }: Reading,
 ): Promise<ParsedRequest> => {
@@ -282,7 +282,7 @@ const readAsk = async (
 };
 
 const readGiven = async (
-  { bodyOf, spellOut }: Endpoint,
+  { bodyOf, spellOut }: Api,
   http: Request,
   limits: ReadLimits,
 ): Promise<unknown> => {

@@ -1,10 +1,10 @@
-import { arrange } from '../../openai/chat/arrange.ts';
-import { projectCompletion, renderCompletion, type CompletionMeta } from '../../openai/completions/answer.ts';
-import { modelOf, tokenPrompts, withTexts } from '../../openai/completions/token-prompts.ts';
-import { toTurnRequest } from '../../openai/completions/to-turn.ts';
+import { arrange } from '../chat/arrange.ts';
+import { projectCompletion, renderCompletion, type CompletionMeta } from './answer.ts';
+import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
+import { toTurnRequest } from './to-turn.ts';
 import type { TokenUse } from '../../engine/tokenizer.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
-import { commonAsk } from './common-ask.ts';
+import type { Api } from '../../turns/api.ts';
+import { commonFields } from '../shared/common-fields.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
@@ -13,7 +13,7 @@ export interface CompletionsOptions {
 }
 
 /** The API before chat, for the clients that still use it. */
-export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
+export const completionsApi = (options: CompletionsOptions): Api => ({
   path: '/v1/completions',
   async spellOut(body, { onBytes, caller }) {
     const prompts = tokenPrompts(body);
@@ -30,7 +30,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
   read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, { models });
     const { given, further, prompts } = read;
-    const common = commonAsk(read, headers);
+    const common = commonFields(read, headers);
     const meta: CompletionMeta = {
       id: ambient.ids.mint('cmpl').replace('_', '-'),
       createdAt: Math.floor(ambient.clock.now() / 1000),

@@ -1,21 +1,21 @@
-import type { ModelNames } from '../../canonical/models/model-names.ts';
-import type { Reply } from '../../canonical/events/accumulate.ts';
-import type { Failure } from '../../canonical/failure/failure.ts';
-import type { Path } from '../../canonical/request/path.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Ambient } from '../../kit/ambient.ts';
-import type { JsonObject } from '../../kit/json/json.ts';
-import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { ClientSeen } from '../../openai/clients/recognise.ts';
-import type { SideRequest } from '../../openai/clients/side-request.ts';
-import type { Dialect } from '../../openai/dialects/dialect.ts';
-import type { FormEntry } from '../../openai/images/form.ts';
-import type { Frame } from '../../openai/shared/sse.ts';
-import type { ItemMemory } from '../../turns/recent-items.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
+import type { Reply } from '../canonical/events/accumulate.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { SideRequest } from '../openai/clients/side-request.ts';
+import type { Dialect } from '../openai/dialects/dialect.ts';
+import type { FormEntry } from '../openai/images/form.ts';
+import type { Frame } from '../openai/shared/sse.ts';
+import type { ItemMemory } from './recent-items.ts';
 
 /** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
-export interface RequestContext {
+export interface ParseContext {
   readonly headers: Headers;
   readonly ambient: Ambient;
   readonly models: ModelNames;
@@ -56,7 +56,7 @@ export interface ParsedRequest {
 }
 
 /** An API that runs turns is a value: everything else about serving it is shared (`serve-turn`). */
-export interface Endpoint {
+export interface Api {
   readonly path: string;
   /** The body that a form stands for; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
@@ -65,7 +65,7 @@ export interface Endpoint {
     body: unknown,
     how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
   ) => Promise<unknown>;
-  read(body: unknown, context: RequestContext): ParsedRequest;
+  read(body: unknown, context: ParseContext): ParsedRequest;
 }
 
 /** All that is asked, in the order of the answers. */

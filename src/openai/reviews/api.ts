@@ -1,14 +1,14 @@
-import { projectReview, renderReview, type ReviewMeta } from '../../openai/reviews/answer.ts';
-import { toTurnRequest } from '../../openai/reviews/to-turn.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
-import { commonAsk } from './common-ask.ts';
+import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
+import { toTurnRequest } from './to-turn.ts';
+import type { Api } from '../../turns/api.ts';
+import { commonFields } from '../shared/common-fields.ts';
 
 export interface ReviewsOptions {
   readonly usagePolicy: ReviewMeta['usagePolicy'];
 }
 
 /** codex's reviewer, as a turn like any other: it waits for a place, and it is interrupted when its client goes. */
-export const reviewsEndpoint = (options: ReviewsOptions): Endpoint => ({
+export const reviewsApi = (options: ReviewsOptions): Api => ({
   path: '/v1/codex/reviews',
   read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, models);
@@ -19,7 +19,7 @@ export const reviewsEndpoint = (options: ReviewsOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
     };
     return {
-      ...commonAsk(read, headers),
+      ...commonFields(read, headers),
       formatPlace: 'input',
       arrange: (events) => events,
       render: ([events]) => renderReview(events, meta),

@@ -1,12 +1,12 @@
-import { arrange } from '../../openai/chat/arrange.ts';
-import { asFunctionCalls } from '../../openai/chat/function-envelope.ts';
-import { projectChat, type ChatMeta } from '../../openai/chat/project.ts';
-import { renderChat } from '../../openai/chat/render.ts';
-import { sideRequestOf } from '../../openai/clients/side-request.ts';
-import { toTurnRequest } from '../../openai/chat/to-turn.ts';
-import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
-import { commonAsk, type AnswerLimits } from './common-ask.ts';
+import { arrange } from './arrange.ts';
+import { asFunctionCalls } from './function-envelope.ts';
+import { projectChat, type ChatMeta } from './project.ts';
+import { renderChat } from './render.ts';
+import { sideRequestOf } from '../clients/side-request.ts';
+import { toTurnRequest } from './to-turn.ts';
+import { dialectOf, type DialectSettings } from '../dialects/dialect.ts';
+import type { Api } from '../../turns/api.ts';
+import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
@@ -16,7 +16,7 @@ export interface ChatOptions extends AnswerLimits {
   readonly dialect: DialectSettings;
 }
 
-export const chatEndpoint = (options: ChatOptions): Endpoint => ({
+export const chatApi = (options: ChatOptions): Api => ({
   path: '/v1/chat/completions',
   read(body, { headers, ambient, models }) {
     const read = toTurnRequest(body, {
@@ -24,7 +24,7 @@ export const chatEndpoint = (options: ChatOptions): Endpoint => ({
       ignoreClientPrompt: options.ignoreClientPrompt,
     });
     const { given, request, isLegacy, toldAsFunctions, formatPlace } = read;
-    const common = commonAsk(read, headers, options);
+    const common = commonFields(read, headers, options);
     const { client } = common;
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     const meta: ChatMeta = {

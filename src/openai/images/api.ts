@@ -1,10 +1,10 @@
 import { failure } from '../../canonical/failure/failure.ts';
-import { projectImages, renderImages, type ImagesMeta } from '../../openai/images/answer.ts';
-import { editBodyOf } from '../../openai/images/form.ts';
-import { onlyImages } from '../../openai/images/only-images.ts';
-import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from '../../openai/images/to-turn.ts';
-import type { Endpoint, RequestContext, ParsedRequest } from '../turn/endpoint.ts';
-import { commonAsk } from './common-ask.ts';
+import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
+import { editBodyOf } from './form.ts';
+import { onlyImages } from './only-images.ts';
+import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from './to-turn.ts';
+import type { Api, ParseContext, ParsedRequest } from '../../turns/api.ts';
+import { commonFields } from '../shared/common-fields.ts';
 
 const GENERATIONS = '/v1/images/generations';
 const EDITS = '/v1/images/edits';
@@ -15,7 +15,7 @@ export interface ImagesOptions {
 }
 
 /** New images. */
-export const imagesEndpoint = (options: ImagesOptions): Endpoint => ({
+export const imagesApi = (options: ImagesOptions): Api => ({
   path: GENERATIONS,
   read(body, context) {
     const read = toImageTurn(body, { models: context.models, chatModel: options.chatModel });
@@ -24,7 +24,7 @@ export const imagesEndpoint = (options: ImagesOptions): Endpoint => ({
 });
 
 /** Images made of others. */
-export const imageEditsEndpoint = (options: ImagesOptions): Endpoint => ({
+export const imageEditsApi = (options: ImagesOptions): Api => ({
   path: EDITS,
   bodyOf: editBodyOf,
   read(body, context) {
@@ -35,7 +35,7 @@ export const imageEditsEndpoint = (options: ImagesOptions): Endpoint => ({
 
 interface Served {
   readonly path: string;
-  readonly context: RequestContext;
+  readonly context: ParseContext;
   readonly options: ImagesOptions;
 }
 
@@ -49,7 +49,7 @@ const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served):
     usagePolicy: options.usagePolicy,
   };
   return {
-    ...commonAsk(read, context.headers),
+    ...commonFields(read, context.headers),
     formatPlace: 'prompt',
     withoutTool: (why) =>
       failure('endpoint_not_supported', {

@@ -2,17 +2,17 @@ import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { sideRequestOf } from '../../openai/clients/side-request.ts';
-import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
-import { separateMessages } from '../../openai/dialects/separate-messages.ts';
-import { arrange, chooseLayout, type Layout } from '../../openai/responses/output/layout.ts';
-import { projectReply, type ResponseMeta } from '../../openai/responses/output/project.ts';
-import { renderResponse } from '../../openai/responses/output/render.ts';
-import { toTurnRequest } from '../../openai/responses/input/to-turn.ts';
-import { invalidChoice } from '../../openai/shared/validation.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import { sideRequestOf } from '../clients/side-request.ts';
+import { dialectOf, type DialectSettings } from '../dialects/dialect.ts';
+import { separateMessages } from '../dialects/separate-messages.ts';
+import { arrange, chooseLayout, type Layout } from './output/layout.ts';
+import { projectReply, type ResponseMeta } from './output/project.ts';
+import { renderResponse } from './output/render.ts';
+import { toTurnRequest } from './input/to-turn.ts';
+import { invalidChoice } from '../shared/validation.ts';
+import type { Api } from '../../turns/api.ts';
 import { rememberItems } from '../../turns/recent-items.ts';
-import { commonAsk, type AnswerLimits } from './common-ask.ts';
+import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
@@ -27,7 +27,7 @@ export const RESPONSES_PATH = '/v1/responses';
 const LAYOUT_HEADER = 'x-proxy-output-layout';
 const LAYOUTS = ['message-first', 'natural'] as const;
 
-export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
+export const responsesApi = (options: ResponsesOptions): Api => ({
   path: RESPONSES_PATH,
   read(body, { headers, ambient, models, items }) {
     const asked = askedLayout(headers);
@@ -37,7 +37,7 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       recall: (id) => items.recall(id),
     });
     const { given, wantsReasoning } = read;
-    const common = commonAsk(read, headers, options);
+    const common = commonFields(read, headers, options);
     const { request, ignored, client } = common;
     const isForCodex = client.family === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });

@@ -1,13 +1,13 @@
 import { withCompactionTrigger } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { projectCompaction } from '../../openai/responses/output/project-compaction.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
-import { responsesEndpoint, type ResponsesOptions } from './responses.ts';
+import { projectCompaction } from './output/project-compaction.ts';
+import type { Api } from '../../turns/api.ts';
+import { responsesApi, type ResponsesOptions } from './api.ts';
 
 /** A turn of the Responses API that ends with a trigger, and whose answer is a conversation. */
-export const compactEndpoint = (options: ResponsesOptions): Endpoint => {
-  const responses = responsesEndpoint(options);
+export const compactionApi = (options: ResponsesOptions): Api => {
+  const responses = responsesApi(options);
   return {
     path: `${responses.path}/compact`,
     read(body, context) {
