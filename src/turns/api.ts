@@ -1,74 +1,127 @@
-import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Reply } from '../canonical/events/accumulate.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
-import type { Path } from '../canonical/request/path.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { Ambient } from '../kit/ambient.ts';
-import type { JsonObject } from '../kit/json/json.ts';
+import type { Ambient, Clock, IdSource } from '../kit/ambient.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
-import type { ClientSeen } from '../openai/clients/recognise.ts';
-import type { SideRequest } from '../openai/clients/side-request.ts';
-import type { Dialect } from '../openai/dialects/dialect.ts';
-import type { FormEntry } from '../openai/images/form.ts';
-import type { Frame } from '../openai/shared/sse.ts';
-import type { ItemMemory } from './recent-items.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 
-/** Who asks, and what holds for this request. Handed down as an argument, never looked up. */
-export interface ParseContext {
-  readonly headers: Headers;
-  readonly ambient: Ambient;
-  readonly models: ModelNames;
-  /** Items of the caller's recent answers. */
-  readonly items: ItemMemory;
-}
-
-/** A parsed request: what to run, and how its answer is said in the caller's API. */
-export interface ParsedRequest {
-  readonly request: TurnRequest;
-  /** By which its client may speak to it while it is streamed; absent: its API has no such thing. */
-  readonly id?: string;
-  /** Asked beside it, and different from it in their items only. */
-  readonly further?: readonly TurnRequest[];
-  /** How many answers to each request are asked for: each is a turn of its own. */
-  readonly choices: number;
-  /** The model as the caller named it. */
-  readonly model: string;
-  readonly stream: boolean;
-  /** Who asks, as far as that can be seen. */
-  readonly client: ClientSeen;
-  /** How calls are told in the answer; absent: its API has one way. */
-  readonly dialect?: Dialect;
-  /** Fields that this API does not read, by their place in the body. */
-  readonly ignored: readonly string[];
-  /** The caller's name for a part of the request. */
-  nameOf(path: Path): string;
-  /** The place of the output format in the body, for messages about it. */
-  readonly formatPlace: string;
-  /** Set where all that is wanted is a name for a conversation. */
-  readonly sideRequest?: SideRequest | null;
-  /** Which items the answer shows, and in which order. */
-  arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
-  render(turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
-  project(replies: OneOrMore<Reply>): unknown;
-  /** For an API that is nothing but a tool of the backend: what is said where the backend has none such. */
-  readonly withoutTool?: (why: string) => Failure;
-}
-
-/** An API that runs turns is a value: everything else about serving it is shared (`serve-turn`). */
-export interface Api {
+/**
+ * The port that every API implements. An API is a value without HTTP: it reads a body in two phases (`parse`, then
+ * `toTurn` with what was loaded in between) and writes answers and errors. Everything else about serving it is shared.
+ * `Meta` is data that can be stored: with it, another process can render or project the same run again.
+ */
+export interface Api<Parsed extends WithReferences = WithReferences, Meta = unknown> {
   readonly path: string;
-  /** The body that a form stands for; absent: the API takes JSON only. */
+  /** Converts a form to the JSON body that means the same; absent: the API takes JSON only. */
   readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
-  /** Puts words into a body that are said in it in another way. `onBytes` hears how long they are, and ends it by throwing. */
+  /** Replaces tokens in a body by their text. Calls `onBytes` with the length of each text; it may throw. */
   readonly spellOut?: (
     body: unknown,
     how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
   ) => Promise<unknown>;
-  read(body: unknown, context: ParseContext): ParsedRequest;
+  /** Checks the body and finds what it refers to. Throws a `GatewayError` if it is invalid. */
+  parse(body: unknown, context: ParseContext): Parsed;
+  /** Translates the parsed body. `loaded` has those of its references that were found. */
+  toTurn(parsed: Parsed, loaded: LoadedItems, context: ParseContext): ParsedRequest<Meta>;
+  /** The frames of a stream. A pure function of its arguments. */
+  render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
+  /** The body of a JSON answer. */
+  project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
+  /** The body of an error. */
+  errorBody(failed: Failure): unknown;
 }
 
-/** All that is asked, in the order of the answers. */
+/** What holds for one request while it is parsed. */
+export interface ParseContext {
+  readonly headers: Headers;
+  readonly ambient: Ambient;
+  readonly models: ModelNames;
+}
+
+/** A body names what is stored by id: items of earlier answers. */
+export interface WithReferences {
+  readonly references: readonly string[];
+}
+
+export type LoadedItems = ReadonlyMap<string, Item>;
+
+/** A parsed request: the turns to run, and how the API shows their events. */
+export interface ParsedRequest<Meta = unknown> {
+  readonly request: TurnRequest;
+  /** Requests that differ from the first in their items only. */
+  readonly further?: readonly TurnRequest[];
+  /** How many answers to each request: each is a turn of its own. */
+  readonly choices: number;
+  /** The model as the client named it. */
+  readonly model: string;
+  readonly stream: boolean;
+  readonly meta: Meta;
+  /** The id by which the client can steer the stream; absent: the API has no steering. */
+  readonly id?: string;
+  /** The client program, as far as it was recognised. */
+  readonly client: {
+    readonly family: string;
+    readonly tier: string;
+    readonly reasons: readonly string[];
+  };
+  /** How tool calls are written in the answer; absent: the API has one way. */
+  readonly dialect?: Dialect;
+  /** Fields that this API does not read, by their place in the body. */
+  readonly ignored: readonly string[];
+  /** The client's name for a part of the request. */
+  nameOf(path: Path): string;
+  /** The place of the output format in the body, for error messages. */
+  readonly formatPlace: string;
+  /** Set if the request is only for the title of a conversation. */
+  readonly sideRequest?: SideRequest | null;
+  /** Whether a later request may refer to the items of the answer. */
+  readonly keepsItems?: boolean;
+  /** Chooses and orders the items that the answer shows. */
+  arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+  /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */
+  readonly withoutTool?: (why: string) => Failure;
+}
+
+export interface Dialect {
+  readonly mode: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends the answer early; null: when the model ends it. `leave` interrupts the turn, even while it is silent. */
+  readonly stopEarly:
+    | ((
+        events: AsyncIterable<TurnEvent>,
+        how: { readonly clock: Clock; readonly leave: () => void },
+      ) => AsyncIterable<TurnEvent>)
+    | null;
+}
+
+export interface SideRequest {
+  readonly kind: string;
+  /** The title in the form that the client wants; null: the text is not usable as a title. */
+  readonly shape: (text: string) => string | null;
+}
+
+/** One part of a form. */
+export interface FormEntry {
+  readonly name: string;
+  /** Its text; of a file, its content as a data URL. */
+  readonly value: string;
+  readonly isFile: boolean;
+}
+
+/** One server-sent event before it is bytes. */
+export interface Frame {
+  /** Null: a frame without an `event:` line, as Chat sends them. */
+  readonly event: string | null;
+  readonly data: unknown;
+  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
+  readonly note?: string;
+}
+
+/** All requests, in the order of their answers. */
 export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<TurnRequest> => [
   request,
   ...further,

@@ -3,7 +3,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { Frame } from '../../openai/shared/sse.ts';
+import type { Frame } from '../../turns/api.ts';
 import type { ParsedRequest } from '../../turns/api.ts';
 
 /**

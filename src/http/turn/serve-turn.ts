@@ -281,11 +281,7 @@ const readAsk = async (
   return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
 };
 
-const readGiven = async (
-  { bodyOf, spellOut }: Api,
-  http: Request,
-  limits: ReadLimits,
-): Promise<unknown> => {
+const readGiven = async ({ bodyOf, spellOut }: Api, http: Request, limits: ReadLimits): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;

@@ -1,14 +1,9 @@
+import type { SideRequest } from '../../turns/api.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ClientSeen } from './recognise.ts';
 import { summaryOf, titleOf } from './short-texts.ts';
-import { TITLE_FORMS, type SideKind, type TitleForm } from './title-forms.ts';
-
-export interface SideRequest {
-  readonly kind: SideKind;
-  /** What a model wrote, as the client wants it; null: that is none. */
-  readonly shape: (text: string) => string | null;
-}
+import { TITLE_FORMS, type TitleForm } from './title-forms.ts';
 
 /**
  * The title or summary request that this is; null: it is an ordinary request. It is one only if the headers name a

@@ -3,10 +3,12 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { promptMark } from '../clients/prompt-marks.ts';
 import type { ClientSeen } from '../clients/recognise.ts';
-import { chooseMode, type ChosenMode, type OutputMode } from './choose-mode.ts';
+import type { Dialect as ApiDialect } from '../../turns/api.ts';
+import { chooseMode, modeHeader, type ChosenMode, type OutputMode } from './choose-mode.ts';
 import { tellBlocks } from './obsidian-xml.ts';
 import { reportBlocks } from './report-blocks.ts';
 import { stopRules, type StopRules, type StopSettings } from './stop-rules.ts';
+import { stopAfterTools } from './stop-after-tools.ts';
 import type { NoBlock } from './use-tool-block.ts';
 
 /** What a deployment decides about the dialects of one API. */
@@ -48,3 +50,10 @@ export const dialectOf = ({ headers, client, request, settings, ids }: DialectOf
   const reports = chosen.isAsked && promptMark(request) !== null;
   return { chosen, stop, tell: (events) => (reports ? reportBlocks(events, ids) : events) };
 };
+
+/** The part of a dialect that concerns the run of the turn and the head of the answer. */
+export const toApiDialect = ({ chosen, stop }: Dialect): ApiDialect => ({
+  mode: chosen.mode,
+  headers: modeHeader(chosen),
+  stopEarly: stop === null ? null : (events, how) => stopAfterTools(events, stop, how),
+});

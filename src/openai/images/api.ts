@@ -3,7 +3,8 @@ import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
 import { editBodyOf } from './form.ts';
 import { onlyImages } from './only-images.ts';
 import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from './to-turn.ts';
-import type { Api, ParseContext, ParsedRequest } from '../../turns/api.ts';
+import type { Api, WithReferences } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 const GENERATIONS = '/v1/images/generations';
@@ -15,48 +16,56 @@ export interface ImagesOptions {
 }
 
 /** New images. */
-export const imagesApi = (options: ImagesOptions): Api => ({
-  path: GENERATIONS,
-  read(body, context) {
-    const read = toImageTurn(body, { models: context.models, chatModel: options.chatModel });
-    return imageAsk(read, 'image_generation', { path: GENERATIONS, context, options });
-  },
+export const imagesApi = (options: ImagesOptions): ImageApi => ({
+  ...imageApi(GENERATIONS, 'image_generation', options),
+  parse: (body, { models }) => ({
+    read: toImageTurn(body, { models, chatModel: options.chatModel }),
+    references: [],
+  }),
 });
 
 /** Images made of others. */
-export const imageEditsApi = (options: ImagesOptions): Api => ({
-  path: EDITS,
+export const imageEditsApi = (options: ImagesOptions): ImageApi => ({
+  ...imageApi(EDITS, 'image_edit', options),
   bodyOf: editBodyOf,
-  read(body, context) {
-    const read = toEditTurn(body, { models: context.models, chatModel: options.chatModel });
-    return imageAsk(read, 'image_edit', { path: EDITS, context, options });
-  },
+  parse: (body, { models }) => ({
+    read: toEditTurn(body, { models, chatModel: options.chatModel }),
+    references: [],
+  }),
 });
 
-interface Served {
-  readonly path: string;
-  readonly context: ParseContext;
-  readonly options: ImagesOptions;
+interface ParsedBody extends WithReferences {
+  readonly read: ImageAsk;
 }
 
-const imageAsk = (read: ImageAsk, prefix: ImagesMeta['prefix'], served: Served): ParsedRequest => {
-  const { context, options, path } = served;
-  const { background, output_format, quality, size } = read.given;
-  const meta: ImagesMeta = {
-    prefix,
-    createdAt: Math.floor(context.ambient.clock.now() / 1000),
-    asked: { background, output_format, quality, size },
-    usagePolicy: options.usagePolicy,
-  };
-  return {
-    ...commonFields(read, context.headers),
-    formatPlace: 'prompt',
-    withoutTool: (why) =>
-      failure('endpoint_not_supported', {
-        message: `POST ${path} is not supported here: it needs a tool that ${why}.`,
-      }),
-    arrange: onlyImages,
-    render: (turns) => renderImages(turns, meta),
-    project: (replies) => projectImages(replies, meta),
-  };
-};
+type ImageApi = Api<ParsedBody, ImagesMeta>;
+
+/** What both have in common. */
+const imageApi = (
+  path: string,
+  prefix: ImagesMeta['prefix'],
+  { usagePolicy }: ImagesOptions,
+): Omit<ImageApi, 'parse'> => ({
+  path,
+  toTurn({ read }, _, { headers, ambient }) {
+    const { background, output_format, quality, size } = read.given;
+    return {
+      ...commonFields(read, headers),
+      formatPlace: 'prompt',
+      withoutTool: (why) =>
+        failure('endpoint_not_supported', {
+          message: `POST ${path} is not supported here: it needs a tool that ${why}.`,
+        }),
+      arrange: onlyImages,
+      meta: {
+        prefix,
+        createdAt: Math.floor(ambient.clock.now() / 1000),
+        asked: { background, output_format, quality, size },
+        usagePolicy,
+      },
+    };
+  },
+  render: (meta, turns) => renderImages(turns, meta),
+  project: (meta, replies) => projectImages(replies, meta),
+  errorBody,
+});

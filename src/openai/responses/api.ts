@@ -3,15 +3,15 @@ import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { sideRequestOf } from '../clients/side-request.ts';
-import { dialectOf, type DialectSettings } from '../dialects/dialect.ts';
+import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import { separateMessages } from '../dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from './output/layout.ts';
 import { projectReply, type ResponseMeta } from './output/project.ts';
 import { renderResponse } from './output/render.ts';
-import { toTurnRequest } from './input/to-turn.ts';
+import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { invalidChoice } from '../shared/validation.ts';
 import type { Api } from '../../turns/api.ts';
-import { rememberItems } from '../../turns/recent-items.ts';
 import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
@@ -27,14 +27,16 @@ export const RESPONSES_PATH = '/v1/responses';
 const LAYOUT_HEADER = 'x-proxy-output-layout';
 const LAYOUTS = ['message-first', 'natural'] as const;
 
-export const responsesApi = (options: ResponsesOptions): Api => ({
+/** The Responses API. */
+export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, ResponseMeta> => ({
   path: RESPONSES_PATH,
-  read(body, { headers, ambient, models, items }) {
+  parse: parseResponse,
+  toTurn(parsed, loaded, { headers, ambient, models }) {
     const asked = askedLayout(headers);
-    const read = toTurnRequest(body, {
+    const read = toTurnRequest(parsed, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
-      recall: (id) => items.recall(id),
+      recall: (id) => loaded.get(id) ?? null,
     });
     const { given, wantsReasoning } = read;
     const common = commonFields(read, headers, options);
@@ -61,24 +63,26 @@ export const responsesApi = (options: ResponsesOptions): Api => ({
       usagePolicy: options.usagePolicy,
       isForCodex,
     };
-    // OpenAI stores an answer unless the client says otherwise.
-    const remember = given.store === false ? same : (events: Events) => rememberItems(events, items);
     const shown = { ids: ambient.ids, showCommentary: request.format.kind === 'text' };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
       id: meta.id,
-      dialect,
+      meta,
+      dialect: toApiDialect(dialect),
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices, client),
-      // Who asks for reasoning and for an order in which it has no place gets the order.
+      // If a client asks for reasoning and for an order that has no place for it, the order wins.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      arrange: (events) => remember(separate(arrange(dialect.tell(events), layout, shown))),
-      render: ([events]) => renderResponse(events, meta),
-      project: ([reply]) => projectReply(reply, meta),
+      // OpenAI stores an answer unless the client says otherwise.
+      keepsItems: given.store !== false,
+      arrange: (events) => separate(arrange(dialect.tell(events), layout, shown)),
     };
   },
+  render: (meta, [events]) => renderResponse(events, meta),
+  project: (meta, [reply]) => projectReply(reply, meta),
+  errorBody,
 });
 
 type Events = AsyncIterable<TurnEvent>;

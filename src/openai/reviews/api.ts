@@ -1,6 +1,7 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
-import { toTurnRequest } from './to-turn.ts';
-import type { Api } from '../../turns/api.ts';
+import { toTurnRequest, type ReviewAsk } from './to-turn.ts';
+import type { Api, WithReferences } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 export interface ReviewsOptions {
@@ -8,22 +9,25 @@ export interface ReviewsOptions {
 }
 
 /** codex's reviewer, as a turn like any other: it waits for a place, and it is interrupted when its client goes. */
-export const reviewsApi = (options: ReviewsOptions): Api => ({
+export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta> => ({
   path: '/v1/codex/reviews',
-  read(body, { headers, ambient, models }) {
-    const read = toTurnRequest(body, models);
-    const meta: ReviewMeta = {
+  parse: (body, { models }) => ({ read: toTurnRequest(body, models), references: [] }),
+  toTurn: ({ read }, _, { headers, ambient }) => ({
+    ...commonFields(read, headers),
+    formatPlace: 'input',
+    arrange: (events) => events,
+    meta: {
       id: ambient.ids.mint('review'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
       model: read.given.model,
       usagePolicy: options.usagePolicy,
-    };
-    return {
-      ...commonFields(read, headers),
-      formatPlace: 'input',
-      arrange: (events) => events,
-      render: ([events]) => renderReview(events, meta),
-      project: ([reply]) => projectReview(reply, meta),
-    };
-  },
+    },
+  }),
+  render: (meta, [events]) => renderReview(events, meta),
+  project: (meta, [reply]) => projectReview(reply, meta),
+  errorBody,
 });
+
+interface ParsedBody extends WithReferences {
+  readonly read: ReviewAsk;
+}

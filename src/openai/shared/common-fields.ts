@@ -1,5 +1,5 @@
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { recogniseClient } from '../clients/recognise.ts';
+import { recogniseClient, type ClientSeen } from '../clients/recognise.ts';
 import { parameterName, type ParameterNames } from './parameter-names.ts';
 import type { ParsedRequest } from '../../turns/api.ts';
 
@@ -20,12 +20,14 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-type CommonFields = Pick<
+interface CommonFields extends Pick<
   ParsedRequest,
-  'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'
->;
+  'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'
+> {
+  readonly client: ClientSeen;
+}
 
-/** What an ask says in the same way whichever API it came by. */
+/** The fields of a parsed request that all APIs have. */
 export const commonFields = (
   { given, request, ignored, names }: ReadBody,
   headers: Headers,

@@ -1,15 +1,7 @@
 import type { Usage } from '../../canonical/events/usage.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
-
-/** One server-sent event before it is bytes. */
-export interface Frame {
-  /** Null: a frame without an `event:` line, as Chat sends them. */
-  readonly event: string | null;
-  readonly data: unknown;
-  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
-  readonly note?: string;
-}
+import type { Frame } from '../../turns/api.ts';
 
 /**
  * The usage in the frame was counted by this server. The answer's head says it in the header of the same name where that
